@@ -1,0 +1,41 @@
+import type { Environment } from "../contract/schemas.ts";
+import type { Catalog } from "../entitlements/catalog.ts";
+import type { ApplicationId } from "../identifiers.ts";
+
+/** An iOS bundle of an application. */
+export interface IosStoreConfiguration {
+  readonly bundleIdentifier: string;
+  /** The app's Apple ID, which production app transactions carry; null where production is not accepted. */
+  readonly appAppleIdentifier: number | null;
+  readonly environments: readonly Environment[];
+  /** SHA-256 (hex, lower case) of the certificates that StoreKit testing in Xcode signs with. */
+  readonly xcodeCertificates: readonly string[];
+}
+
+/** What may read a package's purchases: the name of a secret that holds service-account JSON, or an `external_account` JSON, which is no secret. */
+export type AndroidStoreCredential =
+  { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };
+
+/** An Android package of an application. */
+export interface AndroidStoreConfiguration {
+  readonly packageName: string;
+  readonly credential: AndroidStoreCredential;
+  readonly environments: readonly Environment[];
+}
+
+/** A tenant with all that requests need of it. */
+export interface Application {
+  readonly identifier: ApplicationId;
+  readonly name: string;
+  readonly iosStore: readonly IosStoreConfiguration[];
+  readonly androidStore: readonly AndroidStoreConfiguration[];
+  readonly catalog: Catalog;
+}
+
+/** Where applications are found. Answers may be up to 60 seconds old. */
+export interface ApplicationDirectory {
+  /** Null where there is no such application. */
+  byIdentifier(identifier: ApplicationId): Promise<Application | null>;
+  /** The application that has an iOS bundle; null where none has. */
+  byBundle(bundleIdentifier: string): Promise<Application | null>;
+}

@@ -1,0 +1,116 @@
+import type * as z from "zod";
+import type { ErrorCode } from "./errors.ts";
+import {
+  accountEntitlements,
+  accountEntitlementsRequest,
+  androidStoreLinkRequest,
+  iosStoreLinkRequest,
+  iosStoreSynchronizeRequest,
+  linkResponse,
+  synchronizeResponse,
+  type Scope,
+} from "./schemas.ts";
+
+/**
+ * An endpoint as data. Handlers, the stack, the local gateway and the OpenAPI document all read it.
+ * `request` holds the JSON body, or for a GET the path parameters.
+ */
+export interface Endpoint {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** The scope an API key must have; null: the endpoint takes no credential. */
+  readonly scope: Scope | null;
+  /** The folder under `functions/` that serves it. */
+  readonly function: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly request: z.ZodType;
+  readonly response: z.ZodType;
+  readonly errors: readonly ErrorCode[];
+}
+
+/** What the gateway may answer on any route, before or after the function. */
+export const GATEWAY_ERRORS = [
+  "REQUEST_TOO_LARGE",
+  "UNSUPPORTED_MEDIA_TYPE",
+  "TOO_MANY_REQUESTS",
+  "INTERNAL_ERROR",
+] as const satisfies readonly ErrorCode[];
+
+const CREDENTIAL_ERRORS = ["INVALID_CREDENTIAL", "INSUFFICIENT_SCOPE"] as const;
+const LINK_ERRORS = [
+  "APPLICATION_NOT_FOUND",
+  "STORE_CONFIGURATION_NOT_FOUND",
+  "CUSTOMER_NOT_FOUND",
+  "PAYWALL_NOT_FOUND",
+  "CUSTOMER_ALREADY_LINKED",
+  "IDENTITY_CONFLICT",
+] as const;
+const IOS_STORE_ERRORS = [
+  "INVALID_REQUEST",
+  "INVALID_APP_TRANSACTION",
+  "INVALID_TRANSACTION",
+  "ENVIRONMENT_NOT_ACCEPTED",
+] as const;
+
+export const endpoints = {
+  linkAndroidStoreCustomer: {
+    method: "POST",
+    path: "/v1/customers/android-store/link",
+    scope: "customers:write",
+    function: "link-android-store-customer",
+    summary: "Link an Android-store purchase to an account",
+    description:
+      "Asks the store about the purchase token, stores the purchase, and links its customer to the application's account.",
+    request: androidStoreLinkRequest,
+    response: linkResponse,
+    errors: [
+      "INVALID_REQUEST",
+      "INVALID_PURCHASE",
+      "PURCHASE_NO_LONGER_AVAILABLE",
+      "ENVIRONMENT_NOT_ACCEPTED",
+      ...CREDENTIAL_ERRORS,
+      ...LINK_ERRORS,
+      "STORE_UNAVAILABLE",
+      "STORE_REJECTED_CREDENTIAL",
+    ],
+  },
+  linkIosStoreCustomer: {
+    method: "POST",
+    path: "/v1/customers/ios-store/link",
+    scope: "customers:write",
+    function: "link-ios-store-customer",
+    summary: "Link an iOS-store purchase identity to an account",
+    description:
+      "Verifies the signed app transaction and transactions, stores the purchases, and links their customer to the application's account.",
+    request: iosStoreLinkRequest,
+    response: linkResponse,
+    errors: [...IOS_STORE_ERRORS, ...CREDENTIAL_ERRORS, ...LINK_ERRORS],
+  },
+  readAccountEntitlements: {
+    method: "GET",
+    path: "/v1/customers/{applicationAccountIdentifier}/entitlements",
+    scope: "entitlements:read",
+    function: "read-account-entitlements",
+    summary: "Read the entitlements of an account",
+    description:
+      "The entitlements of all customers linked to the account, as of now. An account never seen has none.",
+    request: accountEntitlementsRequest,
+    response: accountEntitlements,
+    errors: ["INVALID_REQUEST", ...CREDENTIAL_ERRORS],
+  },
+  synchronizeIosStorePurchases: {
+    method: "POST",
+    path: "/v1/customers/ios-store/synchronize",
+    scope: null,
+    function: "synchronize-ios-store-purchases",
+    summary: "Synchronize iOS-store purchases",
+    description:
+      "Verifies the signed app transaction and transactions, stores the purchases, and answers what they entitle to. Needs no credential: the store's signatures are the proof.",
+    request: iosStoreSynchronizeRequest,
+    response: synchronizeResponse,
+    errors: [...IOS_STORE_ERRORS, ...LINK_ERRORS],
+  },
+} as const satisfies Record<string, Endpoint>;
+
+export type EndpointName = keyof typeof endpoints;

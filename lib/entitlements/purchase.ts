@@ -1,0 +1,177 @@
+import type { Environment, ProductKind, Store } from "../contract/schemas.ts";
+import type { PurchaseKey } from "../identifiers.ts";
+import type { Instant } from "./time.ts";
+
+/** What kind of product a line is, in the stores' own terms. */
+export const NATURES = ["auto_renewable", "non_renewing", "non_consumable", "consumable"] as const;
+export type Nature = (typeof NATURES)[number];
+
+/** What the store said of a line when it last vouched for it, apart from its dates. */
+export const STANDINGS = [
+  "entitled",
+  "grace_period",
+  "billing_retry",
+  "paused",
+  "expired",
+  "revoked",
+] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+/** One product, with its start and its end, that a purchase gave. */
+export interface Line {
+  /** iOS transaction id; null for Android, whose answer replaces all lines together. */
+  readonly transactionIdentifier: string | null;
+  readonly productIdentifier: string;
+  readonly basePlanIdentifier: string | null;
+  readonly nature: Nature;
+  readonly standing: Standing;
+  readonly startsAt: Instant | null;
+  /** The natural end; null where the store sets none: lifetime, unless the catalog gives an access duration. */
+  readonly endsAt: Instant | null;
+  readonly revokedAt: Instant | null;
+  readonly willRenew: boolean | null;
+  /** When the store last vouched for this line. */
+  readonly verifiedAt: Instant;
+}
+
+/** What names a purchase within an application. */
+export interface PurchaseReference {
+  readonly store: Store;
+  readonly environment: Environment;
+  readonly key: PurchaseKey;
+}
+
+/** All that is known of one store lineage. */
+export interface Purchase extends PurchaseReference {
+  readonly lines: readonly Line[];
+  /** The products of a one-time purchase that were asked for, sorted; null: all of them. */
+  readonly selectedProducts: readonly string[] | null;
+  /** The purchase that took this one's place: a replaced purchase grants nothing. */
+  readonly replacedBy: PurchaseKey | null;
+  /** When the store last said anything of it; 0 where it is known only from another purchase that names it. */
+  readonly verifiedAt: Instant;
+}
+
+export const productKindOf = (nature: Nature): ProductKind =>
+  nature === "auto_renewable" || nature === "non_renewing" ? "subscription" : "one_time_product";
+
+/** A purchase known only because another names it as its predecessor. */
+export const mentionedPurchase = (
+  reference: PurchaseReference,
+  replacedBy: PurchaseKey | null,
+): Purchase => ({
+  store: reference.store,
+  environment: reference.environment,
+  key: reference.key,
+  lines: [],
+  selectedProducts: [],
+  replacedBy,
+  verifiedAt: 0,
+});
+
+/** One text for one purchase within an application: for maps and comparisons, never for storage. */
+export const referenceText = ({ store, environment, key }: PurchaseReference): string =>
+  `${store} ${environment} ${key}`;
+
+/** Lines of an iOS lineage that are kept for each product: the current one and one that is renewed ahead of time. */
+const LINES_KEPT_PER_PRODUCT = 2;
+
+const text = (value: unknown): string => JSON.stringify(value);
+const compare = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Oldest first; at the same start a line that has ended comes before one that has not. Total, so that order never matters. */
+export const lineOrder = (a: Line, b: Line): number =>
+  compare(a.startsAt ?? 0, b.startsAt ?? 0) ||
+  compare(b.standing === "expired", a.standing === "expired") ||
+  compare(a.endsAt ?? Infinity, b.endsAt ?? Infinity) ||
+  compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "") ||
+  compare(text(canonicalLine(a)), text(canonicalLine(b)));
+
+/** The one that was said later; of two said at once always the same one. */
+const later = <T extends { verifiedAt: Instant }>(a: T, b: T, canonical: (value: T) => unknown): T =>
+  (compare(a.verifiedAt, b.verifiedAt) || compare(text(canonical(a)), text(canonical(b)))) >= 0 ? a : b;
+
+const joinTransactions = (lines: readonly Line[]): readonly Line[] => {
+  const byTransaction = new Map<string | null, Line>();
+  for (const line of lines) {
+    const known = byTransaction.get(line.transactionIdentifier);
+    byTransaction.set(
+      line.transactionIdentifier,
+      known === undefined ? line : later(known, line, canonicalLine),
+    );
+  }
+  const byProduct = Map.groupBy(byTransaction.values(), (line) => line.productIdentifier);
+  return [...byProduct.values()]
+    .flatMap((lines) => lines.sort(lineOrder).slice(-LINES_KEPT_PER_PRODUCT))
+    .sort(lineOrder);
+};
+
+const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
+  a === null || b === null ? null : [...new Set([...a, ...b])].sort();
+
+const greater = (a: PurchaseKey | null, b: PurchaseKey | null): PurchaseKey | null =>
+  a === null ? b : b === null ? a : a > b ? a : b;
+
+/**
+ * Joins what is known of one purchase with more of it. Commutative, associative and idempotent, so facts may come in
+ * any order and any number of times. iOS: of one transaction id the later signed wins; of each product's transactions
+ * the latest stay. Android: the store's later answer takes the place of the earlier one.
+ */
+export const joinPurchases = (a: Purchase, b: Purchase): Purchase => {
+  const { store, environment, key } = a;
+  const answer = later(
+    { verifiedAt: a.verifiedAt, lines: a.lines },
+    { verifiedAt: b.verifiedAt, lines: b.lines },
+    ({ lines }) => lines.map(canonicalLine),
+  );
+  return {
+    store,
+    environment,
+    key,
+    lines: store === "ios-store" ? joinTransactions([...a.lines, ...b.lines]) : answer.lines,
+    selectedProducts: union(a.selectedProducts, b.selectedProducts),
+    replacedBy: greater(a.replacedBy, b.replacedBy),
+    verifiedAt: answer.verifiedAt,
+  };
+};
+
+/** Joins all facts of the same purchase; one purchase for each reference, in order of reference. */
+export const joinAll = (purchases: Iterable<Purchase>): Purchase[] => {
+  const joined = new Map<string, Purchase>();
+  for (const purchase of purchases) {
+    const reference = referenceText(purchase);
+    const known = joined.get(reference);
+    joined.set(reference, joinPurchases(known ?? purchase, purchase));
+  }
+  return [...joined].sort(([a], [b]) => compare(a, b)).map(([, purchase]) => purchase);
+};
+
+export const samePurchase = (a: Purchase, b: Purchase): boolean => text(canonical(a)) === text(canonical(b));
+
+const canonical = (purchase: Purchase) => [
+  referenceText(purchase),
+  purchase.verifiedAt,
+  purchase.selectedProducts,
+  purchase.replacedBy,
+  purchase.lines.map(canonicalLine),
+];
+
+const canonicalLine = (line: Line) => [
+  line.transactionIdentifier,
+  line.productIdentifier,
+  line.basePlanIdentifier,
+  line.nature,
+  line.standing,
+  line.startsAt,
+  line.endsAt,
+  line.revokedAt,
+  line.willRenew,
+  line.verifiedAt,
+];
+
+/** The purchase as it was said at another time: to compare what was said without when. */
+export const verifiedAs = (purchase: Purchase, verifiedAt: Instant): Purchase => ({
+  ...purchase,
+  verifiedAt,
+  lines: purchase.lines.map((line) => ({ ...line, verifiedAt })),
+});

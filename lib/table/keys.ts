@@ -1,0 +1,83 @@
+import type { Environment, Store } from "../contract/schemas.ts";
+import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
+import type { PurchaseReference } from "../entitlements/purchase.ts";
+
+/**
+ * The keys of the one table, all of them: nobody else writes `#`. Whatever a caller or a store names comes last in a
+ * key, so that no value can pretend to be another key; everything a tenant owns starts with its application.
+ */
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+/** A fact, verified by a store, that names one customer. */
+export interface IdentityReference {
+  readonly store: Store;
+  readonly kind: "app-transaction" | "obfuscated-account";
+  readonly environment: Environment;
+  readonly value: string;
+}
+
+/** Names of the table's attributes and of its index from a customer to what it owns. */
+export const TABLE = {
+  partitionKey: "pk",
+  sortKey: "sk",
+  ownerIndex: "owner",
+  ownerAttribute: "owner",
+  timeToLiveAttribute: "expiresAt",
+} as const;
+
+const applicationPartition = (application: ApplicationId): string => `APPLICATION#${application}`;
+
+export const keys = {
+  application: (application: ApplicationId): Key => ({
+    pk: applicationPartition(application),
+    sk: "APPLICATION",
+  }),
+  storeConfiguration: (application: ApplicationId, store: Store, bundleOrPackage: string): Key => ({
+    pk: applicationPartition(application),
+    sk: `STORE#${store}#${bundleOrPackage}`,
+  }),
+  catalog: (application: ApplicationId): Key => ({ pk: applicationPartition(application), sk: "CATALOG" }),
+  credentialOfApplication: (application: ApplicationId, credential: KeyId): Key => ({
+    pk: applicationPartition(application),
+    sk: `CREDENTIAL#${credential}`,
+  }),
+  /** The uniqueness of a bundle or package in the whole table, and the way from a bundle to its application. */
+  storeRegistration: (store: Store, bundleOrPackage: string): Key => ({
+    pk: `STORE#${store}#${bundleOrPackage}`,
+    sk: "STORE",
+  }),
+  credential: (credential: KeyId): Key => ({ pk: `CREDENTIAL#${credential}`, sk: "CREDENTIAL" }),
+  customer: (application: ApplicationId, customer: CustomerId): Key => ({
+    pk: customerPartition(application, customer),
+    sk: "CUSTOMER",
+  }),
+  identity: (application: ApplicationId, { store, kind, environment, value }: IdentityReference): Key => ({
+    pk: `${applicationPartition(application)}#IDENTITY#${store}#${kind}#${environment}#${value}`,
+    sk: "IDENTITY",
+  }),
+  purchase: (application: ApplicationId, { store, environment, key }: PurchaseReference): Key => ({
+    pk: `${applicationPartition(application)}#PURCHASE#${store}#${environment}#${key}`,
+    sk: "PURCHASE",
+  }),
+  /** One item for each customer linked to the account. */
+  accountCustomer: (application: ApplicationId, account: AccountId, customer: CustomerId): Key => ({
+    pk: accountPartition(application, account),
+    sk: `CUSTOMER#${customer}`,
+  }),
+} as const;
+
+export const customerPartition = (application: ApplicationId, customer: CustomerId): string =>
+  `${applicationPartition(application)}#CUSTOMER#${customer}`;
+
+/** All customers of an account are under one partition: reading an account is one Query. */
+export const accountPartition = (application: ApplicationId, account: AccountId): string =>
+  `${applicationPartition(application)}#ACCOUNT#${account}`;
+
+/** An application, its store configurations, its catalog and its credential index are under one partition. */
+export const partitionOfApplication = applicationPartition;
+
+/** One text for one key, for maps. */
+export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
