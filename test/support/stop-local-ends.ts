@@ -1,0 +1,5 @@
+const stopLocalEnds = async (): Promise<void> => {
+  await globalThis.dynamoDbLocal?.stop();
+};
+
+export default stopLocalEnds;

@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  DynamoDBClient,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
+import { TABLE } from "../../lib/table/keys.ts";
+import type { Table } from "../../lib/table/table.ts";
+
+/** A request that left the SDK. */
+export interface SentRequest {
+  readonly command: string;
+}
+
+export interface TestTable extends Table {
+  /** The requests that left the SDK since the last reset, retries included. */
+  readonly sent: SentRequest[];
+  /** Every item of the table, in order of key. */
+  items(): Promise<Record<string, unknown>[]>;
+  remove(): Promise<void>;
+}
+
+/** A new table of its own in DynamoDB Local, keyed as the deployed one. */
+export const createTestTable = async (): Promise<TestTable> => {
+  const name = `test-${randomUUID()}`;
+  const base = new DynamoDBClient({});
+  await base.send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: "PAY_PER_REQUEST",
+      KeySchema: [
+        { AttributeName: TABLE.partitionKey, KeyType: "HASH" },
+        { AttributeName: TABLE.sortKey, KeyType: "RANGE" },
+      ],
+      AttributeDefinitions: [TABLE.partitionKey, TABLE.sortKey, TABLE.ownerAttribute].map(
+        (AttributeName) => ({
+          AttributeName,
+          AttributeType: "S",
+        }),
+      ),
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: TABLE.ownerIndex,
+          KeySchema: [
+            { AttributeName: TABLE.ownerAttribute, KeyType: "HASH" },
+            { AttributeName: TABLE.partitionKey, KeyType: "RANGE" },
+          ],
+          Projection: { ProjectionType: "KEYS_ONLY" },
+        },
+      ],
+    }),
+  );
+  await waitUntilTableExists({ client: base, maxWaitTime: 10, minDelay: 0.05 }, { TableName: name });
+  const sent: SentRequest[] = [];
+  base.middlewareStack.add(
+    (next, context) => async (args) => {
+      sent.push({ command: String(context["commandName"]) });
+      return next(args);
+    },
+    { step: "finalizeRequest", priority: "low" },
+  );
+  const client = DynamoDBDocumentClient.from(base);
+  return {
+    client,
+    name,
+    sent,
+    items: async () => {
+      const items: Record<string, unknown>[] = [];
+      for await (const page of paginateScan({ client }, { TableName: name, ConsistentRead: true }))
+        items.push(...(page.Items ?? []));
+      return items.sort((a, b) =>
+        JSON.stringify([a["pk"], a["sk"]]) < JSON.stringify([b["pk"], b["sk"]]) ? -1 : 1,
+      );
+    },
+    remove: async () => {
+      await base.send(new DeleteTableCommand({ TableName: name }));
+      base.destroy();
+    },
+  };
+};
