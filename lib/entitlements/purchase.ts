@@ -76,6 +76,9 @@ export const referenceText = ({ store, environment, key }: PurchaseReference): s
 /** Lines of an iOS lineage that are kept for each product: the current one and one that is renewed ahead of time. */
 const LINES_KEPT_PER_PRODUCT = 2;
 
+/** Newest lines kept of a lineage that has had very many products, so that its item stays far below DynamoDB's limit. */
+const LINES_KEPT = 200;
+
 const text = (value: unknown): string => JSON.stringify(value);
 const compare = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -103,7 +106,8 @@ const joinTransactions = (lines: readonly Line[]): readonly Line[] => {
   const byProduct = Map.groupBy(byTransaction.values(), (line) => line.productIdentifier);
   return [...byProduct.values()]
     .flatMap((lines) => lines.sort(lineOrder).slice(-LINES_KEPT_PER_PRODUCT))
-    .sort(lineOrder);
+    .sort(lineOrder)
+    .slice(-LINES_KEPT);
 };
 
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>

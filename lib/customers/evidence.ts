@@ -1,0 +1,14 @@
+import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
+import type { IdentityReference } from "../table/keys.ts";
+
+/**
+ * What a store has vouched for in one request: facts about one person. Nothing else reaches the table.
+ */
+export interface Evidence {
+  /** Identities other than purchases: every purchase is an identity of its own. */
+  readonly identities: readonly IdentityReference[];
+  /** What the request proves. A purchase that was only mentioned (a replaced or expired token) is among them. */
+  readonly purchases: readonly Purchase[];
+  /** The purchase that waits for an acknowledgement; null: none does. */
+  readonly acknowledgementDue: PurchaseReference | null;
+}

@@ -1,0 +1,33 @@
+import type { Application } from "../applications/application.ts";
+import type { LinkResponse, SynchronizeResponse } from "../contract/schemas.ts";
+import { entitlementsAt } from "../entitlements/entitlements.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { ResolvedCustomer } from "./store-evidence.ts";
+
+/** The answer to a synchronize: the customer, and what it is entitled to at the moment. */
+export const presentCustomer = (
+  { catalog }: Application,
+  customer: ResolvedCustomer | null,
+  moment: Instant,
+): SynchronizeResponse => {
+  if (customer === null) return { customerIdentifier: null, entitlements: [] };
+  const { identifier: customerIdentifier, holdings } = customer;
+  return {
+    customerIdentifier,
+    entitlements: entitlementsAt(
+      moment,
+      holdings.map((purchase) => ({ customerIdentifier, purchase })),
+      catalog,
+    ),
+  };
+};
+
+/** The answer to a link. */
+export const presentLink = (
+  application: Application,
+  customer: ResolvedCustomer | null,
+  moment: Instant,
+): LinkResponse => {
+  const { customerIdentifier, entitlements } = presentCustomer(application, customer, moment);
+  return { customerIdentifier, applicationIdentifier: application.identifier, entitlements };
+};

@@ -1,0 +1,37 @@
+import type { ApplicationDirectory } from "../applications/application.ts";
+import type { AccountEntitlements } from "../contract/schemas.ts";
+import { entitlementsAt } from "../entitlements/entitlements.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../identifiers.ts";
+import type { CustomerTable } from "../table/customers.ts";
+import { catalogOf } from "../entitlements/catalog.ts";
+
+const EMPTY_CATALOG = catalogOf(new Map(), []);
+
+/**
+ * The entitlements of all customers linked to an account, as of now: one Query. An account never seen has none; neither
+ * has the account of an application that is gone, for its catalog grants nothing.
+ */
+export const readAccount = async (
+  {
+    directory,
+    table,
+    now,
+  }: { directory: ApplicationDirectory; table: Pick<CustomerTable, "findAccount">; now: () => Instant },
+  application: ApplicationId,
+  account: AccountId,
+): Promise<AccountEntitlements> => {
+  const [described, customers] = await Promise.all([
+    directory.byIdentifier(application),
+    table.findAccount(application, account),
+  ]);
+  const holdings = customers.flatMap(({ customer, holdings }) =>
+    holdings.map((purchase) => ({ customerIdentifier: customer, purchase })),
+  );
+  return {
+    applicationAccountIdentifier: account,
+    customerIdentifiers: customers.map(({ customer }) => customer),
+    applicationIdentifier: application,
+    entitlements: entitlementsAt(now(), holdings, described?.catalog ?? EMPTY_CATALOG),
+  };
+};

@@ -1,0 +1,79 @@
+import type { ErrorCode } from "../contract/errors.ts";
+import type { AccountId, CustomerId } from "../identifiers.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AssertedBy, Link } from "../table/records.ts";
+
+/** The account that a request says its customer belongs to. */
+export interface Claim {
+  readonly account: AccountId;
+  readonly assertedBy: AssertedBy;
+}
+
+/** A customer that one of the request's verified identities belongs to. */
+export interface Owner {
+  readonly identifier: CustomerId;
+  readonly createdAt: Instant;
+  readonly link: Link | null;
+}
+
+export type Resolution<Customer extends Owner> =
+  | {
+      readonly outcome: "resolved";
+      /** Null: nobody has these identities yet. */
+      readonly survivor: Customer | null;
+      /** The others, who are the same person and become aliases of the survivor. */
+      readonly absorbed: readonly Customer[];
+      readonly link: Link | null;
+    }
+  | {
+      readonly outcome: "refused";
+      readonly code: Extract<ErrorCode, "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT">;
+    };
+
+const compare = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Only a client's link to another account yields, and only to a credential. */
+const yields = (link: Link, claim: Claim | null): boolean =>
+  claim?.assertedBy === "credential" && link.assertedBy === "client" && link.account !== claim.account;
+
+/**
+ * Decides who the customer of a request is, and which account it belongs to from then on. Never steals: a customer
+ * that is linked to another account is refused. Customers of one person are merged where their links agree: the linked
+ * one stays before the unlinked, the older before the younger.
+ *
+ * @param owners the distinct customers that the request's identities belong to, in any order
+ * @param claim what the request says; null: it names no account
+ * @param moment when a link that is made now begins
+ */
+export const resolve = <Customer extends Owner>(
+  owners: readonly Customer[],
+  claim: Claim | null,
+  moment: Instant,
+): Resolution<Customer> => {
+  const standing = owners.flatMap(({ link }) => (link !== null && !yields(link, claim) ? [link] : []));
+  const accounts = new Set(standing.map((link) => link.account));
+  if (accounts.size > 1) return { outcome: "refused", code: "IDENTITY_CONFLICT" };
+  const [account] = accounts;
+  if (account !== undefined && claim !== null && claim.account !== account)
+    return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
+
+  const rank = ({ link }: Owner): number => (link === null ? 2 : yields(link, claim) ? 1 : 0);
+  const [survivor = null, ...absorbed] = [...owners].sort(
+    (a, b) => rank(a) - rank(b) || compare(a.createdAt, b.createdAt) || compare(a.identifier, b.identifier),
+  );
+
+  const linkedTo = account ?? claim?.account;
+  if (linkedTo === undefined) return { outcome: "resolved", survivor, absorbed, link: null };
+  const byCredential =
+    claim?.assertedBy === "credential" || standing.some((link) => link.assertedBy === "credential");
+  return {
+    outcome: "resolved",
+    survivor,
+    absorbed,
+    link: {
+      account: linkedTo,
+      assertedBy: byCredential ? "credential" : "client",
+      linkedAt: Math.min(...(standing.length > 0 ? standing.map((link) => link.linkedAt) : [moment])),
+    },
+  };
+};

@@ -1,0 +1,150 @@
+import { BatchGetCommand, paginateQuery, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { accountCustomerItem, customerItem, identityItem, purchaseItem } from "./items.ts";
+import { accountPartition, keys, keyText, type IdentityReference, type Key } from "./keys.ts";
+import type { StoredCustomer, StoredPurchase } from "./records.ts";
+import { parseItem, type Table } from "./table.ts";
+
+/** Who is known by a request's identities and purchases. */
+export interface KnownFacts {
+  /** The customer of each identity asked for, in the order asked; null: unknown. */
+  readonly identities: readonly (CustomerId | null)[];
+  /** By {@link referenceText}. */
+  readonly purchases: ReadonlyMap<string, StoredPurchase>;
+}
+
+/** A customer and its holdings, as an account's read finds them. */
+export interface AccountCustomer {
+  readonly customer: CustomerId;
+  readonly holdings: readonly Purchase[];
+}
+
+/** What customers own: read here by key, written by `writeCustomer`. */
+export interface CustomerTable {
+  /** One strongly consistent read, in parallel batches of 100 keys. */
+  findFacts(
+    application: ApplicationId,
+    identities: readonly IdentityReference[],
+    purchases: readonly PurchaseReference[],
+  ): Promise<KnownFacts>;
+  /**
+   * The living customers behind the identifiers, aliases followed. One strongly consistent read, and one more for each
+   * step of an alias. Null where one of them is gone: erased, or unreadable by anyone.
+   */
+  findCustomers(
+    application: ApplicationId,
+    identifiers: Iterable<CustomerId>,
+  ): Promise<readonly StoredCustomer[] | null>;
+  /** The customers linked to an account, in order of identifier: one strongly consistent Query. */
+  findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
+  /** Notes that the store has confirmed the acknowledgement. */
+  clearAcknowledgementDue(application: ApplicationId, purchase: PurchaseReference): Promise<void>;
+}
+
+const KEYS_PER_BATCH = 100;
+const BATCH_ATTEMPTS = 8;
+
+type Item = Record<string, unknown>;
+
+const chunks = <T>(values: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
+    values.slice(index * size, (index + 1) * size),
+  );
+
+const itemText = (item: Item): string => keyText({ pk: String(item["pk"]), sk: String(item["sk"]) });
+
+export const createCustomerTable = (
+  { client, name }: Table,
+  pause: (attempt: number) => Promise<void>,
+): CustomerTable => {
+  const getBatch = async (batch: Key[]): Promise<Item[]> => {
+    const items: Item[] = [];
+    let wanted: Item[] = batch.map((key) => ({ ...key }));
+    for (let attempt = 1; wanted.length > 0; attempt += 1) {
+      if (attempt > BATCH_ATTEMPTS) throw new Error("DynamoDB kept leaving keys of a batch unprocessed.");
+      if (attempt > 1) await pause(attempt);
+      const answer = await client.send(
+        new BatchGetCommand({ RequestItems: { [name]: { Keys: wanted, ConsistentRead: true } } }),
+      );
+      items.push(...(answer.Responses?.[name] ?? []));
+      wanted = answer.UnprocessedKeys?.[name]?.Keys ?? [];
+    }
+    return items;
+  };
+
+  /** By {@link keyText}. */
+  const getAll = async (wanted: readonly Key[]): Promise<Map<string, Item>> => {
+    const distinct = [...new Map(wanted.map((key) => [keyText(key), key])).values()];
+    const items = await Promise.all(chunks(distinct, KEYS_PER_BATCH).map(getBatch));
+    return new Map(items.flat().map((item) => [itemText(item), item]));
+  };
+
+  return {
+    findFacts: async (application, identities, purchases) => {
+      const identityKeys = identities.map((identity) => keys.identity(application, identity));
+      const purchaseKeys = purchases.map((purchase) => keys.purchase(application, purchase));
+      const found = await getAll([...identityKeys, ...purchaseKeys]);
+      return {
+        identities: identityKeys.map((key) => {
+          const item = found.get(keyText(key));
+          return item === undefined ? null : parseItem(identityItem, item).customer;
+        }),
+        purchases: new Map(
+          purchaseKeys.flatMap((key) => {
+            const item = found.get(keyText(key));
+            if (item === undefined) return [];
+            const { customer, acknowledgementDueSince = null, ...purchase } = parseItem(purchaseItem, item);
+            return [[referenceText(purchase), { purchase, customer, acknowledgementDueSince }]];
+          }),
+        ),
+      };
+    },
+
+    findCustomers: async (application, identifiers) => {
+      const living = new Map<CustomerId, StoredCustomer>();
+      const asked = new Set<CustomerId>();
+      let wanted = [...new Set(identifiers)];
+      while (wanted.length > 0) {
+        for (const identifier of wanted) asked.add(identifier);
+        const found = await getAll(wanted.map((identifier) => keys.customer(application, identifier)));
+        if (found.size < wanted.length) return null;
+        const next = new Set<CustomerId>();
+        for (const item of found.values()) {
+          const { customer: identifier, ...record } = parseItem(customerItem, item);
+          if (record.aliasOf === null) living.set(identifier, { identifier, ...record });
+          else if (!asked.has(record.aliasOf)) next.add(record.aliasOf);
+        }
+        wanted = [...next];
+      }
+      return [...living.values()];
+    },
+
+    findAccount: async (application, account) => {
+      const customers: AccountCustomer[] = [];
+      const pages = paginateQuery(
+        { client },
+        {
+          TableName: name,
+          KeyConditionExpression: "pk = :pk",
+          ExpressionAttributeValues: { ":pk": accountPartition(application, account) },
+          ConsistentRead: true,
+        },
+      );
+      for await (const page of pages)
+        for (const item of page.Items ?? []) customers.push(parseItem(accountCustomerItem, item));
+      return customers;
+    },
+
+    clearAcknowledgementDue: async (application, purchase) => {
+      await client.send(
+        new UpdateCommand({
+          TableName: name,
+          Key: keys.purchase(application, purchase),
+          UpdateExpression: "REMOVE acknowledgementDueSince",
+          ConditionExpression: "attribute_exists(pk)",
+        }),
+      );
+    },
+  };
+};

@@ -1,0 +1,145 @@
+import * as z from "zod";
+import { ENVIRONMENTS, STORES } from "../contract/schemas.ts";
+import { NATURES, STANDINGS, type Line, type Purchase } from "../entitlements/purchase.ts";
+import { accountId, customerId, purchaseKey } from "../identifiers.ts";
+
+/**
+ * The shapes of the items that belong to customers. Every item is parsed by one of these; attributes that only the
+ * table needs (keys, index, time to live) are added where items are written.
+ */
+const instant = z.int();
+const nullableInstant = instant.nullable();
+const customerIdentifier = z.uuid().transform(customerId);
+
+const line = z.object({
+  transactionIdentifier: z.string().nullable(),
+  productIdentifier: z.string(),
+  basePlanIdentifier: z.string().nullable(),
+  nature: z.enum(NATURES),
+  standing: z.enum(STANDINGS),
+  startsAt: nullableInstant,
+  endsAt: nullableInstant,
+  revokedAt: nullableInstant,
+  willRenew: z.boolean().nullable(),
+  verifiedAt: instant,
+});
+
+export const purchaseItem = z.object({
+  customer: customerIdentifier,
+  store: z.enum(STORES),
+  environment: z.enum(ENVIRONMENTS),
+  key: z.string().transform(purchaseKey),
+  lines: z.array(line),
+  selectedProducts: z.array(z.string()).nullable(),
+  replacedBy: z.string().transform(purchaseKey).nullable(),
+  verifiedAt: instant,
+  /** Set while the store has not confirmed that it was acknowledged. */
+  acknowledgementDueSince: instant.optional(),
+});
+
+export const identityItem = z.object({ customer: customerIdentifier });
+
+const indexOf = (values: readonly unknown[]) =>
+  z
+    .int()
+    .min(0)
+    .max(values.length - 1);
+
+/**
+ * Holdings are stored in both a customer and its account, and read on every read: positions in place of names, so that
+ * a purchase takes about a hundred bytes. The lists that give the positions may only grow at their end.
+ */
+const encodedLine = z.tuple([
+  z.string().nullable(),
+  z.string(),
+  z.string().nullable(),
+  indexOf(NATURES),
+  indexOf(STANDINGS),
+  nullableInstant,
+  nullableInstant,
+  nullableInstant,
+  z.boolean().nullable(),
+  instant,
+]);
+const encodedHolding = z.tuple([indexOf(STORES), indexOf(ENVIRONMENTS), z.string(), z.array(encodedLine)]);
+export type EncodedHoldings = z.infer<typeof encodedHolding>[];
+
+const member = <T>(values: readonly T[], index: number): T => {
+  const value = values[index];
+  if (value === undefined) throw new RangeError(`No value has the index ${index}.`);
+  return value;
+};
+
+const encodeLine = (line: Line): z.infer<typeof encodedLine> => [
+  line.transactionIdentifier,
+  line.productIdentifier,
+  line.basePlanIdentifier,
+  NATURES.indexOf(line.nature),
+  STANDINGS.indexOf(line.standing),
+  line.startsAt,
+  line.endsAt,
+  line.revokedAt,
+  line.willRenew,
+  line.verifiedAt,
+];
+
+const decodeLine = ([
+  transactionIdentifier,
+  productIdentifier,
+  basePlanIdentifier,
+  nature,
+  standing,
+  startsAt,
+  endsAt,
+  revokedAt,
+  willRenew,
+  verifiedAt,
+]: z.infer<typeof encodedLine>): Line => ({
+  transactionIdentifier,
+  productIdentifier,
+  basePlanIdentifier,
+  nature: member(NATURES, nature),
+  standing: member(STANDINGS, standing),
+  startsAt,
+  endsAt,
+  revokedAt,
+  willRenew,
+  verifiedAt,
+});
+
+export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
+  holdings.map(({ store, environment, key, lines }) => [
+    STORES.indexOf(store),
+    ENVIRONMENTS.indexOf(environment),
+    key,
+    lines.map(encodeLine),
+  ]);
+
+const decodeHolding = ([store, environment, key, lines]: z.infer<typeof encodedHolding>): Purchase => ({
+  store: member(STORES, store),
+  environment: member(ENVIRONMENTS, environment),
+  key: purchaseKey(key),
+  lines: lines.map(decodeLine),
+  selectedProducts: null,
+  replacedBy: null,
+  verifiedAt: Math.max(...lines.map((line) => line[9])),
+});
+
+const holdings = z.array(encodedHolding).transform((encoded) => encoded.map(decodeHolding));
+
+const link = z.object({
+  account: z.string().transform(accountId),
+  assertedBy: z.enum(["credential", "client"]),
+  linkedAt: instant,
+});
+
+export const customerItem = z.object({
+  customer: customerIdentifier,
+  createdAt: instant,
+  version: z.int(),
+  link: link.nullable(),
+  holdings,
+  aliasOf: customerIdentifier.nullable(),
+});
+
+export const accountCustomerItem = z.object({ customer: customerIdentifier, holdings });

@@ -1,0 +1,32 @@
+import type { Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, CustomerId } from "../identifiers.ts";
+
+/** Who said that a customer belongs to an account: the application's backend with a credential, or a client without one. */
+export type AssertedBy = "credential" | "client";
+
+/** A customer belongs to at most one account. */
+export interface Link {
+  readonly account: AccountId;
+  readonly assertedBy: AssertedBy;
+  readonly linkedAt: Instant;
+}
+
+/** A customer as stored. Whoever writes anything that belongs to it moves its version on. */
+export interface StoredCustomer {
+  readonly identifier: CustomerId;
+  readonly createdAt: Instant;
+  readonly version: number;
+  readonly link: Link | null;
+  readonly holdings: readonly Purchase[];
+  /** The customer it was merged into: it has no link and no holdings of its own any more. */
+  readonly aliasOf: CustomerId | null;
+}
+
+/** A purchase as stored, with the customer it was stored for (who may be an alias by now). */
+export interface StoredPurchase {
+  readonly purchase: Purchase;
+  readonly customer: CustomerId;
+  /** Since when the store waits for an acknowledgement; null: it does not. */
+  readonly acknowledgementDueSince: Instant | null;
+}

@@ -1,0 +1,187 @@
+import { resolve, type Claim, type Owner } from "../../lib/customers/rules.ts";
+import { accountId, customerId } from "../../lib/identifiers.ts";
+import type { AssertedBy } from "../../lib/table/records.ts";
+
+const MOMENT = 1_000;
+
+type Says = `${AssertedBy} ${string}`;
+
+const said = (says: Says): { account: ReturnType<typeof accountId>; assertedBy: AssertedBy } => {
+  const [assertedBy, account] = says.split(" ") as [AssertedBy, string];
+  return { account: accountId(account), assertedBy };
+};
+
+/** A customer: its name, its age in creation order, and its link as `credential A` or `client A`. */
+const owner = (identifier: string, createdAt: number, link?: Says): Owner => ({
+  identifier: customerId(identifier),
+  createdAt,
+  link: link === undefined ? null : { ...said(link), linkedAt: createdAt },
+});
+const claim = (says?: Says): Claim | null => (says === undefined ? null : said(says));
+
+const outcome = (owners: Owner[], says?: Says): string => {
+  const resolution = resolve(owners, claim(says), MOMENT);
+  if (resolution.outcome === "refused") return resolution.code;
+  const { survivor, absorbed, link } = resolution;
+  const who = survivor?.identifier ?? "new";
+  const others = absorbed.map(({ identifier }) => identifier).join("+");
+  const where = link === null ? "unlinked" : `${link.assertedBy} ${link.account} @${link.linkedAt}`;
+  return `${who}${others && ` absorbs ${others}`}: ${where}`;
+};
+
+const cases: [rule: string, owners: Owner[], says: Says | undefined, expected: string][] = [
+  ["an unknown identity makes a new customer", [], undefined, "new: unlinked"],
+  ["a new customer is linked by a credential", [], "credential A", "new: credential A @1000"],
+  ["a new customer is linked by a client", [], "client A", "new: client A @1000"],
+  ["a known identity is the same customer", [owner("x", 1)], undefined, "x: unlinked"],
+  ["an unlinked customer takes the link", [owner("x", 1)], "credential A", "x: credential A @1000"],
+  [
+    "a linked customer keeps its link when nothing is claimed",
+    [owner("x", 1, "credential A")],
+    undefined,
+    "x: credential A @1",
+  ],
+  [
+    "the same claim again changes nothing",
+    [owner("x", 1, "credential A")],
+    "credential A",
+    "x: credential A @1",
+  ],
+  [
+    "a credential confirms a client's link",
+    [owner("x", 1, "client A")],
+    "credential A",
+    "x: credential A @1",
+  ],
+  [
+    "a client does not weaken a credential's link",
+    [owner("x", 1, "credential A")],
+    "client A",
+    "x: credential A @1",
+  ],
+  [
+    "a credential does not displace a credential's link",
+    [owner("x", 1, "credential A")],
+    "credential B",
+    "CUSTOMER_ALREADY_LINKED",
+  ],
+  [
+    "a client does not displace a credential's link",
+    [owner("x", 1, "credential A")],
+    "client B",
+    "CUSTOMER_ALREADY_LINKED",
+  ],
+  [
+    "a client does not displace a client's link",
+    [owner("x", 1, "client A")],
+    "client B",
+    "CUSTOMER_ALREADY_LINKED",
+  ],
+  [
+    "a client's link yields to a credential",
+    [owner("x", 1, "client A")],
+    "credential B",
+    "x: credential B @1000",
+  ],
+  [
+    "accounts are compared byte for byte",
+    [owner("x", 1, "credential A")],
+    "credential a",
+    "CUSTOMER_ALREADY_LINKED",
+  ],
+  [
+    "of two unlinked customers the older stays",
+    [owner("y", 2), owner("x", 1)],
+    undefined,
+    "x absorbs y: unlinked",
+  ],
+  [
+    "of two equally old customers the smaller identifier stays",
+    [owner("y", 1), owner("x", 1)],
+    undefined,
+    "x absorbs y: unlinked",
+  ],
+  [
+    "the linked customer stays before an older unlinked one",
+    [owner("x", 1), owner("y", 2, "credential A")],
+    undefined,
+    "y absorbs x: credential A @2",
+  ],
+  [
+    "the linked customer stays when the claim agrees",
+    [owner("x", 1), owner("y", 2, "client A")],
+    "client A",
+    "y absorbs x: client A @2",
+  ],
+  [
+    "of two linked to the same account the older stays, and the earlier link",
+    [owner("y", 2, "credential A"), owner("x", 1, "credential A")],
+    undefined,
+    "x absorbs y: credential A @1",
+  ],
+  [
+    "a credential's link is kept over a client's",
+    [owner("x", 1, "client A"), owner("y", 2, "credential A")],
+    undefined,
+    "x absorbs y: credential A @1",
+  ],
+  [
+    "customers of different accounts are not merged",
+    [owner("x", 1, "credential A"), owner("y", 2, "credential B")],
+    undefined,
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "customers of different accounts are not merged for one of them",
+    [owner("x", 1, "credential A"), owner("y", 2, "credential B")],
+    "credential A",
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "customers of clients' different accounts are not merged for a client",
+    [owner("x", 1, "client A"), owner("y", 2, "client B")],
+    "client A",
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "customers of clients' different accounts are not merged without a claim",
+    [owner("x", 1, "client A"), owner("y", 2, "client B")],
+    undefined,
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "clients' links to different accounts all yield to a credential",
+    [owner("x", 1, "client A"), owner("y", 2, "client B")],
+    "credential C",
+    "x absorbs y: credential C @1000",
+  ],
+  [
+    "a client's link yields in a merge with the credential's own customer",
+    [owner("x", 1, "client A"), owner("y", 2, "credential B")],
+    "credential B",
+    "y absorbs x: credential B @2",
+  ],
+  [
+    "a client's link does not yield where nothing is claimed",
+    [owner("x", 1, "client A"), owner("y", 2, "credential B")],
+    undefined,
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "a customer of a yielding link stays before an unlinked one",
+    [owner("x", 1), owner("y", 2, "client A")],
+    "credential B",
+    "y absorbs x: credential B @1000",
+  ],
+  [
+    "a linked customer refuses another account though an unlinked one comes along",
+    [owner("x", 1), owner("y", 2, "credential A")],
+    "credential B",
+    "CUSTOMER_ALREADY_LINKED",
+  ],
+];
+
+test.each(cases)("%s", (_, owners, says, expected) => {
+  expect(outcome(owners, says)).toBe(expected);
+  expect(outcome([...owners].reverse(), says)).toBe(expected);
+});

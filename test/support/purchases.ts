@@ -1,0 +1,61 @@
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { catalogOf, type Catalog, type CatalogProduct } from "../../lib/entitlements/catalog.ts";
+import { parsePeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+
+export const DAY = 86_400_000;
+export const MONTH = 30 * DAY;
+/** The moment at which tests happen. */
+export const NOW: Instant = Date.UTC(2026, 5, 15, 12);
+
+export const period = (text: string): Period => {
+  const parsed = parsePeriod(text);
+  if (parsed === null) throw new Error(`${text} is not a period`);
+  return parsed;
+};
+
+/** A line of a monthly subscription that is in its middle. */
+export const aLine = (line: Partial<Line> = {}): Line => ({
+  transactionIdentifier: "1",
+  productIdentifier: "monthly",
+  basePlanIdentifier: null,
+  nature: "auto_renewable",
+  standing: "entitled",
+  startsAt: NOW - 10 * DAY,
+  endsAt: NOW + 20 * DAY,
+  revokedAt: null,
+  willRenew: null,
+  verifiedAt: NOW - 1000,
+  ...line,
+});
+
+export const aPurchase = ({
+  key,
+  ...purchase
+}: Partial<Omit<Purchase, "key">> & { key?: string } = {}): Purchase => {
+  const lines = purchase.lines ?? [aLine()];
+  return {
+    store: "ios-store",
+    environment: "production",
+    key: purchaseKey(key ?? "1"),
+    selectedProducts: null,
+    replacedBy: null,
+    verifiedAt: Math.max(0, ...lines.map((line) => line.verifiedAt)),
+    ...purchase,
+    lines,
+  };
+};
+
+export const aProduct = (product: Partial<CatalogProduct> = {}): CatalogProduct => ({
+  store: "ios-store",
+  productIdentifier: "monthly",
+  basePlanIdentifier: null,
+  grants: ["premium"],
+  accessDuration: null,
+  ...product,
+});
+
+export const aCatalog = (
+  products: readonly CatalogProduct[] = [aProduct()],
+  displayNames: Readonly<Record<string, string>> = { premium: "Premium" },
+): Catalog => catalogOf(new Map(Object.entries(displayNames)), products);
