@@ -58,5 +58,6 @@ export const plusPeriod = (instant: Instant, period: Period): Instant => {
   moved.setUTCDate(1);
   moved.setUTCMonth(start.getUTCMonth() + period.months);
   moved.setUTCDate(Math.min(start.getUTCDate(), lastDay));
-  return Math.min(moved.getTime() + period.milliseconds, LAST_INSTANT);
+  const end = moved.getTime() + period.milliseconds;
+  return isInstant(end) ? end : LAST_INSTANT;
 };

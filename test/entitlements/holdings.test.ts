@@ -1,0 +1,125 @@
+import { marshall } from "@aws-sdk/util-dynamodb";
+import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
+import { holdingsOf, HOLDINGS_BYTES } from "../../lib/entitlements/holdings.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { encodeHoldings } from "../../lib/table/items.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
+
+const CUSTOMER = customerId("00000000-0000-4000-8000-000000000001");
+const DYNAMODB_ITEM_BYTES = 400 * 1024;
+
+const keysOf = (purchases: readonly Purchase[]): string[] => purchases.map(({ key }) => key);
+
+test("subscriptions and non-consumables are held before the catalog maps them, consumables are not", () => {
+  const purchases = (["auto_renewable", "non_renewing", "non_consumable", "consumable"] as const).map(
+    (nature, index) =>
+      aPurchase({ key: String(index), lines: [aLine({ nature, productIdentifier: "new" })] }),
+  );
+  expect(keysOf(holdingsOf(purchases, aCatalog()))).toEqual(["0", "1", "2"]);
+  expect(keysOf(holdingsOf(purchases, aCatalog([aProduct({ productIdentifier: "new" })])))).toEqual([
+    "0",
+    "1",
+    "2",
+    "3",
+  ]);
+});
+
+test("what grants nothing for good is not held", () => {
+  const replaced = aPurchase({ replacedBy: purchaseKey("2") });
+  const pending = aPurchase({ key: "3", lines: [] });
+  expect(holdingsOf([replaced, pending], aCatalog())).toEqual([]);
+});
+
+test("of what can be bought again and again the newest are held, and a valid one is never crowded out by revoked ones", () => {
+  const passes = Array.from({ length: 200 }, (_, index) =>
+    aPurchase({
+      key: String(index).padStart(3, "0"),
+      lines: [
+        aLine({
+          nature: "consumable",
+          startsAt: NOW - index,
+          endsAt: null,
+          revokedAt: index < 150 ? NOW : null,
+        }),
+      ],
+    }),
+  );
+  const held = keysOf(holdingsOf(passes, aCatalog()));
+  expect(held).toHaveLength(50);
+  expect(held).toContain("000");
+  expect(held).toContain("150");
+});
+
+test("the order of purchases does not matter", () => {
+  const purchases = Array.from({ length: 120 }, (_, index) =>
+    aPurchase({ key: String(index), lines: [aLine({ nature: "consumable", startsAt: NOW - (index % 7) })] }),
+  );
+  expect(holdingsOf([...purchases].reverse(), aCatalog())).toEqual(holdingsOf(purchases, aCatalog()));
+});
+
+test("answers from holdings equal answers from all purchases", () => {
+  const catalog = aCatalog([
+    aProduct(),
+    aProduct({ productIdentifier: "pass", grants: ["day"], accessDuration: period("P1D") }),
+  ]);
+  const purchases = Array.from({ length: 400 }, (_, index) =>
+    aPurchase({
+      key: String(index),
+      environment: index % 5 === 0 ? "sandbox" : "production",
+      lines: [
+        aLine(
+          index % 3 === 0
+            ? { startsAt: NOW - index * DAY, endsAt: NOW - (index - 20) * DAY }
+            : {
+                productIdentifier: "pass",
+                nature: index % 2 === 0 ? "consumable" : "non_renewing",
+                startsAt: NOW - index * 1000,
+                endsAt: null,
+                revokedAt: index % 4 === 0 ? NOW - 1 : null,
+              },
+        ),
+      ],
+    }),
+  );
+  const answerOf = (all: readonly Purchase[], moment: number) =>
+    entitlementsAt(
+      moment,
+      all.map((purchase) => ({ customerIdentifier: CUSTOMER, purchase })),
+      catalog,
+    );
+  const holdings = holdingsOf(purchases, catalog);
+  for (const moment of [NOW - DAY, NOW, NOW + DAY / 2, NOW + 30 * DAY])
+    expect(answerOf(holdings, moment)).toEqual(answerOf(purchases, moment));
+});
+
+test("the largest holdings stay far below what DynamoDB stores in one item", () => {
+  const long = (index: number) => `${String(index).padStart(4, "0")}${"é".repeat(250)}`;
+  const purchases = Array.from({ length: 1000 }, (_, index) =>
+    aPurchase({
+      key: long(index).slice(0, 128),
+      lines: [
+        aLine({
+          nature: "non_consumable",
+          productIdentifier: long(index),
+          transactionIdentifier: "x".repeat(128),
+        }),
+      ],
+    }),
+  );
+  const holdings = holdingsOf(purchases, aCatalog());
+  expect(holdings.length).toBeGreaterThan(250);
+  const bytes = Buffer.byteLength(JSON.stringify(marshall({ holdings: encodeHoldings(holdings) })));
+  expect(HOLDINGS_BYTES).toBeLessThan(DYNAMODB_ITEM_BYTES * 0.7);
+  expect(bytes).toBeLessThan(DYNAMODB_ITEM_BYTES);
+});
+
+test("a thousand ordinary purchases are all held", () => {
+  const purchases = Array.from({ length: 1000 }, (_, index) =>
+    aPurchase({
+      key: `2000000${index}`,
+      lines: [aLine({ nature: "non_consumable", productIdentifier: `com.example.trails.map.${index}` })],
+    }),
+  );
+  expect(holdingsOf(purchases, aCatalog())).toHaveLength(1000);
+});

@@ -1,0 +1,30 @@
+import { isInstant, parsePeriod, plusPeriod } from "../../lib/entitlements/time.ts";
+import { period } from "../support/purchases.ts";
+
+test.each([
+  ["2026-01-31T10:00:00.000Z", "P1M", "2026-02-28T10:00:00.000Z"],
+  ["2028-01-31T10:00:00.000Z", "P1M", "2028-02-29T10:00:00.000Z"],
+  ["2028-02-29T00:00:00.000Z", "P1Y", "2029-02-28T00:00:00.000Z"],
+  ["2026-12-15T23:59:59.999Z", "P1M", "2027-01-15T23:59:59.999Z"],
+  ["2026-03-28T12:00:00.000Z", "P1D", "2026-03-29T12:00:00.000Z"],
+  ["2026-03-28T12:00:00.000Z", "P2W", "2026-04-11T12:00:00.000Z"],
+  ["2026-03-28T12:00:00.000Z", "PT36H", "2026-03-30T00:00:00.000Z"],
+  ["2026-03-28T12:00:00.000Z", "P1Y2M3W4DT5H6M7S", "2027-06-22T17:06:07.000Z"],
+])("%s and %s is %s", (start, text, end) => {
+  expect(new Date(plusPeriod(Date.parse(start), period(text))).toISOString()).toBe(end);
+});
+
+test.each(["", "P", "PT", "P1", "1D", "P-1D", "P1.5D", "P0D", "PT0S", "P1H", "PT1D", "p1d", "P1D ", "P1D1M"])(
+  "%j is no period",
+  (text) => {
+    expect(parsePeriod(text)).toBeNull();
+  },
+);
+
+test("no period leads beyond the last moment that has a name", () => {
+  expect(isInstant(plusPeriod(8_640_000_000_000_000 - 1, period("PT1H")))).toBe(true);
+});
+
+test.each([-1, 1.5, NaN, Infinity, 8_640_000_000_000_001, "1", null])("%j is no moment", (value) => {
+  expect(isInstant(value)).toBe(false);
+});
