@@ -62,15 +62,23 @@ export interface ErrorBody {
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly issues: readonly Issue[] | undefined;
+  /** Seconds after which the same request may succeed, where somebody said so. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     code: ErrorCode,
-    options: { message?: string; issues?: readonly Issue[]; cause?: unknown } = {},
+    options: {
+      message?: string;
+      issues?: readonly Issue[];
+      retryAfterSeconds?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(options.message ?? ERRORS[code].message, { cause: options.cause });
     this.name = "ServiceError";
     this.code = code;
     this.issues = options.issues;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   get status(): number {

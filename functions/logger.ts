@@ -1,0 +1,29 @@
+import { Logger } from "@aws-lambda-powertools/logger";
+
+/** Structured logs, one JSON object a line. Nothing of a request's content is ever given to it. */
+export const logger = new Logger({ serviceName: "customer-entitlement-linking" });
+
+const DEEPEST_CAUSE = 4;
+
+interface SafeError {
+  readonly name: string;
+  readonly code?: string | number;
+  readonly at?: readonly string[];
+  readonly cause?: SafeError;
+}
+
+/**
+ * An error as it may be logged: its name, its code and where it was thrown. Messages of libraries are left out, for
+ * they quote what they were given: tokens in addresses, values of items.
+ */
+export const safely = (error: unknown, depth = 0): SafeError => {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const code: unknown = "code" in error ? error.code : undefined;
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^ {4}at /.test(line));
+  return {
+    name: error.name,
+    ...((typeof code === "string" || typeof code === "number") && { code }),
+    at: frames.slice(0, 8).map((line) => line.trim()),
+    ...(error.cause !== undefined && depth < DEEPEST_CAUSE && { cause: safely(error.cause, depth + 1) }),
+  };
+};

@@ -1,0 +1,137 @@
+import type {
+  AndroidStoreConfiguration,
+  Application,
+  ApplicationDirectory,
+} from "../applications/application.ts";
+import { ServiceError } from "../contract/errors.ts";
+import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
+import { mentionedPurchase, productKindOf, type Purchase } from "../entitlements/purchase.ts";
+import { accountId, type ApplicationId } from "../identifiers.ts";
+import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
+import type { PendingAcknowledgement, VerifiedPurchase } from "../stores/android-store/reading.ts";
+import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
+import type { Evidence } from "./evidence.ts";
+import { presentLink } from "./present.ts";
+import { storeEvidence, type EvidenceStore } from "./store-evidence.ts";
+
+export interface AndroidStoreLinking extends EvidenceStore {
+  readonly directory: ApplicationDirectory;
+  readonly androidStore: AndroidStore;
+}
+
+type Verified = Omit<VerifiedPurchase, "identities"> & Partial<Pick<VerifiedPurchase, "identities">>;
+
+/** What was stored of a purchase that the store has dropped since. */
+const storedPurchase = async (
+  { table }: AndroidStoreLinking,
+  application: Application,
+  { purchaseToken, productKind, productIdentifier }: AndroidStoreLinkRequest,
+): Promise<Verified> => {
+  const key = purchaseKeyOfToken(purchaseToken);
+  const references = (["production", "sandbox"] as const).map((environment) => ({
+    store: "android-store" as const,
+    environment,
+    key,
+  }));
+  const { purchases } = await table.findFacts(application.identifier, [], references);
+  const purchase = [...purchases.values()]
+    .map((stored) => stored.purchase)
+    .find(({ verifiedAt }) => verifiedAt > 0);
+  if (purchase === undefined) throw new ServiceError("PURCHASE_NO_LONGER_AVAILABLE");
+  if (!isOfKind(purchase, productKind, productIdentifier ?? null)) throw new ServiceError("INVALID_PURCHASE");
+  return { purchase, replaces: null, samePerson: [], acknowledgement: null };
+};
+
+const isOfKind = (
+  { lines }: Purchase,
+  productKind: AndroidStoreLinkRequest["productKind"],
+  productIdentifier: string | null,
+): boolean =>
+  lines.every(({ nature }) => productKindOf(nature) === productKind) &&
+  (productKind === "subscription" ||
+    productIdentifier === null ||
+    lines.length === 0 ||
+    lines.some((line) => line.productIdentifier === productIdentifier));
+
+const verifyPurchase = async (
+  linking: AndroidStoreLinking,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  request: AndroidStoreLinkRequest,
+): Promise<Verified> => {
+  const { purchaseToken, productKind, productIdentifier = null } = request;
+  const answer = await linking.androidStore.lookUp(configuration, {
+    purchaseToken,
+    productKind,
+    productIdentifier,
+  });
+  switch (answer.outcome) {
+    case "verified":
+      return answer;
+    case "gone":
+      return storedPurchase(linking, application, request);
+    case "rejected":
+      throw new ServiceError("INVALID_PURCHASE");
+    case "unavailable":
+      throw new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: answer.retryAfterSeconds });
+    case "credential-rejected":
+      throw new ServiceError("STORE_REJECTED_CREDENTIAL");
+  }
+};
+
+const evidenceOf = ({ purchase, identities, replaces, samePerson, acknowledgement }: Verified): Evidence => {
+  const { store, environment, key } = purchase;
+  const value = identities?.obfuscatedAccountIdentifier ?? null;
+  return {
+    identities: value === null ? [] : [{ store, kind: "obfuscated-account", environment, value }],
+    purchases: [
+      purchase,
+      ...(replaces === null || replaces === key
+        ? []
+        : [mentionedPurchase({ store, environment, key: replaces }, key)]),
+      ...samePerson.map((other) => mentionedPurchase({ store, environment, key: other }, null)),
+    ],
+    acknowledgementDue: acknowledgement === null ? null : { store, environment, key },
+  };
+};
+
+/** Tells the store that the purchase has arrived. It is stored as due by now, so no failure here loses it. */
+const acknowledge = async (
+  { androidStore, table }: AndroidStoreLinking,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  purchase: Purchase,
+  pending: PendingAcknowledgement,
+): Promise<void> => {
+  if ((await androidStore.acknowledge(configuration, pending)) === "due") return;
+  await table.clearAcknowledgementDue(application.identifier, purchase).catch(() => undefined);
+};
+
+/**
+ * Verifies an Android-store purchase with the store, stores it, links its customer to the account, and acknowledges it
+ * where the store waits for that.
+ *
+ * @throws ServiceError the errors of the endpoint
+ */
+export const linkAndroidStoreCustomer = async (
+  linking: AndroidStoreLinking,
+  identifier: ApplicationId,
+  request: AndroidStoreLinkRequest,
+): Promise<LinkResponse> => {
+  const application = await applicationOfCredential(linking.directory, identifier);
+  const configuration = androidStoreConfigurationOf(application, request.packageName);
+  requirePaywall(application, "android-store");
+
+  const verified = await verifyPurchase(linking, application, configuration, request);
+  if (!configuration.environments.includes(verified.purchase.environment))
+    throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED");
+
+  const customer = await storeEvidence(linking, application, evidenceOf(verified), {
+    account: accountId(request.applicationAccountIdentifier),
+    assertedBy: "credential",
+  });
+  if (verified.acknowledgement !== null)
+    await acknowledge(linking, application, configuration, verified.purchase, verified.acknowledgement);
+  return presentLink(application, customer, linking.now());
+};

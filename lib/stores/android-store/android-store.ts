@@ -1,0 +1,136 @@
+import type { ProductKind } from "../../contract/schemas.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { saysAcknowledged } from "./answers.ts";
+import type { AndroidStoreCredential } from "./credentials.ts";
+import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
+import { readOneTimeProduct } from "./one-time-product.ts";
+import {
+  ANDROID_STORE_TIMING,
+  createAndroidPublisher,
+  type AndroidStoreTiming,
+  type Call,
+} from "./publisher.ts";
+import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
+import { readSubscription } from "./subscription.ts";
+
+/** An Android package and what may read its purchases. */
+export interface AndroidPackage {
+  readonly packageName: string;
+  readonly credential: AndroidStoreCredential;
+}
+
+export interface AndroidPurchaseRequest {
+  readonly purchaseToken: string;
+  readonly productKind: ProductKind;
+  /** Selects among the products of a one-time purchase; null: all of them. Nothing to a subscription. */
+  readonly productIdentifier: string | null;
+}
+
+/** What failed: HTTP status and reason, for a log; never a token, a key or a credential. */
+interface Cause {
+  readonly status: number | null;
+  readonly reason: string | null;
+}
+
+/**
+ * What the store says of a purchase.
+ * - `rejected`: it does not know the token, or the token is of another kind, product or package.
+ * - `gone`: it has dropped the purchase, which ended long ago.
+ * - `unavailable`: it did not answer, or not in a way that can be read; the same question may be asked again.
+ * - `credential-rejected`: it refuses the operator's credential, or the credential cannot be used: a fault of configuration.
+ */
+export type AndroidStoreAnswer =
+  | ({ readonly outcome: "verified" } & VerifiedPurchase)
+  | ({ readonly outcome: "rejected" | "gone" | "credential-rejected" } & Cause)
+  | ({ readonly outcome: "unavailable"; readonly retryAfterSeconds: number } & Cause);
+
+export interface AndroidStore {
+  lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
+  /** Never rejects: an acknowledgement that fails, for whatever cause, is due and can be sent again. */
+  acknowledge(androidPackage: AndroidPackage, pending: PendingAcknowledgement): Promise<"acknowledged" | "due">;
+}
+
+export interface AndroidStoreOptions {
+  /** The API's root, with or without a path of its own; unset: Google's. */
+  readonly rootUrl?: string | undefined;
+  /** The text of a secret; rejects where there is none or it may not be read. */
+  readonly readSecret: (name: string) => Promise<string>;
+  readonly now: () => Instant;
+  readonly timing?: AndroidStoreTiming;
+  readonly fetch?: typeof fetch;
+}
+
+/** Where the store does not say when to ask again. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** A path cannot hold these, and the store never gave one. */
+const NO_TOKENS: readonly string[] = ["", ".", ".."];
+
+const readPurchase =
+  ({ packageName }: AndroidPackage, token: string, kind: ProductKind): Call =>
+  ({ subscriptionsv2, productsv2 }, { auth, options }) =>
+    kind === "subscription"
+      ? subscriptionsv2.get({ packageName, token, auth }, options)
+      : productsv2.getproductpurchasev2({ packageName, token, auth }, options);
+
+const acknowledgePurchase =
+  (pending: PendingAcknowledgement): Call =>
+  ({ subscriptions, products }, { auth, options }) => {
+    const { packageName, purchaseToken: token, productIdentifier } = pending;
+    return pending.productKind === "subscription"
+      ? subscriptions.acknowledge(
+          { packageName, subscriptionId: productIdentifier, token, auth, requestBody: {} },
+          options,
+        )
+      : products.acknowledge(
+          { packageName, productId: productIdentifier, token, auth, requestBody: {} },
+          options,
+        );
+  };
+
+const failed = (failure: Failure): AndroidStoreAnswer =>
+  failure.outcome === "unavailable"
+    ? { ...failure, retryAfterSeconds: failure.retryAfterSeconds ?? RETRY_AFTER_SECONDS }
+    : failure;
+
+/**
+ * The Android store, asked through Google's client of the Android Publisher API.
+ *
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/get
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2/getproductpurchasev2
+ */
+export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore => {
+  const { rootUrl, readSecret, now, timing = ANDROID_STORE_TIMING, fetch = globalThis.fetch } = options;
+  const publisher = createAndroidPublisher({ rootUrl, readSecret, now, timing, fetch });
+
+  return {
+    lookUp: async (androidPackage, { purchaseToken, productKind, productIdentifier }) => {
+      if (NO_TOKENS.includes(purchaseToken)) return failed(rejectedAs("invalid"));
+      const call = readPurchase(androidPackage, purchaseToken, productKind);
+      const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
+      if (result.outcome !== "answered") return failed(result);
+      const read = productKind === "subscription" ? readSubscription : readOneTimeProduct;
+      const { packageName } = androidPackage;
+      const reading = read(result.body, { packageName, purchaseToken, productIdentifier, answeredAt: now() });
+      if (reading === null) return failed(malformedAnswer);
+      if (reading === "product-not-in-purchase") return failed(rejectedAs("productNotInPurchase"));
+      return { outcome: "verified", ...reading };
+    },
+
+    acknowledge: async (androidPackage, pending) => {
+      const { credential } = androidPackage;
+      try {
+        const deadline = publisher.deadline();
+        const sent = await publisher.call(credential, acknowledgePurchase(pending), deadline);
+        if (sent.outcome === "answered") return "acknowledged";
+        // Google refuses so what somebody else, the app perhaps, acknowledged first.
+        if (sent.status !== 400 && sent.status !== 409) return "due";
+        const call = readPurchase(androidPackage, pending.purchaseToken, pending.productKind);
+        const read = await publisher.call(credential, call, deadline);
+        return read.outcome === "answered" && saysAcknowledged(read.body) ? "acknowledged" : "due";
+      } catch {
+        return "due";
+      }
+    },
+  };
+};

@@ -1,0 +1,82 @@
+import * as z from "zod";
+import { isInstant, type Instant } from "../../entitlements/time.ts";
+
+/**
+ * The store's answers, as far as they are read. Unknown fields are ignored; an unknown state is not: what it would mean
+ * for access cannot be guessed.
+ */
+
+/** RFC 3339, with up to nine digits of a second. */
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+
+const timestamp = z.string().transform((text, context): Instant => {
+  const instant = TIMESTAMP.test(text) ? Date.parse(text) : Number.NaN;
+  if (isInstant(instant)) return instant;
+  context.addIssue({ code: "custom", message: "must be a time" });
+  return z.NEVER;
+});
+
+/** Google leaves out what is not set; null and the empty text are read alike. */
+const orNull = <Schema extends z.ZodType>(schema: Schema) =>
+  z
+    .union([schema, z.null(), z.undefined(), z.literal("").transform(() => null)])
+    .transform((value) => value ?? null);
+
+export const SUBSCRIPTION_STATES = [
+  "SUBSCRIPTION_STATE_PENDING",
+  "SUBSCRIPTION_STATE_ACTIVE",
+  "SUBSCRIPTION_STATE_PAUSED",
+  "SUBSCRIPTION_STATE_IN_GRACE_PERIOD",
+  "SUBSCRIPTION_STATE_ON_HOLD",
+  "SUBSCRIPTION_STATE_CANCELED",
+  "SUBSCRIPTION_STATE_EXPIRED",
+  "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED",
+] as const;
+export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
+
+const subscriptionLine = z.object({
+  productId: z.string().min(1),
+  expiryTime: orNull(timestamp),
+  latestSuccessfulOrderId: orNull(z.string().min(1)),
+  offerDetails: orNull(z.object({ basePlanId: orNull(z.string().min(1)) })),
+  autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
+});
+
+/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2 */
+export const subscriptionAnswer = z.object({
+  subscriptionState: z.enum(SUBSCRIPTION_STATES),
+  startTime: orNull(timestamp),
+  lineItems: orNull(z.array(subscriptionLine)),
+  linkedPurchaseToken: orNull(z.string().min(1)),
+  acknowledgementState: orNull(z.string().min(1)),
+  externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(z.string().min(1)) })),
+  outOfAppPurchaseContext: orNull(z.object({ expiredPurchaseToken: orNull(z.string().min(1)) })),
+  testPurchase: orNull(z.object({})),
+});
+
+const oneTimeLine = z.object({
+  productId: z.string().min(1),
+  productOfferDetails: orNull(
+    z.object({
+      quantity: orNull(z.int()),
+      refundableQuantity: orNull(z.int()),
+      consumptionState: orNull(z.string().min(1)),
+    }),
+  ),
+});
+
+/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2#ProductPurchaseV2 */
+export const oneTimeProductAnswer = z.object({
+  purchaseStateContext: z.object({ purchaseState: z.enum(["PURCHASED", "CANCELLED", "PENDING"]) }),
+  purchaseCompletionTime: orNull(timestamp),
+  productLineItem: z.array(oneTimeLine).min(1),
+  acknowledgementState: orNull(z.string().min(1)),
+  obfuscatedExternalAccountId: orNull(z.string().min(1)),
+  testPurchaseContext: orNull(z.object({})),
+});
+
+export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
+
+const acknowledgedAnswer = z.object({ acknowledgementState: z.literal("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED") });
+
+export const saysAcknowledged = (body: unknown): boolean => acknowledgedAnswer.safeParse(body).success;

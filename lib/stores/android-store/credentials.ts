@@ -1,0 +1,177 @@
+import { createPrivateKey } from "node:crypto";
+import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
+import * as z from "zod";
+import type { Instant } from "../../entitlements/time.ts";
+
+/** What may read a package's purchases: the name of a secret that holds service-account JSON, or an `external_account` JSON. */
+export type AndroidStoreCredential =
+  { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };
+
+/** Exchanges the operator's credential for access tokens, and keeps those as long as they last. */
+export type AccessTokens =
+  | InstanceType<typeof auth.JWT>
+  | InstanceType<typeof auth.AwsClient>
+  | InstanceType<typeof auth.IdentityPoolClient>;
+
+/** Why a credential cannot be used, in a word: the cause would quote the credential. */
+export class UnusableCredentialError extends Error {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`The credential of the package cannot be used: ${reason}.`);
+    this.name = "UnusableCredentialError";
+    this.reason = reason;
+  }
+}
+
+/** Limits of each request that a client makes on its own, in the client's words. */
+export interface TransportLimits {
+  readonly timeout: number;
+  readonly retryConfig: { readonly retry: 0 };
+  readonly fetchImplementation: typeof fetch;
+}
+
+export interface AndroidStoreCredentials {
+  /** `fresh` is false where the credential was loaded for an earlier request. Rejects with {@link UnusableCredentialError}. */
+  accessTokensOf(
+    credential: AndroidStoreCredential,
+  ): Promise<{ readonly tokens: AccessTokens; readonly fresh: boolean }>;
+  /** The store refused what these tokens gave it: the credential is loaded again when it is next asked for. */
+  forget(credential: AndroidStoreCredential, refused: AccessTokens): void;
+}
+
+/** How long a secret is believed to be what it was: a rotated key is picked up within this time. */
+const SECRET_LIFETIME_MILLISECONDS = 5 * 60 * 1000;
+const CREDENTIALS_KEPT = 100;
+const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
+
+const serviceAccount = z.looseObject({
+  type: z.literal("service_account"),
+  client_email: z.string().min(1),
+  private_key: z.string().min(1),
+});
+
+const externalAccount = { type: z.literal("external_account"), audience: z.string(), subject_token_type: z.string() };
+
+const awsAccount = z.looseObject({
+  ...externalAccount,
+  credential_source: z.looseObject({
+    environment_id: z.string(),
+    regional_cred_verification_url: z.string(),
+  }),
+});
+
+/** Programs as sources of tokens are not among these: there is none in a function, and a credential should not start one. */
+const identityPoolAccount = z.looseObject({
+  ...externalAccount,
+  credential_source: z.union([z.looseObject({ file: z.string() }), z.looseObject({ url: z.string() })]),
+});
+
+const parseSecret = (text: string): z.infer<typeof serviceAccount> => {
+  try {
+    const account = serviceAccount.parse(JSON.parse(text));
+    createPrivateKey(account.private_key);
+    return account;
+  } catch {
+    throw new UnusableCredentialError("secretIsNoServiceAccount");
+  }
+};
+
+const serviceAccountTokens = (text: string, limits: TransportLimits): AccessTokens => {
+  const account = parseSecret(text);
+  const tokens = new auth.JWT({ scopes: SCOPES, transporterOptions: limits });
+  tokens.fromJSON(account);
+  return tokens;
+};
+
+const externalAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
+  const options = { scopes: SCOPES, transporterOptions: limits };
+  try {
+    const aws = awsAccount.safeParse(json);
+    const tokens = aws.success
+      ? new auth.AwsClient({ ...aws.data, ...options })
+      : new auth.IdentityPoolClient({ ...identityPoolAccount.parse(json), ...options });
+    limitTokenExchange(tokens, limits);
+    return tokens;
+  } catch {
+    throw new UnusableCredentialError("workloadIdentityIsNoExternalAccount");
+  }
+};
+
+const property = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+
+/** The client exchanges tokens over a transport of its own, without a timeout and with three retries, and has no option for it. */
+const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void => {
+  const transport = property(property(tokens, "stsCredential"), "transporter");
+  if (!(transport instanceof Object && "defaults" in transport))
+    throw new Error("google-auth-library no longer exchanges tokens over stsCredential.transporter");
+  transport.defaults = limits;
+};
+
+interface Loading {
+  /** The text of the secret; null where there is none. */
+  readonly text: string | null;
+  readonly tokens: AccessTokens;
+}
+
+interface Kept {
+  readonly since: Instant;
+  readonly loading: Promise<Loading>;
+}
+
+/**
+ * The clients of every credential in use. Concurrent requests share one load; a failed load is forgotten; a secret is
+ * read again after five minutes, and its access token outlives that where the secret has not changed.
+ */
+export const createAndroidStoreCredentials = (options: {
+  readSecret: (name: string) => Promise<string>;
+  now: () => Instant;
+  limits: TransportLimits;
+}): AndroidStoreCredentials => {
+  const { readSecret, now, limits } = options;
+  const kept = new Map<string, Kept>();
+
+  const load = async (credential: AndroidStoreCredential, before: Kept | undefined): Promise<Loading> => {
+    if ("workloadIdentity" in credential)
+      return { text: null, tokens: externalAccountTokens(credential.workloadIdentity, limits) };
+    const text = await readSecret(credential.secret).catch(() => {
+      throw new UnusableCredentialError("secretIsUnreadable");
+    });
+    const known = await before?.loading;
+    return known?.text === text ? known : { text, tokens: serviceAccountTokens(text, limits) };
+  };
+
+  const isCurrent = (credential: AndroidStoreCredential, { since }: Kept): boolean =>
+    "workloadIdentity" in credential || now() - since < SECRET_LIFETIME_MILLISECONDS;
+
+  return {
+    accessTokensOf: async (credential) => {
+      const key = JSON.stringify(credential);
+      const before = kept.get(key);
+      if (before !== undefined && isCurrent(credential, before))
+        return { tokens: (await before.loading).tokens, fresh: false };
+      const entry: Kept = { since: now(), loading: load(credential, before) };
+      kept.delete(key);
+      kept.set(key, entry);
+      for (const oldest of kept.keys()) {
+        if (kept.size <= CREDENTIALS_KEPT) break;
+        kept.delete(oldest);
+      }
+      try {
+        return { tokens: (await entry.loading).tokens, fresh: true };
+      } catch (error) {
+        if (kept.get(key) === entry) kept.delete(key);
+        throw error;
+      }
+    },
+    forget: (credential, refused) => {
+      const key = JSON.stringify(credential);
+      const entry = kept.get(key);
+      const forgetRefused = ({ tokens }: Loading): void => {
+        if (tokens === refused && kept.get(key) === entry) kept.delete(key);
+      };
+      entry?.loading.then(forgetRefused, () => undefined);
+    },
+  };
+};

@@ -1,0 +1,143 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/index.js";
+import type { Instant } from "../../entitlements/time.ts";
+import {
+  createAndroidStoreCredentials,
+  UnusableCredentialError,
+  type AccessTokens,
+  type AndroidStoreCredential,
+} from "./credentials.ts";
+import { credentialRejectedAs, failureOfCall, failureOfTokenExchange, type Failure } from "./failure.ts";
+
+/** How long the store may take, in milliseconds. */
+export interface AndroidStoreTiming {
+  /** One HTTP request, from its start to the end of its body. */
+  readonly request: number;
+  /** Before the one retry. */
+  readonly pause: number;
+  /** Everything that one question to the store needs: secret, token exchange, calls, pause and retry. */
+  readonly total: number;
+}
+
+/** Reading and acknowledging one after the other stay within the 29 seconds that API Gateway waits. */
+export const ANDROID_STORE_TIMING: AndroidStoreTiming = { request: 4_000, pause: 250, total: 10_000 };
+
+export type Purchases = androidpublisher_v3.Resource$Purchases;
+
+/** What every call is made with: `auth` goes with the parameters, `options` beside them. */
+export interface CallContext {
+  readonly auth: AccessTokens;
+  readonly options: {
+    readonly rootUrl: string;
+    readonly timeout: number;
+    readonly signal: AbortSignal;
+    readonly responseType: "json";
+    readonly retryConfig: { readonly retry: 0 };
+  };
+}
+
+export type Call = (purchases: Purchases, context: CallContext) => Promise<{ data: unknown }>;
+
+export type CallResult = { readonly outcome: "answered"; readonly body: unknown } | Failure;
+
+export interface AndroidPublisher {
+  /** Ends one question to the store, however many calls it takes. */
+  deadline(): AbortSignal;
+  /** Makes a call, and once more where that may help: the store did not answer, or it refused a credential loaded earlier. */
+  call(credential: AndroidStoreCredential, send: Call, deadline: AbortSignal): Promise<CallResult>;
+}
+
+const GOOGLE_ROOT_URL = "https://androidpublisher.googleapis.com/";
+
+/** The promise, for as long as the signal allows. */
+const within = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> => {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+};
+
+/**
+ * Google's client of the Android Publisher API with limits: its own are no timeout, three retries of a read, and three
+ * more of the token exchange. Here every request has a timeout, and token exchange and call have one retry together.
+ *
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3
+ */
+export const createAndroidPublisher = (options: {
+  rootUrl?: string | undefined;
+  readSecret: (name: string) => Promise<string>;
+  now: () => Instant;
+  timing: AndroidStoreTiming;
+  fetch: typeof fetch;
+}): AndroidPublisher => {
+  const { rootUrl = GOOGLE_ROOT_URL, readSecret, now, timing } = options;
+  const limits = {
+    timeout: timing.request,
+    retryConfig: { retry: 0 },
+    fetchImplementation: options.fetch,
+  } as const;
+  const credentials = createAndroidStoreCredentials({ readSecret, now, limits });
+  const { purchases } = new androidpublisher_v3.Androidpublisher({ version: "v3" });
+
+  const exchange = async (tokens: AccessTokens, deadline: AbortSignal): Promise<Failure | null> => {
+    try {
+      const { token } = await within(deadline, tokens.getAccessToken());
+      if (typeof token !== "string" || token === "") throw new TypeError("The token endpoint gave no token.");
+      return null;
+    } catch (error) {
+      return failureOfTokenExchange(error, now());
+    }
+  };
+
+  const send = async (call: Call, auth: AccessTokens, signal: AbortSignal): Promise<CallResult> => {
+    try {
+      // A root with a path of its own is kept only where it comes with the call, not with the client.
+      const limited = { ...limits, rootUrl, signal, responseType: "json" } as const;
+      const { data } = await within(signal, call(purchases, { auth, options: limited }));
+      return { outcome: "answered", body: data };
+    } catch (error) {
+      return failureOfCall(error, now());
+    }
+  };
+
+  const attempt = async (
+    credential: AndroidStoreCredential,
+    call: Call,
+    deadline: AbortSignal,
+  ): Promise<{ result: CallResult; again: boolean }> => {
+    let loaded;
+    try {
+      loaded = await within(deadline, credentials.accessTokensOf(credential));
+    } catch (error) {
+      if (error instanceof UnusableCredentialError)
+        return { result: credentialRejectedAs(error.reason), again: false };
+      return { result: failureOfCall(error, now()), again: false };
+    }
+    const { tokens, fresh } = loaded;
+    const result = (await exchange(tokens, deadline)) ?? (await send(call, tokens, deadline));
+    if (result.outcome === "credential-rejected") {
+      credentials.forget(credential, tokens);
+      return { result, again: !fresh };
+    }
+    return { result, again: result.outcome === "unavailable" && result.retryAfterSeconds === null };
+  };
+
+  return {
+    deadline: () => AbortSignal.timeout(timing.total),
+    call: async (credential, call, deadline) => {
+      const first = await attempt(credential, call, deadline);
+      if (!first.again) return first.result;
+      try {
+        await pause(timing.pause, undefined, { signal: deadline });
+      } catch {
+        return first.result;
+      }
+      return (await attempt(credential, call, deadline)).result;
+    },
+  };
+};

@@ -1,0 +1,435 @@
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import type { Evidence } from "../../lib/customers/evidence.ts";
+import { readAccount } from "../../lib/customers/read-account.ts";
+import type { Claim } from "../../lib/customers/rules.ts";
+import {
+  storeEvidence,
+  type EvidenceStore,
+  type ResolvedCustomer,
+} from "../../lib/customers/store-evidence.ts";
+import type { Catalog } from "../../lib/entitlements/catalog.ts";
+import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import type { IdentityReference } from "../../lib/table/keys.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+const pause = (attempt: number): Promise<void> => sleep(Math.random() * 10 * attempt);
+
+interface World {
+  readonly application: Application;
+  store(evidence: Partial<Evidence>, claim?: Claim | null): Promise<ResolvedCustomer | null>;
+  at(moment: number): World;
+  selling(catalog: Catalog): World;
+  read(account: string): ReturnType<typeof readAccount>;
+}
+
+/** An application of its own, so that tests share a table and never meet. */
+const aWorld = (
+  application: Application = {
+    identifier: applicationId(uuid()),
+    name: "Trails",
+    iosStore: [],
+    androidStore: [],
+    catalog: aCatalog(),
+  },
+  moment = NOW,
+): World => {
+  const evidenceStore: EvidenceStore = {
+    table: createCustomerTable(table, pause),
+    write: (change) => writeCustomerChange(table, change),
+    newCustomerIdentifier: () => customerId(uuid()),
+    pause,
+    now: () => moment,
+  };
+  return {
+    application,
+    store: (evidence, claim = null) =>
+      storeEvidence(
+        evidenceStore,
+        application,
+        { identities: [], purchases: [], acknowledgementDue: null, ...evidence },
+        claim,
+      ),
+    at: (later) => aWorld(application, later),
+    selling: (catalog) => aWorld({ ...application, catalog }, moment),
+    read: (account) =>
+      readAccount(
+        {
+          directory: {
+            byIdentifier: () => Promise.resolve(application),
+            byBundle: () => Promise.resolve(application),
+          },
+          table: evidenceStore.table,
+          now: () => moment,
+        },
+        application.identifier,
+        accountId(account),
+      ),
+  };
+};
+
+const byCredential = (account: string): Claim => ({ account: accountId(account), assertedBy: "credential" });
+const byClient = (account: string): Claim => ({ account: accountId(account), assertedBy: "client" });
+const device = (value: string): IdentityReference => ({
+  store: "ios-store",
+  kind: "app-transaction",
+  environment: "production",
+  value,
+});
+const owned = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
+  aPurchase({ key, lines: [aLine({ transactionIdentifier: key, ...line })] });
+
+const requests = async (act: () => Promise<unknown>): Promise<string[]> => {
+  table.sent.length = 0;
+  await act();
+  return table.sent.map(({ command }) => command.replace("Command", ""));
+};
+
+const itemsOf = async (world: World): Promise<Record<string, unknown>[]> =>
+  (await table.items()).filter(({ pk }) => String(pk).includes(world.application.identifier));
+
+const refusal = async (act: Promise<unknown>): Promise<unknown> =>
+  act.then(
+    () => "accepted",
+    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
+  );
+
+describe("round trips", () => {
+  test("a first link is two reads and one transaction: there is no customer to read yet, so one read", async () => {
+    const world = aWorld();
+    const evidence = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
+    expect(await requests(() => world.store(evidence, byCredential("a")))).toEqual([
+      "BatchGetItem",
+      "TransactWriteItems",
+    ]);
+  });
+  test("new facts of a known customer are two reads and one transaction", async () => {
+    const world = aWorld();
+    await world.store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("a"));
+    const renewed = { identities: [device("1")], purchases: [owned("1", { verifiedAt: NOW }), owned("2")] };
+    expect(await requests(() => world.store(renewed))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+      "TransactWriteItems",
+    ]);
+  });
+  test("a replay is two reads and no write", async () => {
+    const world = aWorld();
+    const evidence = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
+    const first = await world.store(evidence, byCredential("a"));
+    const before = await itemsOf(world);
+    let again: ResolvedCustomer | null = null;
+    expect(
+      await requests(async () => {
+        again = await world.at(NOW + DAY).store(evidence, byCredential("a"));
+      }),
+    ).toEqual(["BatchGetItem", "BatchGetItem"]);
+    expect(again).toEqual(first);
+    expect(await itemsOf(world)).toEqual(before);
+  });
+  test("reading an account is one Query, however long its history", async () => {
+    const world = aWorld();
+    const purchases = Array.from({ length: 250 }, (_, index) => owned(String(index)));
+    await world.store({ identities: [device("1")], purchases }, byCredential("a"));
+    await world.store({ identities: [device("2")], purchases: [owned("x")] }, byCredential("a"));
+    expect(await requests(() => world.read("a"))).toEqual(["Query"]);
+    expect((await world.read("a")).customerIdentifiers).toHaveLength(2);
+  });
+  test("a first synchronize of 1,000 purchases, its replay and a read", async () => {
+    const world = aWorld();
+    const purchases = Array.from({ length: 1000 }, (_, index) =>
+      owned(String(index), { nature: "non_consumable", endsAt: null }),
+    );
+    const evidence = { identities: [device("1")], purchases };
+    const sent = await requests(() => world.store(evidence, byClient("a")));
+    const count = (command: string) => sent.filter((name) => name === command).length;
+    expect({ reads: count("BatchGetItem"), writes: count("TransactWriteItems"), all: sent.length }).toEqual({
+      reads: 11,
+      writes: 12,
+      all: 23,
+    });
+    const replay = await requests(() => world.store(evidence, byClient("a")));
+    expect(replay).toEqual(Array.from({ length: 12 }, () => "BatchGetItem"));
+    expect(await requests(() => world.read("a"))).toEqual(["Query"]);
+    expect((await world.read("a")).entitlements).toHaveLength(1);
+    expect(await itemsOf(world)).toHaveLength(1003);
+  });
+});
+
+describe("whose evidence it is", () => {
+  test("unknown evidence makes a customer, and known evidence finds it", async () => {
+    const world = aWorld();
+    const made = await world.store({ purchases: [owned("1")] });
+    expect(made?.identifier).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await world.store({ purchases: [owned("1")] })).toEqual(made);
+    expect((await world.store({ purchases: [owned("1")], identities: [device("1")] }))?.identifier).toBe(
+      made?.identifier,
+    );
+    expect((await world.store({ identities: [device("1")] }))?.identifier).toBe(made?.identifier);
+  });
+  test("an unknown identity without a purchase makes nothing without a credential", async () => {
+    const world = aWorld();
+    expect(await requests(() => world.store({ identities: [device("1")] }, byClient("a")))).toEqual([
+      "BatchGetItem",
+    ]);
+    expect(await world.store({ identities: [device("1")] }, byClient("a"))).toBeNull();
+    expect(await itemsOf(world)).toEqual([]);
+  });
+  test("with a credential it makes a customer and its link", async () => {
+    const world = aWorld();
+    const made = await world.store({ identities: [device("1")] }, byCredential("a"));
+    expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
+  });
+  test("evidence that names nobody reads nothing and writes nothing", async () => {
+    const world = aWorld();
+    expect(await requests(() => world.store({}, byCredential("a")))).toEqual([]);
+    expect(await world.store({}, byCredential("a"))).toBeNull();
+  });
+  test("a client's claim makes no link for a known customer that never had a purchase", async () => {
+    const world = aWorld();
+    await world.store({ identities: [device("1")] }, byCredential("a"));
+    const [customer] = (await itemsOf(world)).filter(({ sk }) => sk === "CUSTOMER");
+    // What an operator's unlinking leaves.
+    await table.client.send(
+      new UpdateCommand({
+        TableName: table.name,
+        Key: { pk: customer?.["pk"], sk: customer?.["sk"] },
+        UpdateExpression: "SET link = :none",
+        ExpressionAttributeValues: { ":none": null },
+      }),
+    );
+    const before = await itemsOf(world);
+    expect((await world.store({ identities: [device("1")] }, byClient("b")))?.identifier).toBe(
+      customer?.["customer"],
+    );
+    expect(await itemsOf(world)).toEqual(before);
+    await world.store({ identities: [device("1")], purchases: [owned("1")] }, byClient("b"));
+    expect((await world.read("b")).customerIdentifiers).toEqual([customer?.["customer"]]);
+  });
+});
+
+describe("never steal", () => {
+  test.each([
+    ["credential", "credential"],
+    ["credential", "client"],
+    ["client", "client"],
+  ] as const)("a %s's link refuses a %s's other account, and nothing changes", async (first, second) => {
+    const world = aWorld();
+    const claim = { credential: byCredential, client: byClient };
+    await world.store({ identities: [device("1")], purchases: [owned("1")] }, claim[first]("a"));
+    const before = JSON.stringify(await itemsOf(world));
+    const more = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
+    expect(await refusal(world.store(more, claim[second]("b")))).toBe("CUSTOMER_ALREADY_LINKED");
+    expect(JSON.stringify(await itemsOf(world))).toBe(before);
+  });
+  test("a linked customer refuses another account though no purchase comes along", async () => {
+    const world = aWorld();
+    await world.store({ identities: [device("1")] }, byCredential("a"));
+    expect(await refusal(world.store({ identities: [device("1")] }, byClient("b")))).toBe(
+      "CUSTOMER_ALREADY_LINKED",
+    );
+  });
+  test("a client's link yields to a credential's, and the first account loses it at once", async () => {
+    const world = aWorld();
+    const made = await world.store({ purchases: [owned("1")] }, byClient("a"));
+    await world.store({ purchases: [owned("1")] }, byCredential("b"));
+    expect((await world.read("a")).customerIdentifiers).toEqual([]);
+    expect((await world.read("b")).customerIdentifiers).toEqual([made?.identifier]);
+    expect(await refusal(world.store({ purchases: [owned("1")] }, byClient("a")))).toBe(
+      "CUSTOMER_ALREADY_LINKED",
+    );
+  });
+  test("two applications never meet, whatever they name", async () => {
+    const [one, other] = [aWorld(), aWorld()];
+    const evidence = { identities: [device("1")], purchases: [owned("1")] };
+    const first = await one.store(evidence, byCredential("a"));
+    const second = await other.store(evidence, byCredential("b"));
+    expect(second?.identifier).not.toBe(first?.identifier);
+    expect((await other.read("a")).customerIdentifiers).toEqual([]);
+  });
+});
+
+describe("merging", () => {
+  test("the linked customer stays, takes over what the other held, and is found by all identities", async () => {
+    const world = aWorld();
+    const unlinked = await world.store({ identities: [device("1")], purchases: [owned("1")] });
+    const linked = await world
+      .at(NOW + 1)
+      .store({ identities: [device("2")], purchases: [owned("2")] }, byCredential("a"));
+    const sent = await requests(() => world.store({ identities: [device("1")], purchases: [owned("2")] }));
+    expect(sent).toEqual(["BatchGetItem", "BatchGetItem", "TransactWriteItems"]);
+    const through = await world.store({ identities: [device("1")] });
+    expect(through?.identifier).toBe(linked?.identifier);
+    expect(through?.identifier).not.toBe(unlinked?.identifier);
+    expect(through?.holdings.map(({ key }) => key)).toEqual(["1", "2"]);
+    expect((await world.read("a")).customerIdentifiers).toEqual([linked?.identifier]);
+    const renewed = owned("1", { verifiedAt: NOW, endsAt: NOW + 99 * DAY });
+    await world.store({ purchases: [renewed] });
+    expect((await world.read("a")).entitlements[0]).toMatchObject({
+      expiresAt: new Date(NOW + 99 * DAY).toISOString(),
+      customerIdentifier: linked?.identifier,
+    });
+  });
+  test("two customers of the same account become one", async () => {
+    const world = aWorld();
+    const older = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.at(NOW + 1).store({ purchases: [owned("2")] }, byCredential("a"));
+    await world.store({ purchases: [owned("1"), owned("2")] });
+    expect((await world.read("a")).customerIdentifiers).toEqual([older?.identifier]);
+  });
+  test("customers of different accounts are not merged, and nothing changes", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] }, byCredential("b"));
+    const before = JSON.stringify(await itemsOf(world));
+    for (const claim of [null, byCredential("a"), byClient("b")])
+      expect(await refusal(world.store({ purchases: [owned("1"), owned("2"), owned("3")] }, claim))).toBe(
+        "IDENTITY_CONFLICT",
+      );
+    expect(JSON.stringify(await itemsOf(world))).toBe(before);
+  });
+  test("aliases of aliases lead to the one who stayed", async () => {
+    const world = aWorld();
+    await world.at(NOW + 2).store({ purchases: [owned("1")] });
+    await world.at(NOW + 1).store({ purchases: [owned("2")] });
+    const oldest = await world.store({ purchases: [owned("3")] });
+    await world.store({ purchases: [owned("1"), owned("2")] });
+    await world.store({ purchases: [owned("2"), owned("3")] });
+    expect((await world.store({ purchases: [owned("1")] }))?.identifier).toBe(oldest?.identifier);
+  });
+  test("a hundred customers of one person become one", async () => {
+    const world = aWorld();
+    const purchases = Array.from({ length: 100 }, (_, index) => owned(String(index)));
+    await Promise.all(purchases.map((purchase) => world.store({ purchases: [purchase] })));
+    const one = await world.store({ identities: [device("1")], purchases }, byCredential("a"));
+    expect(one?.holdings).toHaveLength(100);
+    const customers = (await itemsOf(world)).filter(({ sk }) => sk === "CUSTOMER");
+    expect(customers.filter(({ aliasOf }) => aliasOf === null)).toHaveLength(1);
+    expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
+  });
+});
+
+describe("Android purchases", () => {
+  const android = (key: string, verifiedAt: number, line: Parameters<typeof aLine>[0] = {}): Purchase =>
+    aPurchase({
+      store: "android-store",
+      key,
+      lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
+    });
+  const catalog = aCatalog([aProduct({ store: "android-store" })]);
+
+  test("the same answer within a minute is a replay; later it moves the time of verification", async () => {
+    const world = aWorld().selling(catalog);
+    await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
+    expect(
+      await requests(() => world.store({ purchases: [android("1", NOW + 59_999)] }, byCredential("a"))),
+    ).toEqual(["BatchGetItem", "BatchGetItem"]);
+    await world.store({ purchases: [android("1", NOW + 60_000)] });
+    expect((await world.read("a")).entitlements[0]?.lastVerifiedAt).toBe(
+      new Date(NOW + 60_000).toISOString(),
+    );
+  });
+  test("another answer within a minute takes the place of the earlier one", async () => {
+    const world = aWorld().selling(catalog);
+    await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
+    await world.store({ purchases: [android("1", NOW + 1, { standing: "paused" })] });
+    expect((await world.read("a")).entitlements[0]?.status).toBe("paused");
+  });
+  test("a replaced purchase names the customer and grants nothing any more", async () => {
+    const world = aWorld().selling(catalog);
+    const first = await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
+    const replacing = [
+      android("2", NOW + 1, { endsAt: NOW + 50 * DAY }),
+      mentionedPurchase(android("1", 0), purchaseKey("2")),
+    ];
+    const second = await world.store({ purchases: replacing });
+    expect(second?.identifier).toBe(first?.identifier);
+    expect(second?.holdings.map(({ key }) => key)).toEqual(["2"]);
+  });
+  test("a replaced purchase that comes after its replacement finds its customer, and is not held", async () => {
+    const world = aWorld().selling(catalog);
+    const replacing = [android("2", NOW + 1), mentionedPurchase(android("1", 0), purchaseKey("2"))];
+    const first = await world.store({ purchases: replacing }, byCredential("a"));
+    const second = await world.store({ purchases: [android("1", NOW)] });
+    expect(second).toEqual(first);
+  });
+  test("an acknowledgement is due with the purchase, and due no more when the store says so", async () => {
+    const world = aWorld().selling(catalog);
+    const purchase = android("1", NOW);
+    await world.store({ purchases: [purchase], acknowledgementDue: purchase }, byCredential("a"));
+    const due = async () =>
+      (await itemsOf(world)).find(({ sk }) => sk === "PURCHASE")?.["acknowledgementDueSince"];
+    expect(await due()).toBe(NOW);
+    await world.at(NOW + 5).store({ purchases: [purchase], acknowledgementDue: purchase });
+    expect(await due()).toBe(NOW);
+    await world.store({ purchases: [android("1", NOW + 1)] });
+    expect(await due()).toBeUndefined();
+  });
+});
+
+describe("the catalog", () => {
+  test("a product that is mapped later counts from then on", async () => {
+    const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "other" })]));
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    expect((await world.read("a")).entitlements).toEqual([]);
+    expect((await world.selling(aCatalog()).read("a")).entitlements).toHaveLength(1);
+  });
+  test("a consumable counts from its next verification", async () => {
+    const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "other" })]));
+    const coins = owned("1", { nature: "consumable", endsAt: null });
+    await world.store({ purchases: [coins] }, byCredential("a"));
+    const mapped = world.selling(aCatalog());
+    expect((await mapped.read("a")).entitlements).toEqual([]);
+    await mapped.store({ purchases: [coins] });
+    expect((await mapped.read("a")).entitlements).toHaveLength(1);
+  });
+});
+
+describe("contention", () => {
+  test("of many first requests of one person exactly one makes the customer", async () => {
+    const world = aWorld();
+    const made = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        world.store({ identities: [device("1")], purchases: [owned("shared"), owned(String(index))] }),
+      ),
+    );
+    expect(new Set(made.map((customer) => customer?.identifier)).size).toBe(1);
+    expect((await world.store({ identities: [device("1")] }))?.holdings).toHaveLength(13);
+  });
+  test("of two accounts that claim one customer at once exactly one wins", async () => {
+    const world = aWorld();
+    const outcomes = await Promise.all(
+      ["a", "b", "c", "d"].map((account) =>
+        refusal(world.store({ purchases: [owned("1")] }, byCredential(account))),
+      ),
+    );
+    expect(outcomes.sort()).toEqual([
+      "CUSTOMER_ALREADY_LINKED",
+      "CUSTOMER_ALREADY_LINKED",
+      "CUSTOMER_ALREADY_LINKED",
+      "accepted",
+    ]);
+  });
+  test("large first requests that overlap end as one customer with everything", async () => {
+    const world = aWorld();
+    const slice = (from: number) => ({
+      identities: [device("1")],
+      purchases: Array.from({ length: 150 }, (_, index) => owned(String(from + index))),
+    });
+    await Promise.all([world.store(slice(0)), world.store(slice(100)), world.store(slice(200))]);
+    const one = await world.store({ identities: [device("1")] });
+    expect(one?.holdings).toHaveLength(350);
+  });
+});
