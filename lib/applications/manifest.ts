@@ -4,7 +4,12 @@ import { ENVIRONMENTS, STORES, type Environment, type Store } from "../contract/
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../identifiers.ts";
-import type { AndroidStoreConfiguration, Application, IosStoreConfiguration } from "./application.ts";
+import type {
+  AndroidStoreConfiguration,
+  AndroidStoreCredential,
+  Application,
+  IosStoreConfiguration,
+} from "./application.ts";
 
 /** An application as its operator describes it in one file; its identifier may be left to the service. */
 export interface Manifest extends Omit<Application, "identifier"> {
@@ -13,8 +18,8 @@ export interface Manifest extends Omit<Application, "identifier"> {
 
 /** What is wrong with a manifest, and where: the message follows the path in a sentence. */
 export interface ManifestProblem {
-  /** Line of the YAML text, from 1; null where it cannot be told. */
-  readonly line: number | null;
+  /** Line of the YAML text, from 1: of the value, or of what lacks it. */
+  readonly line: number;
   /** Such as `products[2].grants`; empty for the whole file. */
   readonly path: string;
   readonly message: string;
@@ -38,11 +43,11 @@ const isMapping = (value: unknown): value is Mapping =>
 
 const member = (value: unknown, key: string): unknown => (isMapping(value) ? value[key] : undefined);
 
-/** A rule that reads some fields is asked even where others are wrong, so that all problems are told together. */
+/** A rule on some fields is asked even where others are wrong, so that all problems are told together. */
 const whenReadable =
-  <Shape extends Record<string, z.ZodType>>(shape: Shape, ...fields: (keyof Shape & string)[]) =>
-  ({ value }: { value: unknown }): boolean =>
-    isMapping(value) && fields.every((field) => shape[field]?.safeParse(value[field]).success === true);
+  (...fields: readonly string[]) =>
+  ({ value, issues }: z.core.ParsePayload): boolean =>
+    isMapping(value) && !issues.some(({ path }) => fields.includes(String(path?.[0])));
 
 const distinct = <Item extends z.ZodType>(item: Item) =>
   z
@@ -72,24 +77,22 @@ const certificate = z
   .transform((text) => text.replaceAll(":", "").toLowerCase())
   .pipe(z.string().regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of a certificate, 64 hexadecimal digits"));
 
-const iosStoreFields = {
-  bundleIdentifier: bundleOrPackage,
-  appAppleIdentifier: z.int().positive("must be greater than 0").optional(),
-  environments: environments(ENVIRONMENTS).optional(),
-  xcodeCertificates: distinct(certificate)
-    .transform((certificates) => [...certificates].sort())
-    .optional(),
-};
-
 const iosStore = z
-  .strictObject(iosStoreFields)
+  .strictObject({
+    bundleIdentifier: bundleOrPackage,
+    appAppleIdentifier: z.int().positive("must be greater than 0").optional(),
+    environments: environments(ENVIRONMENTS).optional(),
+    xcodeCertificates: distinct(certificate)
+      .transform((certificates) => [...certificates].sort())
+      .optional(),
+  })
   .refine(
     ({ appAppleIdentifier, environments = DEFAULT_ENVIRONMENTS }) =>
       appAppleIdentifier !== undefined || !environments.includes("production"),
     {
       path: ["appAppleIdentifier"],
       message: "is required where production is accepted",
-      when: whenReadable(iosStoreFields, "appAppleIdentifier", "environments"),
+      when: whenReadable("appAppleIdentifier", "environments"),
     },
   )
   .refine(
@@ -98,7 +101,7 @@ const iosStore = z
     {
       path: ["xcodeCertificates"],
       message: "must be given where environments has xcode, and only there",
-      when: whenReadable(iosStoreFields, "environments", "xcodeCertificates"),
+      when: whenReadable("environments", "xcodeCertificates"),
     },
   )
   .transform((store): IosStoreConfiguration => ({
@@ -111,7 +114,10 @@ const iosStore = z
 const holdsSecret = (value: unknown): boolean => {
   if (typeof value === "string") return /-----BEGIN |"private_key"/.test(value);
   if (Array.isArray(value)) return value.some(holdsSecret);
-  return isMapping(value) && Object.entries(value).some(([key, inner]) => SECRET_KEYS.has(key) || holdsSecret(inner));
+  return (
+    isMapping(value) &&
+    Object.entries(value).some(([key, inner]) => SECRET_KEYS.has(key) || holdsSecret(inner))
+  );
 };
 
 const secretName = z
@@ -138,11 +144,16 @@ const androidCredential = z
       "holds a secret, which does not belong in this file: store the service account's JSON in Secrets Manager, and name it here as { secret: <its name> }",
     abort: true,
   })
-  .pipe(
-    z.union([z.strictObject({ secret: secretName }), z.strictObject({ workloadIdentity })], {
-      error: "must be either { secret: <name> } or { workloadIdentity: { … } }",
-    }),
-  );
+  .pipe(z.strictObject({ secret: secretName.optional(), workloadIdentity: workloadIdentity.optional() }))
+  .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential => {
+    if (secret !== undefined && workloadIdentity === undefined) return { secret };
+    if (secret === undefined && workloadIdentity !== undefined) return { workloadIdentity };
+    context.addIssue({
+      code: "custom",
+      message: "must be either { secret: <name> } or { workloadIdentity: { … } }",
+    });
+    return z.NEVER;
+  });
 
 const androidStore = z
   .strictObject({
@@ -159,30 +170,36 @@ const androidStore = z
 const period = z.string().transform((text, context): Period => {
   const read = parsePeriod(text);
   if (read !== null) return read;
-  context.addIssue({ code: "custom", message: "must be an ISO 8601 duration longer than nothing, such as P1D" });
+  context.addIssue({
+    code: "custom",
+    message: "must be an ISO 8601 duration longer than nothing, such as P1D",
+  });
   return z.NEVER;
 });
 
-const productFields = {
+/** What names a product: the catalog maps it once. */
+const productNamed = z.object({
   store: z.enum(STORES),
   productIdentifier: name,
   basePlanIdentifier: name.optional(),
-  grants: distinct(name),
-  accessDuration: period.optional(),
-};
+});
 
 const product = z
-  .strictObject(productFields)
+  .strictObject({ ...productNamed.shape, grants: distinct(name), accessDuration: period.optional() })
   .refine(({ store, basePlanIdentifier }) => store !== "ios-store" || basePlanIdentifier === undefined, {
     path: ["basePlanIdentifier"],
     message: "is known to android-store only",
-    when: whenReadable(productFields, "store", "basePlanIdentifier"),
+    when: whenReadable("store", "basePlanIdentifier"),
   })
-  .refine(({ basePlanIdentifier, accessDuration }) => basePlanIdentifier === undefined || accessDuration === undefined, {
-    path: ["accessDuration"],
-    message: "must not stand beside a basePlanIdentifier: a subscription has an end of its own",
-    when: whenReadable(productFields, "basePlanIdentifier", "accessDuration"),
-  })
+  .refine(
+    ({ basePlanIdentifier, accessDuration }) =>
+      basePlanIdentifier === undefined || accessDuration === undefined,
+    {
+      path: ["accessDuration"],
+      message: "must not stand beside a basePlanIdentifier: a subscription has an end of its own",
+      when: whenReadable("basePlanIdentifier", "accessDuration"),
+    },
+  )
   .transform((product) => ({
     store: product.store,
     productIdentifier: product.productIdentifier,
@@ -196,7 +213,10 @@ const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toL
 const document = z.strictObject({
   application: z.strictObject({ identifier: uuid.optional(), name }),
   stores: z
-    .strictObject({ "ios-store": z.array(iosStore).optional(), "android-store": z.array(androidStore).optional() })
+    .strictObject({
+      "ios-store": z.array(iosStore).optional(),
+      "android-store": z.array(androidStore).optional(),
+    })
     .optional(),
   entitlements: z.record(name, z.strictObject({ displayName: name.optional() }).nullable()).optional(),
   products: z.array(product).optional(),
@@ -204,7 +224,7 @@ const document = z.strictObject({
 
 const EXPECTED: Readonly<Record<string, string>> = {
   string: "text (in quotes where it looks like a number)",
-  number: "a number",
+  number: "a whole number",
   int: "a whole number",
   array: "a list",
   object: "a mapping",
@@ -256,17 +276,14 @@ const readableEntries = <Part extends z.ZodType>(
 
 const repeated = <Value>(
   entries: readonly { readonly path: Path; readonly value: Value }[],
-  nameOf: (value: Value) => string,
+  namesOf: (value: Value) => readonly unknown[],
 ): Problem[] =>
-  [...Map.groupBy(entries, ({ value }) => nameOf(value))].flatMap(([named, [, ...others]]) =>
-    others.map(({ path }) => ({ path, message: `describes ${named} a second time` })),
+  [...Map.groupBy(entries, ({ value }) => JSON.stringify(namesOf(value))).values()].flatMap(([, ...others]) =>
+    others.map(({ path, value }) => ({
+      path,
+      message: `describes ${namesOf(value).join(" ")} a second time`,
+    })),
   );
-
-const productNamed = z.object({
-  store: productFields.store,
-  productIdentifier: name,
-  basePlanIdentifier: productFields.basePlanIdentifier,
-});
 
 /** What one entry cannot know of the others. Asked of the raw data, so that it is told beside what is wrong in shape. */
 const crossProblems = (data: unknown): Problem[] => {
@@ -276,33 +293,51 @@ const crossProblems = (data: unknown): Problem[] => {
   const storeNames = ([store, field]: [Store, string]) =>
     repeated(
       readableEntries(member(stores, store), ["stores", store], z.object({ [field]: bundleOrPackage })),
-      (entry) => `${store} ${entry[field]}`,
+      (entry) => [store, entry[field]],
     );
   const products = member(data, "products");
-  const undefinedGrants = readableEntries(products, ["products"], z.object({ grants: z.array(z.unknown()) })).flatMap(
-    ({ path, value }) =>
-      value.grants.flatMap((grant, index) =>
-        typeof grant === "string" && !defined.has(grant)
-          ? [{ path: [...path, "grants", index], message: `is "${grant}", which is not among the entitlements` }]
-          : [],
-      ),
+  const undefinedGrants = readableEntries(
+    products,
+    ["products"],
+    z.object({ grants: z.array(z.unknown()) }),
+  ).flatMap(({ path, value }) =>
+    value.grants.flatMap((grant, index) =>
+      typeof grant === "string" && !defined.has(grant)
+        ? [
+            {
+              path: [...path, "grants", index],
+              message: `is ${JSON.stringify(grant)}, which is not among the entitlements`,
+            },
+          ]
+        : [],
+    ),
   );
   return [
     ...storeNames(["ios-store", "bundleIdentifier"]),
     ...storeNames(["android-store", "packageName"]),
-    ...repeated(readableEntries(products, ["products"], productNamed), (named) =>
-      [named.store, named.productIdentifier, named.basePlanIdentifier].filter(Boolean).join(" "),
+    ...repeated(
+      readableEntries(products, ["products"], productNamed),
+      ({ store, productIdentifier, basePlanIdentifier }) => [
+        store,
+        productIdentifier,
+        ...(basePlanIdentifier === undefined ? [] : [basePlanIdentifier]),
+      ],
     ),
     ...undefinedGrants,
   ];
 };
 
 const pathText = (path: Path): string =>
-  path.reduce<string>(
-    (text, part) =>
-      typeof part === "number" ? `${text}[${part}]` : text === "" ? String(part) : `${text}.${String(part)}`,
-    "",
-  );
+  path
+    .map(String)
+    .map((part, index) =>
+      typeof path[index] === "number"
+        ? `[${part}]`
+        : /^[\w-]+$/.test(part)
+          ? `${index === 0 ? "" : "."}${part}`
+          : `[${JSON.stringify(part)}]`,
+    )
+    .join("");
 
 /** Where the path leads in the text, or the nearest to it that is there: a required field that is missing has no line. */
 const offsetOf = (yaml: Document.Parsed, path: Path): number => {
@@ -337,7 +372,7 @@ const unusualNodes = (yaml: Document.Parsed): { readonly offset: number; readonl
   return found;
 };
 
-const byLine = (a: ManifestProblem, b: ManifestProblem): number => (a.line ?? 0) - (b.line ?? 0);
+const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.line;
 
 /**
  * Reads a manifest from its YAML text. Everything is checked, and all that is wrong is told together; no message
@@ -384,7 +419,7 @@ export const readManifest = (text: string): ManifestReading => {
 
 /** One line for a person: `line 7: products[0].grants must not be empty`. */
 export const problemText = ({ line, path, message }: ManifestProblem): string =>
-  `${line === null ? "" : `line ${line}: `}${path}${path === "" ? "" : " "}${message}`;
+  `line ${line}: ${path}${path === "" ? "" : " "}${message}`;
 
 /** A manifest as data: what reading it again gives the same application from. */
 export interface ManifestDocument {
@@ -437,15 +472,23 @@ const productsOf = ({ products }: Catalog): ManifestDocument["products"] =>
   }));
 
 /** Describes an application as the manifest that makes it so. */
-export const manifestOf = ({ identifier, name, iosStore, androidStore, catalog }: Application): ManifestDocument => ({
+export const manifestOf = ({
+  identifier,
+  name,
+  iosStore,
+  androidStore,
+  catalog,
+}: Application): ManifestDocument => ({
   application: { identifier, name },
   stores: {
-    "ios-store": iosStore.map(({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates }) => ({
-      bundleIdentifier,
-      ...(appAppleIdentifier !== null && { appAppleIdentifier }),
-      environments,
-      ...(xcodeCertificates.length > 0 && { xcodeCertificates }),
-    })),
+    "ios-store": iosStore.map(
+      ({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates }) => ({
+        bundleIdentifier,
+        ...(appAppleIdentifier !== null && { appAppleIdentifier }),
+        environments,
+        ...(xcodeCertificates.length > 0 && { xcodeCertificates }),
+      }),
+    ),
     "android-store": androidStore,
   },
   entitlements: Object.fromEntries(

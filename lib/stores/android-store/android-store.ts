@@ -47,7 +47,10 @@ export type AndroidStoreAnswer =
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
   /** Never rejects: an acknowledgement that fails, for whatever cause, is due and can be sent again. */
-  acknowledge(androidPackage: AndroidPackage, pending: PendingAcknowledgement): Promise<"acknowledged" | "due">;
+  acknowledge(
+    androidPackage: AndroidPackage,
+    pending: PendingAcknowledgement,
+  ): Promise<"acknowledged" | "due">;
 }
 
 export interface AndroidStoreOptions {
@@ -64,7 +67,7 @@ export interface AndroidStoreOptions {
 const RETRY_AFTER_SECONDS = 5;
 
 /** A path cannot hold these, and the store never gave one. */
-const NO_TOKENS: readonly string[] = ["", ".", ".."];
+const NO_TOKENS: ReadonlySet<string> = new Set(["", ".", ".."]);
 
 const readPurchase =
   ({ packageName }: AndroidPackage, token: string, kind: ProductKind): Call =>
@@ -105,7 +108,7 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
 
   return {
     lookUp: async (androidPackage, { purchaseToken, productKind, productIdentifier }) => {
-      if (NO_TOKENS.includes(purchaseToken)) return failed(rejectedAs("invalid"));
+      if (NO_TOKENS.has(purchaseToken)) return failed(rejectedAs("invalid"));
       const call = readPurchase(androidPackage, purchaseToken, productKind);
       const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
       if (result.outcome !== "answered") return failed(result);

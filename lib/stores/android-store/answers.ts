@@ -19,7 +19,8 @@ const timestamp = z.string().transform((text, context): Instant => {
 /** Google leaves out what is not set; null and the empty text are read alike. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) =>
   z
-    .union([schema, z.null(), z.undefined(), z.literal("").transform(() => null)])
+    .union([schema, z.literal("").transform(() => null)])
+    .nullish()
     .transform((value) => value ?? null);
 
 export const SUBSCRIPTION_STATES = [
@@ -77,6 +78,8 @@ export const oneTimeProductAnswer = z.object({
 
 export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
 
-const acknowledgedAnswer = z.object({ acknowledgementState: z.literal("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED") });
+const acknowledgedAnswer = z.object({
+  acknowledgementState: z.literal("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED"),
+});
 
 export const saysAcknowledged = (body: unknown): boolean => acknowledgedAnswer.safeParse(body).success;

@@ -51,7 +51,11 @@ const serviceAccount = z.looseObject({
   private_key: z.string().min(1),
 });
 
-const externalAccount = { type: z.literal("external_account"), audience: z.string(), subject_token_type: z.string() };
+const externalAccount = {
+  type: z.literal("external_account"),
+  audience: z.string(),
+  subject_token_type: z.string(),
+};
 
 const awsAccount = z.looseObject({
   ...externalAccount,
@@ -84,15 +88,13 @@ const serviceAccountTokens = (text: string, limits: TransportLimits): AccessToke
   return tokens;
 };
 
-const externalAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
+const externalAccountClient = (json: unknown, limits: TransportLimits): AccessTokens => {
   const options = { scopes: SCOPES, transporterOptions: limits };
   try {
     const aws = awsAccount.safeParse(json);
-    const tokens = aws.success
+    return aws.success
       ? new auth.AwsClient({ ...aws.data, ...options })
       : new auth.IdentityPoolClient({ ...identityPoolAccount.parse(json), ...options });
-    limitTokenExchange(tokens, limits);
-    return tokens;
   } catch {
     throw new UnusableCredentialError("workloadIdentityIsNoExternalAccount");
   }
@@ -107,6 +109,12 @@ const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void
   if (!(transport instanceof Object && "defaults" in transport))
     throw new Error("google-auth-library no longer exchanges tokens over stsCredential.transporter");
   transport.defaults = limits;
+};
+
+const externalAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
+  const tokens = externalAccountClient(json, limits);
+  limitTokenExchange(tokens, limits);
+  return tokens;
 };
 
 interface Loading {

@@ -77,7 +77,10 @@ const errorBody = z.object({
       })
       .transform(({ errors, details, status }) => ({
         reason:
-          errors?.[0]?.reason ?? details?.find(({ reason }) => reason !== undefined)?.reason ?? status ?? null,
+          errors?.[0]?.reason ??
+          details?.find(({ reason }) => reason !== undefined)?.reason ??
+          status ??
+          null,
         location: errors?.[0]?.location ?? null,
       })),
   ]),
@@ -97,18 +100,18 @@ const retryAfter = (header: string | null, now: Instant): number | null => {
   return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 1), LONGEST_WAIT_SECONDS);
 };
 
-const unavailable = (
-  reason: string | null,
-  { status, retryAfterSeconds }: Pick<Answered, "status" | "retryAfterSeconds"> | Record<string, undefined> = {},
-): Failure => ({
+const unavailable = (reason: string | null, answered?: Answered): Failure => ({
   outcome: "unavailable",
-  status: status ?? null,
+  status: answered?.status ?? null,
   reason,
-  retryAfterSeconds: retryAfterSeconds ?? null,
+  retryAfterSeconds: answered?.retryAfterSeconds ?? null,
 });
 
 /** A 200 that is not of the documented shape. */
 export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), status: 200 };
+
+/** The same, of the token endpoint. */
+export const malformedTokenAnswer: Failure = unavailable("malformedTokenAnswer");
 
 export const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });
 
@@ -134,8 +137,12 @@ const answeredTo = (error: unknown, now: Instant): Answered | null | undefined =
   };
 };
 
+/** By name, as what ends a request may be of another realm. */
+const nameOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "name" in error ? error.name : null;
+
 const isTimeout = (error: unknown): boolean =>
-  error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
+  nameOf(error) === "TimeoutError" || nameOf(error) === "AbortError";
 
 const isTransient = ({ status, reason }: Answered): boolean =>
   status === 408 ||
@@ -177,8 +184,7 @@ export const failureOfTokenExchange = (error: unknown, now: Instant): Failure =>
   const answered = answeredTo(error, now);
   if (answered === undefined) {
     // The client reads a token answer without looking, and fails so on one that is no object.
-    const malformed = error instanceof TypeError && !("code" in error);
-    return malformed ? unavailable("malformedTokenAnswer") : credentialRejectedAs("credentialUnusable");
+    return nameOf(error) === "TypeError" ? malformedTokenAnswer : credentialRejectedAs("credentialUnusable");
   }
   if (answered === null) return unavailable(null);
   const { status, reason } = answered;

@@ -6,8 +6,15 @@ import {
   UnusableCredentialError,
   type AccessTokens,
   type AndroidStoreCredential,
+  type TransportLimits,
 } from "./credentials.ts";
-import { credentialRejectedAs, failureOfCall, failureOfTokenExchange, type Failure } from "./failure.ts";
+import {
+  credentialRejectedAs,
+  failureOfCall,
+  failureOfTokenExchange,
+  malformedTokenAnswer,
+  type Failure,
+} from "./failure.ts";
 
 /** How long the store may take, in milliseconds. */
 export interface AndroidStoreTiming {
@@ -27,12 +34,10 @@ export type Purchases = androidpublisher_v3.Resource$Purchases;
 /** What every call is made with: `auth` goes with the parameters, `options` beside them. */
 export interface CallContext {
   readonly auth: AccessTokens;
-  readonly options: {
+  readonly options: TransportLimits & {
     readonly rootUrl: string;
-    readonly timeout: number;
     readonly signal: AbortSignal;
     readonly responseType: "json";
-    readonly retryConfig: { readonly retry: 0 };
   };
 }
 
@@ -76,19 +81,18 @@ export const createAndroidPublisher = (options: {
   fetch: typeof fetch;
 }): AndroidPublisher => {
   const { rootUrl = GOOGLE_ROOT_URL, readSecret, now, timing } = options;
-  const limits = {
+  const limits: TransportLimits = {
     timeout: timing.request,
     retryConfig: { retry: 0 },
     fetchImplementation: options.fetch,
-  } as const;
+  };
   const credentials = createAndroidStoreCredentials({ readSecret, now, limits });
-  const { purchases } = new androidpublisher_v3.Androidpublisher({ version: "v3" });
+  const { purchases } = new androidpublisher_v3.Androidpublisher({});
 
   const exchange = async (tokens: AccessTokens, deadline: AbortSignal): Promise<Failure | null> => {
     try {
       const { token } = await within(deadline, tokens.getAccessToken());
-      if (typeof token !== "string" || token === "") throw new TypeError("The token endpoint gave no token.");
-      return null;
+      return typeof token === "string" && token !== "" ? null : malformedTokenAnswer;
     } catch (error) {
       return failureOfTokenExchange(error, now());
     }
@@ -120,10 +124,10 @@ export const createAndroidPublisher = (options: {
     }
     const { tokens, fresh } = loaded;
     const result = (await exchange(tokens, deadline)) ?? (await send(call, tokens, deadline));
-    if (result.outcome === "credential-rejected") {
-      credentials.forget(credential, tokens);
-      return { result, again: !fresh };
-    }
+    const refused = result.outcome === "credential-rejected";
+    // The client keeps what it took for a token, be it nothing, as long as a token lasts.
+    if (refused || result === malformedTokenAnswer) credentials.forget(credential, tokens);
+    if (refused) return { result, again: !fresh };
     return { result, again: result.outcome === "unavailable" && result.retryAfterSeconds === null };
   };
 

@@ -1,0 +1,16 @@
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { composeLinkAndroidStoreCustomer, openTable } from "../../lib/service.ts";
+import { now, optionalVariable, requiredVariable } from "../configuration.ts";
+import { endpoint } from "../endpoint.ts";
+import { readSecret } from "./secrets.ts";
+
+const link = composeLinkAndroidStoreCustomer({
+  table: openTable(requiredVariable("TABLE_NAME")),
+  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  readSecret,
+  now,
+});
+
+export const handler = endpoint(endpoints.linkAndroidStoreCustomer, ({ applicationIdentifier, request }) =>
+  link(applicationIdentifier, request),
+);

@@ -1,0 +1,15 @@
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { composeLinkIosStoreCustomer, openTable } from "../../lib/service.ts";
+import { now, requiredVariable } from "../configuration.ts";
+import { endpoint } from "../endpoint.ts";
+import { trustedRoots } from "../trusted-roots.ts";
+
+const link = composeLinkIosStoreCustomer({
+  table: openTable(requiredVariable("TABLE_NAME")),
+  trustedRoots: trustedRoots(),
+  now,
+});
+
+export const handler = endpoint(endpoints.linkIosStoreCustomer, ({ applicationIdentifier, request }) =>
+  link(applicationIdentifier, request),
+);

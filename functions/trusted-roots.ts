@@ -1,0 +1,19 @@
+import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
+import { optionalVariable } from "./configuration.ts";
+
+const FINGERPRINT = /^[0-9a-f]{64}$/;
+
+/**
+ * The roots that iOS-store chains may end in: `IOS_STORE_TRUSTED_ROOTS`, SHA-256 fingerprints separated by commas, or
+ * Apple's. A deployed stack does not set it.
+ */
+export const trustedRoots = (): ReadonlySet<string> => {
+  const given = optionalVariable("IOS_STORE_TRUSTED_ROOTS");
+  if (given === undefined) return new Set(APPLE_ROOTS);
+  const roots = given.split(",").map((root) => root.trim().replaceAll(":", "").toLowerCase());
+  if (!roots.every((root) => FINGERPRINT.test(root)))
+    throw new Error(
+      "IOS_STORE_TRUSTED_ROOTS must be SHA-256 fingerprints (64 hex digits) separated by commas.",
+    );
+  return new Set(roots);
+};

@@ -1,0 +1,114 @@
+import type { Store } from "../contract/schemas.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { Application } from "./application.ts";
+import { differenceOf, type Change } from "./difference.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** A bundle (`ios-store`) or a package (`android-store`). */
+export interface StoreReference {
+  readonly store: Store;
+  readonly bundleOrPackage: string;
+}
+
+/** A bundle or package and the one application that has it. */
+export interface StoreRegistration extends StoreReference {
+  readonly application: ApplicationId;
+}
+
+/** An application as it was read; its version moves with every change. */
+export interface StoredApplication {
+  readonly application: Application;
+  readonly version: number;
+}
+
+export type SaveOutcome =
+  | { readonly outcome: "saved" }
+  /** Somebody else changed the application, or took one of its bundles or packages, since it was read: read again. */
+  | { readonly outcome: "changed_meanwhile" }
+  | { readonly outcome: "too_many_store_changes"; readonly limit: number }
+  | { readonly outcome: "catalog_too_large"; readonly bytes: number; readonly limit: number };
+
+/** Where applications are kept, as applying a manifest needs it. */
+export interface ApplicationStore {
+  read(identifier: ApplicationId): Promise<StoredApplication | null>;
+  /** Those of the bundles and packages that some application has. */
+  registrationsOf(stores: readonly StoreReference[]): Promise<readonly StoreRegistration[]>;
+  /** Writes all of the change from `before` (null: new) to `after`, or nothing. */
+  save(before: StoredApplication | null, after: Application): Promise<SaveOutcome>;
+}
+
+export type ApplyOutcome =
+  | {
+      readonly outcome: "applied";
+      readonly application: ApplicationId;
+      readonly created: boolean;
+      /** Empty where the application was so already: then nothing was written. */
+      readonly changes: readonly Change[];
+    }
+  | { readonly outcome: "nothing_names_it" }
+  | { readonly outcome: "registered_to_several"; readonly registrations: readonly StoreRegistration[] }
+  | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
+  | Exclude<SaveOutcome, { outcome: "saved" }>;
+
+const ATTEMPTS = 5;
+
+/** The bundles and packages of an application or a manifest. */
+export const storesOf = ({
+  iosStore,
+  androidStore,
+}: Pick<Application, "iosStore" | "androidStore">): readonly StoreReference[] => [
+  ...iosStore.map(({ bundleIdentifier }) => ({
+    store: "ios-store" as const,
+    bundleOrPackage: bundleIdentifier,
+  })),
+  ...androidStore.map(({ packageName }) => ({
+    store: "android-store" as const,
+    bundleOrPackage: packageName,
+  })),
+];
+
+const applyOnce = async (
+  manifest: Manifest,
+  newIdentifier: ApplicationId,
+  applications: ApplicationStore,
+): Promise<ApplyOutcome> => {
+  const registrations = await applications.registrationsOf(storesOf(manifest));
+  const owners = new Set(registrations.map(({ application }) => application));
+  const [owner, ...otherOwners] = owners;
+  if (manifest.identifier === null && otherOwners.length > 0)
+    return { outcome: "registered_to_several", registrations };
+  const identifier = manifest.identifier ?? owner ?? newIdentifier;
+  const foreign = registrations.filter(({ application }) => application !== identifier);
+  if (foreign.length > 0) return { outcome: "registered_elsewhere", registrations: foreign };
+
+  const before = await applications.read(identifier);
+  const after = { ...manifest, identifier };
+  const changes = differenceOf(before?.application ?? null, after);
+  const applied = {
+    outcome: "applied",
+    application: identifier,
+    created: before === null,
+    changes,
+  } as const;
+  if (changes.length === 0) return applied;
+  const saved = await applications.save(before, after);
+  return saved.outcome === "saved" ? applied : saved;
+};
+
+/**
+ * Brings an application in line with its manifest, all of it or nothing. A manifest without an identifier is the
+ * application that has its bundles and packages, or else a new one, called `newIdentifier`; so applying it again
+ * changes nothing. Where somebody else changes the application meanwhile, it is tried again from what is there then.
+ */
+export const applyManifest = async (
+  manifest: Manifest,
+  newIdentifier: ApplicationId,
+  applications: ApplicationStore,
+): Promise<ApplyOutcome> => {
+  if (manifest.identifier === null && storesOf(manifest).length === 0) return { outcome: "nothing_names_it" };
+  for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
+    const outcome = await applyOnce(manifest, newIdentifier, applications);
+    if (outcome.outcome !== "changed_meanwhile") return outcome;
+  }
+  return applyOnce(manifest, newIdentifier, applications);
+};

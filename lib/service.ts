@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { v7 as uuid } from "uuid";
+import type { ApplicationDirectory } from "./applications/application.ts";
+import { authorize, type Decision } from "./applications/authorize.ts";
+import { createApplicationDirectory } from "./applications/directory.ts";
+import type {
+  AccountEntitlements,
+  AndroidStoreLinkRequest,
+  IosStoreLinkRequest,
+  IosStoreSynchronizeRequest,
+  LinkResponse,
+  SynchronizeResponse,
+} from "./contract/schemas.ts";
+import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "./customers/ios-store-customers.ts";
+import { linkAndroidStoreCustomer } from "./customers/link-android-store-customer.ts";
+import { readAccount } from "./customers/read-account.ts";
+import type { EvidenceStore } from "./customers/store-evidence.ts";
+import type { Instant } from "./entitlements/time.ts";
+import { accountId, customerId, type ApplicationId } from "./identifiers.ts";
+import { createAndroidStore } from "./stores/android-store/android-store.ts";
+import { createIosStoreVerifier } from "./stores/ios-store/verifier.ts";
+import { createApplicationTable } from "./table/applications.ts";
+import { createCredentialTable } from "./table/credentials.ts";
+import { writeCustomerChange } from "./table/customer-change.ts";
+import { createCustomerTable } from "./table/customers.ts";
+import type { Table } from "./table/table.ts";
+
+/**
+ * Composition: configuration in, wired use cases out. Each function composes the one it serves, so that its bundle
+ * holds nothing else.
+ */
+export interface ServiceConfiguration {
+  readonly table: Table;
+  readonly now: () => Instant;
+}
+
+/** Applications, their configurations and catalogs may be this old: a changed catalog acts after at most this long. */
+const DIRECTORY_AGE_MILLISECONDS = 60_000;
+
+const CONNECT_WITHIN_MILLISECONDS = 1_000;
+const ANSWER_WITHIN_MILLISECONDS = 5_000;
+const LONGEST_PAUSE_MILLISECONDS = 500;
+
+/** The table, reached with what the environment of the AWS SDK says (region, credentials, endpoint). */
+export const openTable = (name: string): Table => ({
+  name,
+  client: DynamoDBDocumentClient.from(
+    new DynamoDBClient({
+      requestHandler: {
+        connectionTimeout: CONNECT_WITHIN_MILLISECONDS,
+        requestTimeout: ANSWER_WITHIN_MILLISECONDS,
+        throwOnRequestTimeout: true,
+      },
+    }),
+  ),
+});
+
+/** Full jitter: those who met once do not meet again at the same moment. */
+const pause = (attempt: number): Promise<void> =>
+  sleep(Math.random() * Math.min(LONGEST_PAUSE_MILLISECONDS, 10 * 2 ** attempt));
+
+const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
+  const { load, applicationOfBundle } = createApplicationTable(table);
+  return createApplicationDirectory({
+    load,
+    applicationOfBundle,
+    now,
+    maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
+  });
+};
+
+const evidenceStoreOf = ({ table, now }: ServiceConfiguration): EvidenceStore => ({
+  table: createCustomerTable(table, pause),
+  write: (change) => writeCustomerChange(table, change),
+  newCustomerIdentifier: () => customerId(uuid()),
+  pause,
+  now,
+});
+
+/** Decides on the value of an `Authorization` header. */
+export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {
+  const { find } = createCredentialTable(table);
+  return (authorization: string | undefined): Promise<Decision> => authorize(authorization, now(), find);
+};
+
+export const composeReadAccount = (configuration: ServiceConfiguration) => {
+  const reading = {
+    directory: directoryOf(configuration),
+    table: createCustomerTable(configuration.table, pause),
+    now: configuration.now,
+  };
+  return (application: ApplicationId, account: string): Promise<AccountEntitlements> =>
+    readAccount(reading, application, accountId(account));
+};
+
+export const composeLinkAndroidStoreCustomer = (
+  configuration: ServiceConfiguration & {
+    readonly readSecret: (name: string) => Promise<string>;
+    /** The root of the Android Publisher API; unset: Google's. */
+    readonly androidPublisherUrl: string | undefined;
+  },
+) => {
+  const { readSecret, androidPublisherUrl: rootUrl, now } = configuration;
+  const linking = {
+    ...evidenceStoreOf(configuration),
+    directory: directoryOf(configuration),
+    androidStore: createAndroidStore({ rootUrl, readSecret, now }),
+  };
+  return (application: ApplicationId, request: AndroidStoreLinkRequest): Promise<LinkResponse> =>
+    linkAndroidStoreCustomer(linking, application, request);
+};
+
+/** SHA-256 fingerprints of the roots that iOS-store chains may end in. */
+export interface IosStoreTrust {
+  readonly trustedRoots: ReadonlySet<string>;
+}
+
+const iosStoreOf = (configuration: ServiceConfiguration & IosStoreTrust) => ({
+  ...evidenceStoreOf(configuration),
+  directory: directoryOf(configuration),
+  verifier: createIosStoreVerifier(),
+  trustedRoots: configuration.trustedRoots,
+});
+
+export const composeLinkIosStoreCustomer = (configuration: ServiceConfiguration & IosStoreTrust) => {
+  const store = iosStoreOf(configuration);
+  return (application: ApplicationId, request: IosStoreLinkRequest): Promise<LinkResponse> =>
+    linkIosStoreCustomer(store, application, request);
+};
+
+export const composeSynchronizeIosStorePurchases = (configuration: ServiceConfiguration & IosStoreTrust) => {
+  const store = iosStoreOf(configuration);
+  return (request: IosStoreSynchronizeRequest): Promise<SynchronizeResponse> =>
+    synchronizeIosStorePurchases(store, request);
+};

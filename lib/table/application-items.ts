@@ -1,0 +1,209 @@
+import * as z from "zod";
+import type {
+  AndroidStoreConfiguration,
+  AndroidStoreCredential,
+  IosStoreConfiguration,
+} from "../applications/application.ts";
+import type { Credential, CredentialSummary } from "../applications/credential.ts";
+import { ENVIRONMENTS, SCOPES, STORES } from "../contract/schemas.ts";
+import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
+import { applicationId, keyId, type ApplicationId } from "../identifiers.ts";
+
+/**
+ * The shapes of the items that describe an application and its credentials: each says its kind, since one Query reads
+ * several. Keys are added where items are written.
+ */
+const identifier = z.uuid().transform(applicationId);
+
+const applicationItem = z.object({
+  kind: z.literal("application"),
+  identifier,
+  name: z.string(),
+  version: z.int(),
+});
+
+const iosStoreItem = z.object({
+  kind: z.literal("ios-store"),
+  bundleIdentifier: z.string(),
+  appAppleIdentifier: z.int().nullable(),
+  environments: z.array(z.enum(ENVIRONMENTS)),
+  xcodeCertificates: z.array(z.string()),
+});
+
+/** A workload identity is kept as the JSON text it is: nothing of it is lost or reordered. */
+const workloadIdentity = z.string().transform((text, context): Record<string, unknown> => {
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+  } catch {
+    context.addIssue({ code: "custom", message: "must be the text of a JSON object" });
+    return z.NEVER;
+  }
+});
+
+const androidStoreItem = z.object({
+  kind: z.literal("android-store"),
+  packageName: z.string(),
+  credential: z.union([z.strictObject({ secret: z.string() }), z.strictObject({ workloadIdentity })]),
+  environments: z.array(z.enum(ENVIRONMENTS)),
+});
+
+const catalogItem = z.object({
+  kind: z.literal("catalog"),
+  entitlements: z.array(z.object({ identifier: z.string(), displayName: z.string() })),
+  products: z.array(
+    z.object({
+      store: z.enum(STORES),
+      productIdentifier: z.string(),
+      basePlanIdentifier: z.string().nullable(),
+      grants: z.array(z.string()),
+      accessDuration: z.object({ months: z.int(), milliseconds: z.int() }).nullable(),
+    }),
+  ),
+});
+
+/**
+ * The end of a credential is not called as the table's time-to-live attribute is: an expired credential stays, to be
+ * listed, until an operator removes it.
+ */
+const credentialSummary = {
+  keyIdentifier: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .transform(keyId),
+  application: identifier,
+  label: z.string().nullable(),
+  scopes: z.array(z.enum(SCOPES)),
+  createdAt: z.int(),
+  expiresAtMoment: z.int().nullable(),
+  revokedAt: z.int().nullable(),
+};
+
+export const credentialIndexItem = z.object({ kind: z.literal("credential-index"), ...credentialSummary });
+
+/** Everything under an application's partition. */
+export const applicationPartitionItem = z.discriminatedUnion("kind", [
+  applicationItem,
+  iosStoreItem,
+  androidStoreItem,
+  catalogItem,
+  credentialIndexItem,
+]);
+
+export const credentialItem = z.object({
+  kind: z.literal("credential"),
+  ...credentialSummary,
+  secretHash: z.string().regex(/^[0-9a-f]{64}$/),
+});
+
+export const storeRegistrationItem = z.object({
+  kind: z.literal("store-registration"),
+  application: identifier,
+});
+
+type Item<Schema extends z.ZodType> = z.input<Schema>;
+
+export const toApplicationItem = (
+  application: Omit<Item<typeof applicationItem>, "kind">,
+): Item<typeof applicationItem> => ({ kind: "application", ...application });
+
+export const toStoreRegistrationItem = (application: ApplicationId): Item<typeof storeRegistrationItem> => ({
+  kind: "store-registration",
+  application,
+});
+
+export const fromIosStoreItem = ({
+  bundleIdentifier,
+  appAppleIdentifier,
+  environments,
+  xcodeCertificates,
+}: z.output<typeof iosStoreItem>): IosStoreConfiguration => ({
+  bundleIdentifier,
+  appAppleIdentifier,
+  environments,
+  xcodeCertificates,
+});
+
+export const toIosStoreItem = (store: IosStoreConfiguration): Item<typeof iosStoreItem> => ({
+  kind: "ios-store",
+  bundleIdentifier: store.bundleIdentifier,
+  appAppleIdentifier: store.appAppleIdentifier,
+  environments: [...store.environments],
+  xcodeCertificates: [...store.xcodeCertificates],
+});
+
+export const fromAndroidStoreItem = ({
+  packageName,
+  credential,
+  environments,
+}: z.output<typeof androidStoreItem>): AndroidStoreConfiguration => ({
+  packageName,
+  credential,
+  environments,
+});
+
+const toCredential = (credential: AndroidStoreCredential): Item<typeof androidStoreItem>["credential"] =>
+  "secret" in credential
+    ? { secret: credential.secret }
+    : { workloadIdentity: JSON.stringify(credential.workloadIdentity) };
+
+export const toAndroidStoreItem = (store: AndroidStoreConfiguration): Item<typeof androidStoreItem> => ({
+  kind: "android-store",
+  packageName: store.packageName,
+  credential: toCredential(store.credential),
+  environments: [...store.environments],
+});
+
+export const fromCatalogItem = ({ entitlements, products }: z.output<typeof catalogItem>): Catalog =>
+  catalogOf(new Map(entitlements.map(({ identifier, displayName }) => [identifier, displayName])), products);
+
+export const toCatalogItem = ({ displayNames, products }: Catalog): Item<typeof catalogItem> => ({
+  kind: "catalog",
+  entitlements: [...displayNames].map(([identifier, displayName]) => ({ identifier, displayName })),
+  products: products.map((product) => ({
+    store: product.store,
+    productIdentifier: product.productIdentifier,
+    basePlanIdentifier: product.basePlanIdentifier,
+    grants: [...product.grants],
+    accessDuration: product.accessDuration === null ? null : { ...product.accessDuration },
+  })),
+});
+
+export const fromCredentialIndexItem = ({
+  keyIdentifier,
+  application,
+  label,
+  scopes,
+  createdAt,
+  expiresAtMoment,
+  revokedAt,
+}: Omit<z.output<typeof credentialIndexItem>, "kind">): CredentialSummary => ({
+  keyIdentifier,
+  application,
+  label,
+  scopes,
+  createdAt,
+  expiresAt: expiresAtMoment,
+  revokedAt,
+});
+
+export const toCredentialIndexItem = (credential: CredentialSummary): Item<typeof credentialIndexItem> => ({
+  kind: "credential-index",
+  keyIdentifier: credential.keyIdentifier,
+  application: credential.application,
+  label: credential.label,
+  scopes: [...credential.scopes],
+  createdAt: credential.createdAt,
+  expiresAtMoment: credential.expiresAt,
+  revokedAt: credential.revokedAt,
+});
+
+export const fromCredentialItem = ({ secretHash, ...item }: z.output<typeof credentialItem>): Credential => ({
+  ...fromCredentialIndexItem(item),
+  secretHash,
+});
+
+export const toCredentialItem = (credential: Credential): Item<typeof credentialItem> => ({
+  ...toCredentialIndexItem(credential),
+  kind: "credential",
+  secretHash: credential.secretHash,
+});

@@ -1,0 +1,201 @@
+import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import {
+  GetCommand,
+  TransactWriteCommand,
+  paginateQuery,
+  type TransactWriteCommandInput,
+} from "@aws-sdk/lib-dynamodb";
+import type * as z from "zod";
+import type { Application } from "../applications/application.ts";
+import {
+  storesOf,
+  type ApplicationStore,
+  type SaveOutcome,
+  type StoreReference,
+  type StoreRegistration,
+  type StoredApplication,
+} from "../applications/apply.ts";
+import type { ApplicationLoader } from "../applications/directory.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import {
+  applicationPartitionItem,
+  fromAndroidStoreItem,
+  fromCatalogItem,
+  fromIosStoreItem,
+  storeRegistrationItem,
+  toAndroidStoreItem,
+  toApplicationItem,
+  toCatalogItem,
+  toIosStoreItem,
+  toStoreRegistrationItem,
+} from "./application-items.ts";
+import { keys, keyText, partitionOfApplication } from "./keys.ts";
+import { absent, parseItem, type Table } from "./table.ts";
+
+/** What the table knows of applications. All reads are strongly consistent. */
+export interface ApplicationTable extends ApplicationStore, ApplicationLoader {}
+
+type Write = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
+
+/** DynamoDB's limit for the items of one transaction. */
+const TRANSACTION_ITEMS = 100;
+/** DynamoDB's limit for one item; JSON is never shorter than what DynamoDB counts. */
+const ITEM_BYTES = 400 * 1024;
+
+const absentOrOurs = `${absent} OR application = :application`;
+const unchanged = "version = :version";
+
+/** A condition did not hold, or another transaction was at work on the same items. */
+const conflicts = ({ CancellationReasons = [] }: TransactionCanceledException): boolean =>
+  CancellationReasons.some(({ Code }) => Code === "ConditionalCheckFailed" || Code === "TransactionConflict");
+
+interface StoreItem extends StoreReference {
+  readonly attributes: object;
+}
+
+const storeItems = (application: Application | null): ReadonlyMap<string, StoreItem> => {
+  if (application === null) return new Map();
+  const attributes = [
+    ...application.iosStore.map(toIosStoreItem),
+    ...application.androidStore.map(toAndroidStoreItem),
+  ];
+  return new Map(
+    storesOf(application).map(({ store, bundleOrPackage }, index) => [
+      keyText(keys.storeRegistration(store, bundleOrPackage)),
+      { store, bundleOrPackage, attributes: attributes[index] ?? {} },
+    ]),
+  );
+};
+
+const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+export const createApplicationTable = ({ client, name: TableName }: Table): ApplicationTable => {
+  const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
+    const items: z.output<typeof applicationPartitionItem>[] = [];
+    const pages = paginateQuery(
+      { client },
+      {
+        TableName,
+        KeyConditionExpression: "pk = :pk",
+        ExpressionAttributeValues: { ":pk": partitionOfApplication(identifier) },
+        ConsistentRead: true,
+      },
+    );
+    for await (const page of pages)
+      items.push(...(page.Items ?? []).map((item) => parseItem(applicationPartitionItem, item)));
+    const application = items.find((item) => item.kind === "application");
+    if (application === undefined) return null;
+    const catalog = items.find((item) => item.kind === "catalog");
+    if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
+    return {
+      version: application.version,
+      application: {
+        identifier,
+        name: application.name,
+        iosStore: items.filter((item) => item.kind === "ios-store").map(fromIosStoreItem),
+        androidStore: items.filter((item) => item.kind === "android-store").map(fromAndroidStoreItem),
+        catalog: fromCatalogItem(catalog),
+      },
+    };
+  };
+
+  const registrationOf = async ({
+    store,
+    bundleOrPackage,
+  }: StoreReference): Promise<StoreRegistration | null> => {
+    const Key = keys.storeRegistration(store, bundleOrPackage);
+    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
+    if (Item === undefined) return null;
+    return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, Item).application };
+  };
+
+  const putApplication = (before: StoredApplication | null, { identifier, name }: Application): Write => ({
+    Put: {
+      TableName,
+      Item: {
+        ...keys.application(identifier),
+        ...toApplicationItem({ identifier, name, version: (before?.version ?? 0) + 1 }),
+      },
+      ...(before === null
+        ? { ConditionExpression: absent }
+        : { ConditionExpression: unchanged, ExpressionAttributeValues: { ":version": before.version } }),
+    },
+  });
+
+  const put = (Item: Record<string, unknown>): Write => ({ Put: { TableName, Item } });
+
+  const addStore = (
+    application: ApplicationId,
+    { store, bundleOrPackage, attributes }: StoreItem,
+  ): Write[] => [
+    put({ ...keys.storeConfiguration(application, store, bundleOrPackage), ...attributes }),
+    {
+      Put: {
+        TableName,
+        Item: { ...keys.storeRegistration(store, bundleOrPackage), ...toStoreRegistrationItem(application) },
+        ConditionExpression: absentOrOurs,
+        ExpressionAttributeValues: { ":application": application },
+      },
+    },
+  ];
+
+  const removeStore = (application: ApplicationId, { store, bundleOrPackage }: StoreItem): Write[] => [
+    { Delete: { TableName, Key: keys.storeConfiguration(application, store, bundleOrPackage) } },
+    {
+      Delete: {
+        TableName,
+        Key: keys.storeRegistration(store, bundleOrPackage),
+        ConditionExpression: absentOrOurs,
+        ExpressionAttributeValues: { ":application": application },
+      },
+    },
+  ];
+
+  const storeWrites = (before: Application | null, after: Application): Write[] => {
+    const old = storeItems(before);
+    const wanted = storeItems(after);
+    const added = [...wanted].filter(([key]) => !old.has(key));
+    const removed = [...old].filter(([key]) => !wanted.has(key));
+    const changed = [...wanted].filter(
+      ([key, { attributes }]) => old.has(key) && !sameText(old.get(key)?.attributes, attributes),
+    );
+    return [
+      ...added.flatMap(([, store]) => addStore(after.identifier, store)),
+      ...removed.flatMap(([, store]) => removeStore(after.identifier, store)),
+      ...changed.map(([, { store, bundleOrPackage, attributes }]) =>
+        put({ ...keys.storeConfiguration(after.identifier, store, bundleOrPackage), ...attributes }),
+      ),
+    ];
+  };
+
+  const save = async (before: StoredApplication | null, after: Application): Promise<SaveOutcome> => {
+    const catalog = { ...keys.catalog(after.identifier), ...toCatalogItem(after.catalog) };
+    const bytes = Buffer.byteLength(JSON.stringify(catalog));
+    if (bytes > ITEM_BYTES) return { outcome: "catalog_too_large", bytes, limit: ITEM_BYTES };
+    const writes = [
+      putApplication(before, after),
+      put(catalog),
+      ...storeWrites(before?.application ?? null, after),
+    ];
+    if (writes.length > TRANSACTION_ITEMS)
+      return { outcome: "too_many_store_changes", limit: (TRANSACTION_ITEMS - 2) / 2 };
+    try {
+      await client.send(new TransactWriteCommand({ TransactItems: writes }));
+      return { outcome: "saved" };
+    } catch (error) {
+      if (error instanceof TransactionCanceledException && conflicts(error))
+        return { outcome: "changed_meanwhile" };
+      throw error;
+    }
+  };
+
+  return {
+    read,
+    save,
+    load: async (identifier) => (await read(identifier))?.application ?? null,
+    registrationsOf: async (stores) =>
+      (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
+    applicationOfBundle: async (bundleIdentifier) =>
+      (await registrationOf({ store: "ios-store", bundleOrPackage: bundleIdentifier }))?.application ?? null,
+  };
+};

@@ -1,0 +1,137 @@
+import type { Fault } from "../../../infra/local/sandbox/android-publisher.ts";
+import type { ProductKind } from "../../../lib/contract/schemas.ts";
+import type { PendingAcknowledgement } from "../../../lib/stores/android-store/reading.ts";
+import {
+  aGoogleError,
+  PACKAGE_NAME,
+  startAndroidStore,
+  TIMING,
+  type LocalAndroidStore,
+} from "../../support/android-store.ts";
+
+let local: LocalAndroidStore;
+beforeAll(async () => {
+  local = await startAndroidStore();
+});
+afterEach(() => local.sandbox.clearFaults());
+afterAll(() => local.close());
+
+const PRODUCT = { subscription: "premium", one_time_product: "lifetime" } as const;
+
+/** A new purchase, and what a look-up of it says is to be acknowledged. */
+const unacknowledged = async (productKind: ProductKind): Promise<PendingAcknowledgement> => {
+  const productIdentifier = PRODUCT[productKind];
+  const purchaseToken = local.sandbox.buy({ packageName: PACKAGE_NAME, productKind, productIdentifier });
+  const answer = await local
+    .store()
+    .lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
+  if (answer.outcome !== "verified" || answer.acknowledgement === null)
+    throw new Error("expected a purchase to acknowledge");
+  return answer.acknowledgement;
+};
+
+const stateOf = ({ purchaseToken }: PendingAcknowledgement) =>
+  local.sandbox.read(purchaseToken)?.answer.acknowledgementState;
+
+const acknowledge = (pending: PendingAcknowledgement, ...faults: Fault[]) => {
+  local.sandbox.failNext("publisher", ...faults);
+  local.sandbox.calls.length = 0;
+  return local.store().acknowledge(local.androidPackage, pending);
+};
+
+const publisherCalls = () =>
+  local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").map(({ method }) => method);
+
+describe.each(["subscription", "one_time_product"] as const)("a %s", (productKind) => {
+  test("is acknowledged at the store, and then no longer to be", async () => {
+    const pending = await unacknowledged(productKind);
+    expect(await acknowledge(pending)).toBe("acknowledged");
+    expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED");
+    expect(publisherCalls()).toStrictEqual(["POST"]);
+    const { purchaseToken } = pending;
+    expect(
+      await local
+        .store()
+        .lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null }),
+    ).toMatchObject({ outcome: "verified", acknowledgement: null });
+  });
+
+  test("that somebody else acknowledged first is acknowledged: it is read again", async () => {
+    const pending = await unacknowledged(productKind);
+    await acknowledge(pending);
+    expect(await acknowledge(pending)).toBe("acknowledged");
+    expect(publisherCalls()).toStrictEqual(["POST", "GET"]);
+  });
+
+  test("that the store refuses and has still pending is due", async () => {
+    const pending = await unacknowledged(productKind);
+    expect(await acknowledge(pending, { status: 400, body: aGoogleError(400, "invalid") })).toBe("due");
+    expect(publisherCalls()).toStrictEqual(["POST", "GET"]);
+    expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_PENDING");
+  });
+
+  test("of which another product is named is due", async () => {
+    const pending = await unacknowledged(productKind);
+    expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toBe("due");
+  });
+});
+
+const CONFLICT: Fault = { status: 409, body: aGoogleError(409, "concurrentUpdate") };
+
+test("a conflict is retried once", async () => {
+  const pending = await unacknowledged("subscription");
+  expect(await acknowledge(pending, CONFLICT)).toBe("acknowledged");
+  expect(publisherCalls()).toStrictEqual(["POST", "POST"]);
+});
+
+test("a conflict that lasts is read again", async () => {
+  const pending = await unacknowledged("subscription");
+  expect(await acknowledge(pending, CONFLICT, CONFLICT)).toBe("due");
+  expect(publisherCalls()).toStrictEqual(["POST", "POST", "GET"]);
+});
+
+test("a resubscription outside the app says whose it is until it is acknowledged", async () => {
+  const purchaseToken = local.sandbox.buy({
+    packageName: PACKAGE_NAME,
+    productKind: "subscription",
+    productIdentifier: "premium",
+    resubscribes: "expired-token",
+  });
+  const look = () =>
+    local.store().lookUp(local.androidPackage, {
+      purchaseToken,
+      productKind: "subscription",
+      productIdentifier: null,
+    });
+  const first = await look();
+  if (first.outcome !== "verified" || first.acknowledgement === null) throw new Error("expected verified");
+  expect(first.samePerson).toHaveLength(1);
+  await acknowledge(first.acknowledgement);
+  expect(await look()).toMatchObject({ samePerson: [] });
+});
+
+test.each<[string, Fault]>([
+  ["403 permissionDenied", { status: 403, body: aGoogleError(403, "permissionDenied") }],
+  ["404 purchaseTokenNotFound", { status: 404, body: aGoogleError(404, "purchaseTokenNotFound") }],
+  ["410", { status: 410, body: aGoogleError(410, "purchaseTokenNoLongerValid") }],
+  ["500", { status: 500, body: aGoogleError(500, "backendError") }],
+  ["a closed connection", "disconnect"],
+  ["no answer in time", "hang"],
+])("an acknowledgement that meets %s is due, and never throws", async (_, fault) => {
+  const pending = await unacknowledged("subscription");
+  expect(await acknowledge(pending, fault, fault)).toBe("due");
+  expect(publisherCalls()).not.toContain("GET");
+});
+
+test("an acknowledgement whose credential cannot be read is due", async () => {
+  const pending = await unacknowledged("subscription");
+  const androidPackage = { packageName: PACKAGE_NAME, credential: { secret: "missing" } };
+  expect(await local.store().acknowledge(androidPackage, pending)).toBe("due");
+});
+
+test("an acknowledgement, reading again included, ends in time", async () => {
+  const pending = await unacknowledged("subscription");
+  const started = performance.now();
+  expect(await acknowledge(pending, CONFLICT, CONFLICT, "hang", "hang")).toBe("due");
+  expect(performance.now() - started).toBeLessThan(TIMING.total + 500);
+});

@@ -1,0 +1,255 @@
+import type { Fault } from "../../../infra/local/sandbox/android-publisher.ts";
+import type { AndroidStoreCredential } from "../../../lib/stores/android-store/credentials.ts";
+import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
+import { NOW, PACKAGE_NAME, startAndroidStore, type LocalAndroidStore } from "../../support/android-store.ts";
+
+let local: LocalAndroidStore;
+beforeAll(async () => {
+  local = await startAndroidStore();
+});
+afterAll(() => local.close());
+beforeEach(() => {
+  local.sandbox.calls.length = 0;
+});
+
+const exchanges = () => local.sandbox.calls.filter(({ endpoint }) => endpoint === "token").length;
+
+/** Asks one store again and again, with a credential. */
+const asking = (credential: AndroidStoreCredential, options: Partial<AndroidStoreOptions> = {}) => {
+  const store = local.store(options);
+  return () =>
+    store.lookUp(
+      { packageName: PACKAGE_NAME, credential },
+      {
+        purchaseToken: local.sandbox.buy({
+          packageName: PACKAGE_NAME,
+          productKind: "subscription",
+          productIdentifier: "premium",
+        }),
+        productKind: "subscription",
+        productIdentifier: null,
+      },
+    );
+};
+
+describe("workload identity", () => {
+  const workloadIdentity = (changes: Record<string, unknown> = {}) => ({
+    workloadIdentity: { ...local.sandbox.externalAccount(local.rootUrl), ...changes },
+  });
+
+  test("exchanges the function's AWS identity for one access token, which serves until it expires", async () => {
+    const ask = asking(workloadIdentity());
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(local.sandbox.calls.map(({ method, endpoint }) => `${method} ${endpoint}`)).toStrictEqual([
+      "POST token",
+      "GET publisher",
+      "GET publisher",
+    ]);
+  });
+
+  test("shares one exchange among concurrent requests", async () => {
+    const ask = asking(workloadIdentity());
+    const answers = await Promise.all(Array.from({ length: 8 }, ask));
+    expect(new Set(answers.map(({ outcome }) => outcome))).toStrictEqual(new Set(["verified"]));
+    expect(exchanges()).toBe(1);
+  });
+
+  test("whose token the store has revoked is exchanged anew within the request", async () => {
+    const ask = asking(workloadIdentity());
+    await ask();
+    local.sandbox.revokeAccessTokens();
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(exchanges()).toBe(2);
+  });
+
+  describe("that impersonates a service account", () => {
+    const impersonating = () => ({
+      workloadIdentity: local.sandbox.externalAccount(local.rootUrl, {
+        impersonate: "play@trails.iam.gserviceaccount.com",
+      }),
+    });
+    const impersonations = () =>
+      local.sandbox.calls.filter(({ endpoint }) => endpoint === "impersonation").length;
+
+    test("reads with that account's access token", async () => {
+      expect(await asking(impersonating())()).toMatchObject({ outcome: "verified" });
+    });
+
+    test("and may not is the credential's fault", async () => {
+      local.sandbox.failNext("impersonation", {
+        status: 403,
+        body: { error: { status: "PERMISSION_DENIED" } },
+      });
+      expect(await asking(impersonating())()).toStrictEqual({
+        outcome: "credential-rejected",
+        status: 403,
+        reason: "PERMISSION_DENIED",
+      });
+      expect(impersonations()).toBe(1);
+    });
+
+    test.each<Fault>([{ status: 503 }, "disconnect", "hang"])(
+      "and meets %j leaves the store unavailable, after exactly one retry",
+      async (fault) => {
+        local.sandbox.failNext("impersonation", fault, fault);
+        expect(await asking(impersonating())()).toMatchObject({ outcome: "unavailable" });
+        expect(impersonations()).toBe(2);
+      },
+    );
+  });
+
+  test("of another pool is refused", async () => {
+    const credential = workloadIdentity({ audience: "//iam.googleapis.com/projects/2/elsewhere" });
+    expect(await asking(credential)()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: 400,
+      reason: "invalid_target",
+    });
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["no external account", { type: "service_account" }],
+    ["without a source", { credential_source: undefined }],
+    ["a program", { credential_source: { executable: { command: "/bin/true" } } }],
+    ["a source of a kind that is not known", { credential_source: { environment_id: "azure1" } }],
+    [
+      "a version of a source that is not known",
+      { credential_source: { environment_id: "aws2", regional_cred_verification_url: "https://sts" } },
+    ],
+  ])("that is %s is the credential's fault", async (_, changes) => {
+    expect(await asking(workloadIdentity(changes))()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "workloadIdentityIsNoExternalAccount",
+    });
+    expect(exchanges()).toBe(0);
+  });
+
+  test("whose own source fails is the credential's fault", async () => {
+    const credential = workloadIdentity({ credential_source: { file: "/nonexistent/subject-token" } });
+    expect(await asking(credential)()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "credentialUnusable",
+    });
+  });
+});
+
+describe("a secret", () => {
+  const GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token";
+
+  /** Google's client sends a service account's assertion to Google whatever its JSON says; here it comes to the sandbox. */
+  const sandboxFetch: typeof fetch = (input, init) =>
+    String(input) === GOOGLE_TOKEN_URL ? fetch(`${local.rootUrl}token`, init) : fetch(input, init);
+
+  /** Asks with a secret whose text can be changed, on a clock that can be moved. */
+  const askingWithSecret = (text: string) => {
+    const secret = { text, reads: [] as string[], now: NOW };
+    const ask = asking(
+      { secret: "trails/play" },
+      {
+        fetch: sandboxFetch,
+        now: () => secret.now,
+        readSecret: (name) => {
+          secret.reads.push(name);
+          return Promise.resolve(secret.text);
+        },
+      },
+    );
+    return { secret, ask };
+  };
+  const aServiceAccount = () => JSON.stringify(local.sandbox.createServiceAccount());
+
+  test("with service-account JSON is read by name, once, and signs for one access token", async () => {
+    const { secret, ask } = askingWithSecret(aServiceAccount());
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    expect(answers.map(({ outcome }) => outcome)).toStrictEqual(["verified", "verified", "verified"]);
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(secret.reads).toStrictEqual(["trails/play"]);
+    expect(exchanges()).toBe(1);
+  });
+
+  test("is read again after five minutes; unchanged, its access token lives on", async () => {
+    const { secret, ask } = askingWithSecret(aServiceAccount());
+    await ask();
+    secret.now += 5 * 60_000 - 1;
+    await ask();
+    expect(secret.reads).toHaveLength(1);
+    secret.now += 1;
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(secret.reads).toHaveLength(2);
+    expect(exchanges()).toBe(1);
+  });
+
+  test("that was rotated is used within five minutes", async () => {
+    const { secret, ask } = askingWithSecret(aServiceAccount());
+    await ask();
+    secret.text = aServiceAccount();
+    secret.now += 5 * 60_000;
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(exchanges()).toBe(2);
+  });
+
+  test("that was rotated is used at once where the store refuses the old one", async () => {
+    const { secret, ask } = askingWithSecret(aServiceAccount());
+    await ask();
+    secret.text = aServiceAccount();
+    local.sandbox.revokeAccessTokens();
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(secret.reads).toHaveLength(2);
+  });
+
+  test("that the store refuses is read again for the next request, and once for each", async () => {
+    const stranger = JSON.stringify({ ...local.sandbox.createServiceAccount(), client_email: "stranger" });
+    const { secret, ask } = askingWithSecret(stranger);
+    const refused = { outcome: "credential-rejected", status: 400, reason: "invalid_grant" };
+    expect(await ask()).toStrictEqual(refused);
+    expect(await ask()).toStrictEqual(refused);
+    expect(secret.reads).toHaveLength(2);
+    secret.text = aServiceAccount();
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+  });
+
+  test.each<[string, () => string]>([
+    ["no JSON", () => "-----BEGIN PRIVATE KEY-----"],
+    ["empty", () => ""],
+    ["JSON of another kind", () => JSON.stringify(local.sandbox.externalAccount(local.rootUrl))],
+    [
+      "without an e-mail",
+      () => JSON.stringify({ ...local.sandbox.createServiceAccount(), client_email: "" }),
+    ],
+    [
+      "without a usable key",
+      () => JSON.stringify({ ...local.sandbox.createServiceAccount(), private_key: "key" }),
+    ],
+  ])("that is %s is the credential's fault, and is not quoted", async (_, text) => {
+    const { ask } = askingWithSecret(text());
+    expect(await ask()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "secretIsNoServiceAccount",
+    });
+    expect(exchanges()).toBe(0);
+  });
+
+  test("that cannot be read is the credential's fault, and is asked for again", async () => {
+    const texts = [null, aServiceAccount()];
+    const readSecret = async () => texts.shift() ?? Promise.reject(new Error("ResourceNotFoundException"));
+    const ask = asking({ secret: "trails/play" }, { fetch: sandboxFetch, readSecret });
+    expect(await ask()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "secretIsUnreadable",
+    });
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+  });
+
+  test("that takes too long to read leaves the store unavailable", async () => {
+    const timing = { request: 100, pause: 10, total: 200 };
+    const readSecret = () => Promise.withResolvers<string>().promise;
+    expect(await asking({ secret: "trails/play" }, { readSecret, timing })()).toMatchObject({
+      outcome: "unavailable",
+    });
+  });
+});

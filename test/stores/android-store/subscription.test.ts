@@ -1,0 +1,263 @@
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import type { AndroidStoreAnswer } from "../../../lib/stores/android-store/android-store.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import {
+  aSubscriptionAnswer,
+  aSubscriptionLine,
+  DAY,
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../../support/android-store.ts";
+
+let local: LocalAndroidStore;
+beforeAll(async () => {
+  local = await startAndroidStore();
+});
+afterAll(() => local.close());
+
+const TOKEN = "subscription-token.AO-J1O";
+
+const lookUp = (
+  answer: androidpublisher_v3.Schema$SubscriptionPurchaseV2,
+  productIdentifier: string | null = null,
+): Promise<AndroidStoreAnswer> => {
+  local.sandbox.put(TOKEN, { packageName: PACKAGE_NAME, productKind: "subscription", answer });
+  const request = { purchaseToken: TOKEN, productKind: "subscription", productIdentifier } as const;
+  return local.store().lookUp(local.androidPackage, request);
+};
+
+const verified = async (...args: Parameters<typeof lookUp>) => {
+  const answer = await lookUp(...args);
+  if (answer.outcome !== "verified") throw new Error(`expected verified, got ${JSON.stringify(answer)}`);
+  return answer;
+};
+
+test("a subscription is a purchase keyed by the SHA-256 of its token, with a line for its product", async () => {
+  expect(await verified(aSubscriptionAnswer())).toStrictEqual({
+    outcome: "verified",
+    purchase: {
+      store: "android-store",
+      environment: "production",
+      key: purchaseKeyOfToken(TOKEN),
+      lines: [
+        {
+          transactionIdentifier: null,
+          productIdentifier: "premium",
+          basePlanIdentifier: "monthly",
+          nature: "auto_renewable",
+          standing: "entitled",
+          startsAt: NOW - DAY,
+          endsAt: NOW + 30 * DAY,
+          revokedAt: null,
+          willRenew: true,
+          verifiedAt: NOW,
+        },
+      ],
+      selectedProducts: null,
+      replacedBy: null,
+      verifiedAt: NOW,
+    },
+    identities: { obfuscatedAccountIdentifier: null },
+    replaces: null,
+    samePerson: [],
+    acknowledgement: null,
+  });
+});
+
+test.each([
+  ["ACTIVE", "entitled", true],
+  ["IN_GRACE_PERIOD", "grace_period", true],
+  ["CANCELED", "entitled", false],
+  ["ON_HOLD", "billing_retry", true],
+  ["PAUSED", "paused", true],
+  ["EXPIRED", "expired", true],
+] as const)(
+  "%s stands as %s until the line's expiryTime; it renews: %s",
+  async (state, standing, willRenew) => {
+    const answer = aSubscriptionAnswer({ subscriptionState: `SUBSCRIPTION_STATE_${state}` });
+    const { purchase } = await verified(answer);
+    expect(purchase.lines).toMatchObject([{ standing, endsAt: NOW + 30 * DAY, willRenew }]);
+  },
+);
+
+test.each(["PENDING", "PENDING_PURCHASE_CANCELED"])(
+  "%s is verified, names its person, and gives nothing: no line, nobody replaced, nothing acknowledged",
+  async (state) => {
+    const answer = await verified(
+      aSubscriptionAnswer({
+        subscriptionState: `SUBSCRIPTION_STATE_${state}`,
+        acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+        linkedPurchaseToken: "older-token",
+        outOfAppPurchaseContext: { expiredPurchaseToken: "expired-token" },
+        externalAccountIdentifiers: { obfuscatedExternalAccountId: "account" },
+        lineItems: [{ productId: "premium", autoRenewingPlan: {} }],
+      }),
+    );
+    expect(answer).toMatchObject({
+      purchase: { lines: [] },
+      identities: { obfuscatedAccountIdentifier: "account" },
+      replaces: null,
+      samePerson: [],
+      acknowledgement: null,
+    });
+  },
+);
+
+test("every product of a purchase is a line with its own end", async () => {
+  const { purchase } = await verified(
+    aSubscriptionAnswer({
+      lineItems: [
+        aSubscriptionLine({ productId: "premium", expiryTime: isoTime(NOW + 30 * DAY) }),
+        aSubscriptionLine({ productId: "maps", expiryTime: isoTime(NOW + 7 * DAY) }),
+      ],
+    }),
+  );
+  expect(purchase.lines).toMatchObject([
+    { productIdentifier: "maps", endsAt: NOW + 7 * DAY },
+    { productIdentifier: "premium", endsAt: NOW + 30 * DAY },
+  ]);
+});
+
+test("lines come in one order, whatever the store's", async () => {
+  const lineItems = [aSubscriptionLine({ productId: "premium" }), aSubscriptionLine({ productId: "maps" })];
+  const one = await verified(aSubscriptionAnswer({ lineItems }));
+  const other = await verified(aSubscriptionAnswer({ lineItems: lineItems.toReversed() }));
+  expect(one.purchase).toStrictEqual(other.purchase);
+});
+
+test("a deferred line, without a successful order, is not owned yet", async () => {
+  const { latestSuccessfulOrderId: _, expiryTime: __, ...deferred } = aSubscriptionLine({ productId: "pro" });
+  const { purchase } = await verified(aSubscriptionAnswer({ lineItems: [aSubscriptionLine(), deferred] }));
+  expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["premium"]);
+});
+
+test("a prepaid plan ends at its expiryTime and does not renew", async () => {
+  const { autoRenewingPlan: _, ...line } = aSubscriptionLine();
+  const { purchase } = await verified(
+    aSubscriptionAnswer({ lineItems: [{ ...line, prepaidPlan: { allowExtendAfterTime: isoTime(NOW) } }] }),
+  );
+  expect(purchase.lines).toMatchObject([{ endsAt: NOW + 30 * DAY, willRenew: false }]);
+});
+
+test("a plan of which the store does not say that it renews does not renew", async () => {
+  const { purchase } = await verified(
+    aSubscriptionAnswer({ lineItems: [aSubscriptionLine({ autoRenewingPlan: {} })] }),
+  );
+  expect(purchase.lines).toMatchObject([{ willRenew: false }]);
+});
+
+test("a line without an offer has no base plan, and a purchase without a start has none", async () => {
+  const { offerDetails: _, ...line } = aSubscriptionLine();
+  const { startTime: __, ...answer } = aSubscriptionAnswer({ lineItems: [line] });
+  const { purchase } = await verified(answer);
+  expect(purchase.lines).toMatchObject([{ basePlanIdentifier: null, startsAt: null }]);
+});
+
+test.each([
+  ["2026-02-14T12:00:00Z", Date.UTC(2026, 1, 14, 12)],
+  ["2026-02-14T12:00:00.123456789Z", Date.UTC(2026, 1, 14, 12, 0, 0, 123)],
+  ["2026-02-14T13:30:00.5+01:30", Date.UTC(2026, 1, 14, 12, 0, 0, 500)],
+])("times are read as RFC 3339 writes them: %s", async (expiryTime, endsAt) => {
+  const { purchase } = await verified(
+    aSubscriptionAnswer({ lineItems: [aSubscriptionLine({ expiryTime })] }),
+  );
+  expect(purchase.lines).toMatchObject([{ endsAt }]);
+});
+
+test("a test purchase is of the sandbox environment", async () => {
+  const { purchase } = await verified(aSubscriptionAnswer({ testPurchase: {} }));
+  expect(purchase.environment).toBe("sandbox");
+});
+
+test("the obfuscated account id is an identity; an empty one is none", async () => {
+  const withId = (obfuscatedExternalAccountId: string) =>
+    verified(aSubscriptionAnswer({ externalAccountIdentifiers: { obfuscatedExternalAccountId } }));
+  expect((await withId("hash-of-account")).identities).toStrictEqual({
+    obfuscatedAccountIdentifier: "hash-of-account",
+  });
+  expect((await withId("")).identities).toStrictEqual({ obfuscatedAccountIdentifier: null });
+});
+
+test("linkedPurchaseToken names the purchase that this one replaces", async () => {
+  const { replaces, samePerson } = await verified(
+    aSubscriptionAnswer({ linkedPurchaseToken: "older-token" }),
+  );
+  expect(replaces).toBe(purchaseKeyOfToken("older-token"));
+  expect(samePerson).toStrictEqual([]);
+});
+
+test("a purchase does not replace itself", async () => {
+  const { replaces } = await verified(aSubscriptionAnswer({ linkedPurchaseToken: TOKEN }));
+  expect(replaces).toBeNull();
+});
+
+test("a resubscription outside the app names the expired purchase of the same person, and replaces nothing", async () => {
+  const { replaces, samePerson } = await verified(
+    aSubscriptionAnswer({ outOfAppPurchaseContext: { expiredPurchaseToken: "expired-token" } }),
+  );
+  expect(replaces).toBeNull();
+  expect(samePerson).toStrictEqual([purchaseKeyOfToken("expired-token")]);
+});
+
+test("productIdentifier does not select among the lines of a subscription", async () => {
+  const { purchase } = await verified(aSubscriptionAnswer(), "something-else");
+  expect(purchase).toMatchObject({ selectedProducts: null, lines: [{ productIdentifier: "premium" }] });
+});
+
+const UNACKNOWLEDGED = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
+
+test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
+  "%s is paid: what the store has pending is to be acknowledged, with an owned product",
+  async (state) => {
+    const { latestSuccessfulOrderId: _, ...deferred } = aSubscriptionLine({ productId: "pro" });
+    const { acknowledgement } = await verified(
+      aSubscriptionAnswer({
+        ...UNACKNOWLEDGED,
+        subscriptionState: `SUBSCRIPTION_STATE_${state}`,
+        lineItems: [deferred, aSubscriptionLine()],
+      }),
+    );
+    expect(acknowledgement).toStrictEqual({
+      packageName: PACKAGE_NAME,
+      purchaseToken: TOKEN,
+      productKind: "subscription",
+      productIdentifier: "premium",
+    });
+  },
+);
+
+test.each([
+  ["an expired subscription", { ...UNACKNOWLEDGED, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" }],
+  [
+    "a subscription of which nothing is owned yet",
+    { ...UNACKNOWLEDGED, lineItems: [{ productId: "pro", autoRenewingPlan: {} }] },
+  ],
+  ["what the store says is acknowledged", {}],
+  ["what the store says nothing of", { acknowledgementState: "ACKNOWLEDGEMENT_STATE_UNSPECIFIED" }],
+])("%s is not to be acknowledged", async (_, changes) => {
+  expect((await verified(aSubscriptionAnswer(changes))).acknowledgement).toBeNull();
+});
+
+test("unknown fields are tolerated", async () => {
+  const answer = { ...aSubscriptionAnswer(), aFieldOfNextYear: { of: ["any", "shape"] } };
+  expect((await verified(answer)).purchase.lines).toHaveLength(1);
+});
+
+test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2]>([
+  ["an unknown state", { subscriptionState: "SUBSCRIPTION_STATE_OF_NEXT_YEAR" }],
+  ["no state that is specified", { subscriptionState: "SUBSCRIPTION_STATE_UNSPECIFIED" }],
+  ["no state", { subscriptionState: null }],
+  ["no lines", { lineItems: [] }],
+  ["an owned line without an end", { lineItems: [aSubscriptionLine({ expiryTime: null })] }],
+  ["an end that is no time", { lineItems: [aSubscriptionLine({ expiryTime: "in a month" })] }],
+  ["a line without a product", { lineItems: [aSubscriptionLine({ productId: null })] }],
+])("an answer with %s is no verdict: unavailable", async (_, changes) => {
+  expect(await lookUp(aSubscriptionAnswer(changes))).toMatchObject({
+    outcome: "unavailable",
+    retryAfterSeconds: 5,
+    reason: "malformedAnswer",
+  });
+});
