@@ -1,4 +1,4 @@
-import middy from "@middy/core";
+import { middy, type MiddlewareObj, type MiddyfiedHandler } from "@middy/core";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import type * as z from "zod";
 import type { Endpoint } from "../lib/contract/endpoints.ts";
@@ -74,7 +74,7 @@ const applicationOf = <E extends Endpoint>(
 };
 
 /** Every failure becomes a response of the contract; what is not ours is `INTERNAL_ERROR`, logged and never shown. */
-const presentErrors: middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult> = {
+const presentErrors: MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult> = {
   onError: (handling) => {
     const { error } = handling;
     const shown = error instanceof ServiceError ? error : new ServiceError("INTERNAL_ERROR");
@@ -93,7 +93,7 @@ const presentErrors: middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyRe
 export const endpoint = <E extends Endpoint>(
   definition: E,
   useCase: (call: Call<E>) => Promise<z.input<E["response"]>>,
-): middy.MiddyfiedHandler<APIGatewayProxyEvent, APIGatewayProxyResult> =>
+): MiddyfiedHandler<APIGatewayProxyEvent, APIGatewayProxyResult> =>
   middy<APIGatewayProxyEvent, APIGatewayProxyResult>()
     .use(presentErrors)
     .handler(async (event) =>

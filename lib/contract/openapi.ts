@@ -16,15 +16,14 @@ const componentSchemas = (): Record<string, object> => {
     io: "output",
     uri: (id) => `#/components/schemas/${id}`,
   });
-  return Object.fromEntries(
-    Object.entries(schemas)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([id, { $schema: _, $id: __, id: ___, ...schema }]) => {
-        // Request bodies stay open: unknown fields are ignored, so that an app may be newer than the service.
-        if (id.endsWith("Request")) delete schema.additionalProperties;
-        return [id, schema];
-      }),
-  );
+  const components = Object.entries(schemas).map(([id, schema]) => {
+    const component: Record<string, unknown> = { ...schema };
+    for (const notOfOpenApi of ["$schema", "$id", "id"]) delete component[notOfOpenApi];
+    // Request bodies stay open: unknown fields are ignored, so that an app may be newer than the service.
+    if (id.endsWith("Request")) delete component["additionalProperties"];
+    return [id, component] as const;
+  });
+  return Object.fromEntries(components.sort(([a], [b]) => (a < b ? -1 : 1)));
 };
 
 const errorResponses = (codes: readonly ErrorCode[]): Record<string, object> => {

@@ -8,7 +8,7 @@ export const NEWEST_HELD_PER_PRODUCT = { valid: 40, revoked: 10 } as const;
 /** The holdings of one customer stay below this many bytes as stored; DynamoDB's limit for an item is 400 KB. */
 export const HOLDINGS_BYTES = 256 * 1024;
 
-const REPEATABLE: readonly Nature[] = ["non_renewing", "consumable"];
+const REPEATABLE: ReadonlySet<Nature> = new Set(["non_renewing", "consumable"]);
 const PRECEDENCE: Record<Nature, number> = {
   auto_renewable: 0,
   non_consumable: 1,
@@ -82,8 +82,8 @@ export const holdingsOf = (purchases: Iterable<Purchase>, catalog: Catalog): Pur
         ),
     );
   const bounded = [
-    ...candidates.filter(({ nature }) => !REPEATABLE.includes(nature)),
-    ...boundedPerProduct(candidates.filter(({ nature }) => REPEATABLE.includes(nature))),
+    ...candidates.filter(({ nature }) => !REPEATABLE.has(nature)),
+    ...boundedPerProduct(candidates.filter(({ nature }) => REPEATABLE.has(nature))),
   ].sort((a, b) => PRECEDENCE[a.nature] - PRECEDENCE[b.nature] || newestFirst(a, b));
   let bytes = 0;
   return bounded

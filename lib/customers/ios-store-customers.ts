@@ -1,0 +1,181 @@
+import type {
+  Application,
+  ApplicationDirectory,
+  IosStoreConfiguration,
+} from "../applications/application.ts";
+import { ServiceError } from "../contract/errors.ts";
+import type {
+  IosStoreLinkRequest,
+  IosStoreSynchronizeRequest,
+  LinkResponse,
+  SynchronizeResponse,
+} from "../contract/schemas.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { accountId, type ApplicationId } from "../identifiers.ts";
+import { disagreement } from "../stores/ios-store/agreement.ts";
+import {
+  checkAppTransactionClaims,
+  selfSignedBundle,
+  type AppTransaction,
+} from "../stores/ios-store/app-transaction.ts";
+import { purchasesOf } from "../stores/ios-store/purchases.ts";
+import type { Transaction } from "../stores/ios-store/transaction.ts";
+import type { Trust } from "../stores/ios-store/trust.ts";
+import type { IosStoreVerifier } from "../stores/ios-store/verifier.ts";
+import {
+  applicationOfBundle,
+  applicationOfCredential,
+  iosStoreConfigurationOf,
+  requirePaywall,
+} from "./application-of.ts";
+import type { Evidence } from "./evidence.ts";
+import { presentCustomer, presentLink } from "./present.ts";
+import type { AssertedBy } from "../table/records.ts";
+import { storeEvidence, type EvidenceStore, type ResolvedCustomer } from "./store-evidence.ts";
+
+export interface IosStoreCustomers extends EvidenceStore {
+  readonly directory: ApplicationDirectory;
+  readonly verifier: IosStoreVerifier;
+  /** SHA-256 fingerprints of the roots that the App Store's chains may end in. */
+  readonly trustedRoots: ReadonlySet<string>;
+}
+
+type SignedRequest = Pick<IosStoreSynchronizeRequest, "signedAppTransaction" | "signedTransactions">;
+
+/** Finds the application that a request is for, by the verified bundle or by the credential. */
+type FindApplication = (bundleIdentifier: string) => Promise<Application>;
+
+/**
+ * Whom to trust for this app transaction. StoreKit testing in Xcode signs with a certificate that only the bundle's own
+ * configuration can name; a bundle that has none trusts none.
+ */
+const trustFor = async (
+  { trustedRoots }: IosStoreCustomers,
+  signedAppTransaction: string,
+  find: FindApplication,
+): Promise<Trust> => {
+  const bundle = selfSignedBundle(signedAppTransaction);
+  if (bundle === null) return { roots: trustedRoots, xcodeCertificates: new Set() };
+  try {
+    const { xcodeCertificates } = iosStoreConfigurationOf(await find(bundle), bundle);
+    return { roots: trustedRoots, xcodeCertificates: new Set(xcodeCertificates) };
+  } catch (error) {
+    if (error instanceof ServiceError) throw new ServiceError("INVALID_APP_TRANSACTION");
+    throw error;
+  }
+};
+
+const invalidTransaction = (index: number, why: string): ServiceError =>
+  new ServiceError("INVALID_TRANSACTION", { message: `The signed transaction at index ${index} ${why}.` });
+
+const verifyTransactions = async (
+  { verifier }: IosStoreCustomers,
+  appTransaction: AppTransaction,
+  signedTransactions: readonly string[],
+  trust: Trust,
+  moment: Instant,
+): Promise<readonly Transaction[]> => {
+  const distinct = [...new Set(signedTransactions)];
+  const indexOf = (index: number): number => signedTransactions.indexOf(distinct[index] ?? "");
+  const verdict = await verifier.verifyTransactions(distinct, trust, moment);
+  if (verdict.outcome === "rejected")
+    throw invalidTransaction(indexOf(verdict.index), "could not be verified");
+  const other = disagreement(appTransaction, verdict.payload);
+  if (other !== null)
+    throw invalidTransaction(indexOf(other.index), `is of another ${DISAGREEMENTS[other.field]}`);
+  return verdict.payload;
+};
+
+const DISAGREEMENTS = {
+  bundleIdentifier: "bundle than the app transaction",
+  environment: "environment than the app transaction",
+  appTransactionIdentifier: "app transaction id",
+} as const;
+
+/**
+ * Verifies everything of a request before anything is stored, in the order of the contract, so that one request has one
+ * right answer.
+ */
+const verifyRequest = async (
+  customers: IosStoreCustomers,
+  { signedAppTransaction, signedTransactions = [] }: SignedRequest,
+  find: FindApplication,
+): Promise<{ readonly application: Application; readonly evidence: Evidence }> => {
+  const { verifier, now } = customers;
+  const moment = now();
+  const trust = await trustFor(customers, signedAppTransaction, find);
+  const verdict = await verifier.verifyAppTransaction(signedAppTransaction, trust, moment);
+  if (verdict.outcome === "rejected") throw new ServiceError("INVALID_APP_TRANSACTION");
+  const appTransaction = verdict.payload;
+
+  const application = await find(appTransaction.bundleIdentifier);
+  const configuration: IosStoreConfiguration = iosStoreConfigurationOf(
+    application,
+    appTransaction.bundleIdentifier,
+  );
+  const refused = checkAppTransactionClaims(appTransaction, configuration);
+  if (refused !== null) throw new ServiceError(refused);
+
+  const transactions = await verifyTransactions(customers, appTransaction, signedTransactions, trust, moment);
+  requirePaywall(application, "ios-store");
+  return { application, evidence: evidenceOf(appTransaction, transactions) };
+};
+
+/** All payloads of a request agree on the app transaction id, so any of them names it. */
+const evidenceOf = (appTransaction: AppTransaction, transactions: readonly Transaction[]): Evidence => {
+  const { environment } = appTransaction;
+  const value = [appTransaction, ...transactions]
+    .map(({ appTransactionIdentifier }) => appTransactionIdentifier)
+    .find((identifier) => identifier !== null);
+  return {
+    identities:
+      value === undefined ? [] : [{ store: "ios-store", kind: "app-transaction", environment, value }],
+    purchases: purchasesOf(transactions),
+    acknowledgementDue: null,
+  };
+};
+
+const verifyAndStore = async (
+  customers: IosStoreCustomers,
+  request: IosStoreSynchronizeRequest,
+  assertedBy: AssertedBy,
+  find: FindApplication,
+): Promise<{ readonly application: Application; readonly customer: ResolvedCustomer | null }> => {
+  const { application, evidence } = await verifyRequest(customers, request, find);
+  const account = request.applicationAccountIdentifier ?? null;
+  const claim = account === null ? null : { account: accountId(account), assertedBy };
+  return { application, customer: await storeEvidence(customers, application, evidence, claim) };
+};
+
+/**
+ * Verifies an iOS-store purchase identity, stores its purchases, and links its customer to the account. The application
+ * is the credential's.
+ *
+ * @throws ServiceError the errors of the endpoint
+ */
+export const linkIosStoreCustomer = async (
+  customers: IosStoreCustomers,
+  identifier: ApplicationId,
+  request: IosStoreLinkRequest,
+): Promise<LinkResponse> => {
+  const { application, customer } = await verifyAndStore(customers, request, "credential", () =>
+    applicationOfCredential(customers.directory, identifier),
+  );
+  return presentLink(application, customer, customers.now());
+};
+
+/**
+ * Verifies what a client sends without a credential, stores the purchases, and answers what they entitle to. The
+ * application is the one that has the verified bundle; an account that the client names is linked as a client's word.
+ *
+ * @throws ServiceError the errors of the endpoint
+ */
+export const synchronizeIosStorePurchases = async (
+  customers: IosStoreCustomers,
+  request: IosStoreSynchronizeRequest,
+): Promise<SynchronizeResponse> => {
+  const { application, customer } = await verifyAndStore(customers, request, "client", (bundle) =>
+    applicationOfBundle(customers.directory, bundle),
+  );
+  return presentCustomer(application, customer, customers.now());
+};

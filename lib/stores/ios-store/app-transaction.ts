@@ -1,0 +1,84 @@
+import * as z from "zod";
+import type { ErrorCode } from "../../contract/errors.ts";
+import type { Environment } from "../../contract/schemas.ts";
+import { parseJsonObject } from "./encoding.ts";
+import { LONGEST_NAME, name, optional, storeIdentifier } from "./fields.ts";
+import { parseJws } from "./jws.ts";
+import type { PayloadKind, Signed } from "./signed-payload.ts";
+
+/**
+ * What the App Store signs of a customer's copy of an app.
+ *
+ * @see https://developer.apple.com/documentation/storekit/apptransaction
+ */
+export interface AppTransactionFields {
+  readonly bundleIdentifier: string;
+  /** The app's Apple ID; null outside production. */
+  readonly appAppleIdentifier: number | null;
+  /** Names the Apple Account in this app; null in older ones. */
+  readonly appTransactionIdentifier: string | null;
+}
+
+export interface AppTransaction extends AppTransactionFields, Signed {}
+
+const schema: z.ZodType<AppTransactionFields> = z
+  .object({
+    bundleId: name,
+    appAppleId: optional(z.int().nonnegative()),
+    appTransactionId: optional(storeIdentifier),
+  })
+  .transform((payload) => ({
+    bundleIdentifier: payload.bundleId,
+    // Outside production it is absent or zero.
+    appAppleIdentifier: payload.appAppleId === 0 ? null : payload.appAppleId,
+    appTransactionIdentifier: payload.appTransactionId,
+  }));
+
+export const appTransactionKind: PayloadKind<AppTransactionFields> = {
+  has: ["bundleId", "receiptType", "receiptCreationDate"],
+  // Transactions, renewal info, notifications.
+  lacks: ["transactionId", "originalTransactionId", "autoRenewStatus", "notificationType"],
+  environment: "receiptType",
+  signedAt: "receiptCreationDate",
+  schema: { "app-store": schema, xcode: schema },
+};
+
+/** What a store configuration says of the app transactions it accepts. */
+export interface AcceptedAppTransactions {
+  readonly bundleIdentifier: string;
+  readonly appAppleIdentifier: number | null;
+  readonly environments: readonly Environment[];
+  readonly xcodeCertificates: readonly string[];
+}
+
+/**
+ * Why a verified app transaction is not one of the configured app; null where it is. In production it must carry the
+ * configured Apple ID, so a configuration without one accepts no production.
+ */
+export const checkAppTransactionClaims = (
+  appTransaction: AppTransaction,
+  accepted: AcceptedAppTransactions,
+): Extract<ErrorCode, "INVALID_APP_TRANSACTION" | "ENVIRONMENT_NOT_ACCEPTED"> | null => {
+  const { environment, bundleIdentifier, appAppleIdentifier, xcodeCertificate } = appTransaction;
+  if (bundleIdentifier !== accepted.bundleIdentifier) return "INVALID_APP_TRANSACTION";
+  if (environment === "xcode")
+    return xcodeCertificate !== null && accepted.xcodeCertificates.includes(xcodeCertificate)
+      ? null
+      : "ENVIRONMENT_NOT_ACCEPTED";
+  if (environment === "production") {
+    if (accepted.appAppleIdentifier === null) return "ENVIRONMENT_NOT_ACCEPTED";
+    if (appAppleIdentifier !== accepted.appAppleIdentifier) return "INVALID_APP_TRANSACTION";
+  }
+  return accepted.environments.includes(environment) ? null : "ENVIRONMENT_NOT_ACCEPTED";
+};
+
+/**
+ * The bundle that a JWS in the form of StoreKit testing in Xcode (one certificate) claims, null for any other. It only
+ * says whose configuration names the certificates to verify the JWS with: nothing of it is verified.
+ */
+export const selfSignedBundle = (compact: string): string | null => {
+  const jws = parseJws(compact);
+  if (jws.outcome === "rejected" || jws.payload.x5c.length !== 1) return null;
+  const bundle = parseJsonObject(jws.payload.payloadBytes)?.["bundleId"];
+  return typeof bundle === "string" && bundle.length > 0 && bundle.length <= LONGEST_NAME ? bundle : null;
+};

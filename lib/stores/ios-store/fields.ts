@@ -1,0 +1,31 @@
+import * as z from "zod";
+import type { Environment } from "../../contract/schemas.ts";
+import { isInstant } from "../../entitlements/time.ts";
+import type { Signer } from "./trust.ts";
+
+/** The environments that a signer signs for, by Apple's names of them. */
+export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
+  "app-store": new Map([
+    ["Production", "production"],
+    ["Sandbox", "sandbox"],
+  ]),
+  xcode: new Map([["Xcode", "xcode"]]),
+};
+
+const instant = z.number().refine(isInstant);
+
+/** Milliseconds since 1970. Xcode signs fractions of them. */
+export const TIMES: Record<Signer, z.ZodType<number>> = {
+  "app-store": instant,
+  xcode: z.number().transform(Math.floor).pipe(instant),
+};
+
+/** Apple's identifiers are digits; what is stored under one is bounded here. */
+export const storeIdentifier = z.string().regex(/^[\w.-]{1,128}$/);
+
+export const LONGEST_NAME = 256;
+export const name = z.string().min(1).max(LONGEST_NAME);
+
+/** A field that may be absent or null, which say the same. */
+export const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? null);

@@ -1,0 +1,88 @@
+import * as z from "zod";
+import type { Nature } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { name, optional, storeIdentifier, TIMES } from "./fields.ts";
+import type { PayloadKind, Signed } from "./signed-payload.ts";
+
+/**
+ * What the App Store signs of one in-app purchase.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
+ */
+export interface TransactionFields {
+  readonly transactionIdentifier: string;
+  /** The first transaction of the lineage, which its renewals and restorations share. */
+  readonly originalTransactionIdentifier: string;
+  readonly productIdentifier: string;
+  readonly bundleIdentifier: string;
+  /** Names the Apple Account in this app; null in older ones. */
+  readonly appTransactionIdentifier: string | null;
+  readonly nature: Nature;
+  readonly purchasedAt: Instant;
+  /** Set on auto-renewable subscriptions. */
+  readonly expiresAt: Instant | null;
+  readonly revokedAt: Instant | null;
+  /** The customer has moved to a better subscription of the group, which ended this one. */
+  readonly isUpgraded: boolean;
+}
+
+export interface Transaction extends TransactionFields, Signed {}
+
+const NATURES: ReadonlyMap<string, Nature> = new Map([
+  ["Auto-Renewable Subscription", "auto_renewable"],
+  ["Non-Renewing Subscription", "non_renewing"],
+  ["Non-Consumable", "non_consumable"],
+  ["Consumable", "consumable"],
+]);
+
+const nature = z.string().transform((type, context): Nature => {
+  const known = NATURES.get(type);
+  if (known !== undefined) return known;
+  context.addIssue("Not a type of product.");
+  return z.NEVER;
+});
+
+const schemaWith = (time: z.ZodType<Instant>): z.ZodType<TransactionFields> =>
+  z
+    .object({
+      transactionId: storeIdentifier,
+      originalTransactionId: storeIdentifier,
+      productId: name,
+      bundleId: name,
+      appTransactionId: optional(storeIdentifier),
+      type: nature,
+      purchaseDate: time,
+      expiresDate: optional(time),
+      revocationDate: optional(time),
+      isUpgraded: optional(z.boolean()),
+    })
+    .refine(({ type, expiresDate }) => type !== "auto_renewable" || expiresDate !== null)
+    .transform((payload) => ({
+      transactionIdentifier: payload.transactionId,
+      originalTransactionIdentifier: payload.originalTransactionId,
+      productIdentifier: payload.productId,
+      bundleIdentifier: payload.bundleId,
+      appTransactionIdentifier: payload.appTransactionId,
+      nature: payload.type,
+      purchasedAt: payload.purchaseDate,
+      expiresAt: payload.expiresDate,
+      revokedAt: payload.revocationDate,
+      isUpgraded: payload.isUpgraded === true,
+    }));
+
+export const transactionKind: PayloadKind<TransactionFields> = {
+  has: [
+    "transactionId",
+    "originalTransactionId",
+    "productId",
+    "bundleId",
+    "purchaseDate",
+    "environment",
+    "type",
+  ],
+  // App transactions, renewal info, notifications.
+  lacks: ["receiptType", "autoRenewStatus", "autoRenewProductId", "notificationType"],
+  environment: "environment",
+  signedAt: "signedDate",
+  schema: { "app-store": schemaWith(TIMES["app-store"]), xcode: schemaWith(TIMES.xcode) },
+};

@@ -1,0 +1,36 @@
+/** Why a JWS was refused: for metrics and logs, never for the caller. No reason holds anything of the JWS. */
+export const REJECTIONS = [
+  /** Not three canonical base64url parts, a signature of another length, or a header that is no unambiguous JSON object. */
+  "malformed_jws",
+  "algorithm_not_accepted",
+  "critical_header",
+  "chain_length",
+  "malformed_certificate",
+  "untrusted_root",
+  "untrusted_xcode_certificate",
+  /** A certificate is not signed, or not named as issued, by the next one. */
+  "broken_chain",
+  /** An extension is duplicate or unreadable, or critical and unknown. */
+  "certificate_extensions",
+  /** A certificate may not do what it is used for: issue certificates, or sign for the App Store. */
+  "certificate_role",
+  "signature",
+  /** Not an unambiguous JSON object in UTF-8, or a field is not of the documented type. */
+  "malformed_payload",
+  /** A payload of another kind: renewal info for a transaction, a transaction for an app transaction. */
+  "wrong_kind",
+  /** An unknown environment, or one that this signer does not sign for. */
+  "environment",
+  /** The time of signing is missing, no time, or in the future. */
+  "signing_time",
+  /** A certificate of the chain was not valid at the time of signing. */
+  "outside_validity",
+] as const;
+export type Rejection = (typeof REJECTIONS)[number];
+
+export type Rejected = { readonly outcome: "rejected"; readonly reason: Rejection };
+export type Verified<Payload> = { readonly outcome: "verified"; readonly payload: Payload };
+export type Verdict<Payload> = Verified<Payload> | Rejected;
+
+export const verified = <Payload>(payload: Payload): Verified<Payload> => ({ outcome: "verified", payload });
+export const rejected = (reason: Rejection): Rejected => ({ outcome: "rejected", reason });
