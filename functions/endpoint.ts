@@ -1,4 +1,4 @@
-import { middy, type MiddlewareObj, type MiddyfiedHandler } from "@middy/core";
+import middy, { type MiddlewareObj, type MiddyfiedHandler } from "@middy/core";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import type * as z from "zod";
 import type { Endpoint } from "../lib/contract/endpoints.ts";

@@ -1,0 +1,171 @@
+import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { jest } from "@jest/globals";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
+import { endpoint, type Call } from "../../functions/endpoint.ts";
+
+const APPLICATION = "0198c0de-0000-7000-8000-000000000001";
+
+const anEvent = (
+  event: Partial<APIGatewayProxyEvent>,
+  authorizer: object | null = { applicationIdentifier: APPLICATION },
+) =>
+  ({
+    body: null,
+    isBase64Encoded: false,
+    pathParameters: null,
+    ...event,
+    requestContext: { authorizer },
+  }) as Partial<APIGatewayProxyEvent> as APIGatewayProxyEvent;
+
+type Read = Call<typeof endpoints.readAccountEntitlements>;
+
+const read = async (event: APIGatewayProxyEvent) => {
+  const calls: Read[] = [];
+  const handler = endpoint(endpoints.readAccountEntitlements, (call) => {
+    calls.push(call);
+    return Promise.resolve({
+      applicationAccountIdentifier: call.request.applicationAccountIdentifier,
+      customerIdentifiers: [],
+      applicationIdentifier: call.applicationIdentifier,
+      entitlements: [],
+    });
+  });
+  const response = await handler(event, {} as Context);
+  return { calls, response, body: JSON.parse(response.body) as { error?: string; issues?: object[] } };
+};
+
+const link = async (event: Partial<APIGatewayProxyEvent>, fail?: unknown) => {
+  const handler = endpoint(endpoints.linkIosStoreCustomer, () =>
+    fail === undefined
+      ? Promise.resolve({ customerIdentifier: null, applicationIdentifier: APPLICATION, entitlements: [] })
+      : Promise.reject(fail),
+  );
+  const response = await handler(anEvent(event), {} as Context);
+  return {
+    response,
+    body: JSON.parse(response.body) as { error?: string; message?: string; issues?: object[] },
+  };
+};
+
+describe("the path parameter is decoded exactly once", () => {
+  test.each([
+    ["user-1", "user-1"],
+    ["a%2Fb", "a/b"],
+    ["a%252Fb", "a%2Fb"],
+    ["%20a+b", " a+b"],
+    ["%F0%9F%98%80", "😀"],
+    ["100%25", "100%"],
+    ["%23", "#"],
+    ["android-store", "android-store"],
+  ])("%s is %s", async (raw, decoded) => {
+    const { calls, response } = await read(
+      anEvent({ pathParameters: { applicationAccountIdentifier: raw } }),
+    );
+    expect(response.statusCode).toBe(200);
+    expect(calls).toEqual([
+      { request: { applicationAccountIdentifier: decoded }, applicationIdentifier: APPLICATION },
+    ]);
+  });
+  test.each(["%", "%2", "%zz", "%C3%28", "%ED%A0%80"])("%s is a bad escape: 400", async (raw) => {
+    const { calls, response, body } = await read(
+      anEvent({ pathParameters: { applicationAccountIdentifier: raw } }),
+    );
+    expect([response.statusCode, body.error]).toEqual([400, "INVALID_REQUEST"]);
+    expect(body.issues).toEqual([
+      { path: "applicationAccountIdentifier", message: "The percent-encoding is not valid." },
+    ]);
+    expect(calls).toEqual([]);
+  });
+});
+
+describe("the body", () => {
+  test.each([null, "", "{", "undefined", "\u0000", "\ufeff{}", "{} {}"])(
+    "%j is not JSON: 400",
+    async (body) => {
+      const answer = await link({ body });
+      expect([answer.response.statusCode, answer.body.error]).toEqual([400, "INVALID_REQUEST"]);
+      expect(answer.body.issues).toEqual([{ path: "", message: "The body is not JSON." }]);
+    },
+  );
+  test.each(["null", "[]", "1", '"text"', "true"])("%s is no object: 400", async (body) => {
+    const answer = await link({ body });
+    expect([answer.response.statusCode, answer.body.error]).toEqual([400, "INVALID_REQUEST"]);
+  });
+  test("what is wrong is named by its path, and never repeated", async () => {
+    const { body } = await link({
+      body: JSON.stringify({ signedAppTransaction: 7, signedTransactions: ["a", { secret: "s3cret" }] }),
+    });
+    expect(body.issues?.map((issue) => Object.values(issue)[0])).toEqual([
+      "signedAppTransaction",
+      "signedTransactions.1",
+      "applicationAccountIdentifier",
+    ]);
+    expect(JSON.stringify(body)).not.toContain("s3cret");
+  });
+  test("a thousand things that are wrong are not all listed", async () => {
+    const { body } = await link({
+      body: JSON.stringify({ signedTransactions: Array.from({ length: 1000 }, () => 1) }),
+    });
+    expect(body.issues).toHaveLength(20);
+  });
+  test("a body in base64 is decoded", async () => {
+    const body = Buffer.from(
+      JSON.stringify({ signedAppTransaction: "a.b.c", applicationAccountIdentifier: "é" }),
+    ).toString("base64");
+    expect((await link({ body, isBase64Encoded: true })).response.statusCode).toBe(200);
+  });
+});
+
+describe("errors", () => {
+  const body = JSON.stringify({ signedAppTransaction: "a.b.c", applicationAccountIdentifier: "a" });
+  let written: jest.SpiedFunction<typeof process.stderr.write>;
+  let logged: string[];
+  beforeEach(() => {
+    logged = [];
+    const capture = (text: unknown) => {
+      logged.push(String(text));
+      return true;
+    };
+    written = jest.spyOn(process.stderr, "write").mockImplementation(capture);
+    for (const level of ["error", "warn", "info", "log"] as const)
+      jest.spyOn(console, level).mockImplementation(capture);
+  });
+  afterEach(() => {
+    written.mockRestore();
+    jest.restoreAllMocks();
+  });
+
+  test("a refusal is answered with its code, its status and a sentence", async () => {
+    const answer = await link({ body }, new ServiceError("CUSTOMER_ALREADY_LINKED"));
+    expect(answer.response.statusCode).toBe(409);
+    expect(answer.body).toEqual({
+      error: "CUSTOMER_ALREADY_LINKED",
+      message: "The customer is linked to another account.",
+    });
+    expect(answer.response.headers?.["Content-Type"]).toBe("application/json");
+  });
+  test("a store that is unavailable says when to ask again", async () => {
+    const answer = await link({ body }, new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: 30 }));
+    expect(answer.response.statusCode).toBe(503);
+    expect(answer.response.headers?.["Retry-After"]).toBe("30");
+  });
+  test.each([
+    ["an error", new Error("token eyJhbGciOi.secret failed", { cause: new Error("cek_secret") })],
+    ["a text", "cek_secret"],
+    ["nothing", null],
+  ])("%s that is not ours is INTERNAL_ERROR, and its words go nowhere", async (_, failure) => {
+    const answer = await link({ body }, failure);
+    expect([answer.response.statusCode, answer.body.error]).toEqual([500, "INTERNAL_ERROR"]);
+    expect(logged.join("")).toContain("request failed");
+    expect(JSON.stringify(answer) + logged.join("")).not.toMatch(/secret|eyJ/);
+  });
+});
+
+test("an endpoint with a scope that gets no application from the authorizer fails, and calls nothing", async () => {
+  const { calls, response } = await read(
+    anEvent({ pathParameters: { applicationAccountIdentifier: "a" } }, null),
+  );
+  expect(response.statusCode).toBe(500);
+  expect(calls).toEqual([]);
+});
