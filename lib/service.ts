@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
-import type { ApplicationDirectory } from "./applications/application.ts";
+import type { Application, ApplicationDirectory } from "./applications/application.ts";
 import { authorize, type Decision } from "./applications/authorize.ts";
 import { createApplicationDirectory } from "./applications/directory.ts";
 import type {
@@ -13,12 +13,13 @@ import type {
   LinkResponse,
   SynchronizeResponse,
 } from "./contract/schemas.ts";
+import { loadAccountReport, type AccountReport } from "./customers/account-report.ts";
 import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "./customers/ios-store-customers.ts";
 import { linkAndroidStoreCustomer } from "./customers/link-android-store-customer.ts";
 import { readAccount } from "./customers/read-account.ts";
 import type { EvidenceStore } from "./customers/store-evidence.ts";
 import type { Instant } from "./entitlements/time.ts";
-import { accountId, customerId, type ApplicationId } from "./identifiers.ts";
+import { accountId, customerId, type AccountId, type ApplicationId } from "./identifiers.ts";
 import { createAndroidStore } from "./stores/android-store/android-store.ts";
 import { createIosStoreVerifier } from "./stores/ios-store/verifier.ts";
 import { createApplicationTable } from "./table/applications.ts";
@@ -135,3 +136,9 @@ export const composeSynchronizeIosStorePurchases = (configuration: ServiceConfig
   return (request: IosStoreSynchronizeRequest): Promise<SynchronizeResponse> =>
     synchronizeIosStorePurchases(store, request);
 };
+
+/** All that is known of an account, for the operator. */
+export const composeAccountReport =
+  (table: Table) =>
+  (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
+    loadAccountReport(table, application, account, moment, pause);

@@ -6,14 +6,12 @@ import {
   type TransactWriteCommandInput,
 } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod";
-import type { Application } from "../applications/application.ts";
-import {
-  storesOf,
-  type ApplicationStore,
-  type SaveOutcome,
-  type StoreReference,
-  type StoreRegistration,
-  type StoredApplication,
+import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
+import type {
+  ApplicationStore,
+  SaveOutcome,
+  StoreRegistration,
+  StoredApplication,
 } from "../applications/apply.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
 import type { ApplicationId } from "../identifiers.ts";

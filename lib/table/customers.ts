@@ -1,8 +1,9 @@
-import { BatchGetCommand, paginateQuery, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { paginateQuery, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { accountCustomerItem, customerItem, identityItem, purchaseItem } from "./items.ts";
-import { accountPartition, keys, keyText, type IdentityReference, type Key } from "./keys.ts";
+import { createBatchReader, type Item } from "./batch-reader.ts";
+import { accountPartition, keys, keyText, type IdentityReference } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import { parseItem, type Table } from "./table.ts";
 
@@ -42,43 +43,22 @@ export interface CustomerTable {
   clearAcknowledgementDue(application: ApplicationId, purchase: PurchaseReference): Promise<void>;
 }
 
-const KEYS_PER_BATCH = 100;
-const BATCH_ATTEMPTS = 8;
+export const storedPurchase = (item: Item): StoredPurchase => {
+  const { customer, acknowledgementDueSince = null, ...purchase } = parseItem(purchaseItem, item);
+  return { purchase, customer, acknowledgementDueSince };
+};
 
-type Item = Record<string, unknown>;
-
-const chunks = <T>(values: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
-    values.slice(index * size, (index + 1) * size),
-  );
-
-const itemText = (item: Item): string => keyText({ pk: String(item["pk"]), sk: String(item["sk"]) });
+export const storedCustomer = (item: Item): StoredCustomer => {
+  const { customer: identifier, ...customer } = parseItem(customerItem, item);
+  return { identifier, ...customer };
+};
 
 export const createCustomerTable = (
-  { client, name }: Table,
+  table: Table,
   pause: (attempt: number) => Promise<void>,
 ): CustomerTable => {
-  const getBatch = async (batch: Key[]): Promise<Item[]> => {
-    const items: Item[] = [];
-    let wanted: Item[] = batch.map((key) => ({ ...key }));
-    for (let attempt = 1; wanted.length > 0; attempt += 1) {
-      if (attempt > BATCH_ATTEMPTS) throw new Error("DynamoDB kept leaving keys of a batch unprocessed.");
-      if (attempt > 1) await pause(attempt);
-      const answer = await client.send(
-        new BatchGetCommand({ RequestItems: { [name]: { Keys: wanted, ConsistentRead: true } } }),
-      );
-      items.push(...(answer.Responses?.[name] ?? []));
-      wanted = answer.UnprocessedKeys?.[name]?.Keys ?? [];
-    }
-    return items;
-  };
-
-  /** By {@link keyText}. */
-  const getAll = async (wanted: readonly Key[]): Promise<Map<string, Item>> => {
-    const distinct = [...new Map(wanted.map((key) => [keyText(key), key])).values()];
-    const items = await Promise.all(chunks(distinct, KEYS_PER_BATCH).map(getBatch));
-    return new Map(items.flat().map((item) => [itemText(item), item]));
-  };
+  const { client, name } = table;
+  const getAll = createBatchReader(table, pause);
 
   return {
     findFacts: async (application, identities, purchases) => {
@@ -94,8 +74,8 @@ export const createCustomerTable = (
           purchaseKeys.flatMap((key) => {
             const item = found.get(keyText(key));
             if (item === undefined) return [];
-            const { customer, acknowledgementDueSince = null, ...purchase } = parseItem(purchaseItem, item);
-            return [[referenceText(purchase), { purchase, customer, acknowledgementDueSince }]];
+            const stored = storedPurchase(item);
+            return [[referenceText(stored.purchase), stored]];
           }),
         ),
       };
@@ -111,9 +91,9 @@ export const createCustomerTable = (
         if (found.size < wanted.length) return null;
         const next = new Set<CustomerId>();
         for (const item of found.values()) {
-          const { customer: identifier, ...record } = parseItem(customerItem, item);
-          if (record.aliasOf === null) living.set(identifier, { identifier, ...record });
-          else if (!asked.has(record.aliasOf)) next.add(record.aliasOf);
+          const customer = storedCustomer(item);
+          if (customer.aliasOf === null) living.set(customer.identifier, customer);
+          else if (!asked.has(customer.aliasOf)) next.add(customer.aliasOf);
         }
         wanted = [...next];
       }

@@ -1,0 +1,76 @@
+import type { Application } from "../applications/application.ts";
+import type { CustomerEntitlement } from "../contract/schemas.ts";
+import { entitlementsAt } from "../entitlements/entitlements.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, CustomerId } from "../identifiers.ts";
+import { createCustomerTable } from "../table/customers.ts";
+import { findOwnership } from "../table/ownership.ts";
+import type { AssertedBy } from "../table/records.ts";
+import type { Table } from "../table/table.ts";
+
+/** A customer linked to an account, with all that is known of what it bought. */
+export interface ReportedCustomer {
+  readonly customerIdentifier: CustomerId;
+  readonly assertedBy: AssertedBy;
+  readonly linkedAt: Instant;
+  readonly createdAt: Instant;
+  /** Customers that were merged into this one. */
+  readonly aliases: readonly CustomerId[];
+  readonly purchases: readonly Purchase[];
+}
+
+/** All that is known of an account. */
+export interface AccountReport {
+  readonly application: Pick<Application, "identifier" | "name">;
+  readonly account: AccountId;
+  readonly customers: readonly ReportedCustomer[];
+  /** As the account's reader is answered at the moment. */
+  readonly entitlements: readonly CustomerEntitlement[];
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Reads an account with every purchase of its customers; one that was never seen has no customers. */
+export const loadAccountReport = async (
+  table: Table,
+  application: Application,
+  account: AccountId,
+  moment: Instant,
+  pause: (attempt: number) => Promise<void>,
+): Promise<AccountReport> => {
+  const customers = createCustomerTable(table, pause);
+  const linked = await customers.findAccount(application.identifier, account);
+  const stored =
+    (await customers.findCustomers(
+      application.identifier,
+      linked.map(({ customer }) => customer),
+    )) ?? [];
+  const reported = await Promise.all(
+    stored.map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
+      if (link === null) return [];
+      const { purchases, aliases } = await findOwnership(table, application.identifier, identifier, pause);
+      return [
+        {
+          customerIdentifier: identifier,
+          assertedBy: link.assertedBy,
+          linkedAt: link.linkedAt,
+          createdAt,
+          aliases: aliases.map((alias) => alias.identifier).sort(compare),
+          purchases: purchases
+            .map(({ purchase }) => purchase)
+            .sort((a, b) => compare(referenceText(a), referenceText(b))),
+        },
+      ];
+    }),
+  );
+  const holdings = linked.flatMap(({ customer, holdings }) =>
+    holdings.map((purchase) => ({ customerIdentifier: customer, purchase })),
+  );
+  return {
+    application: { identifier: application.identifier, name: application.name },
+    account,
+    customers: reported.flat().sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier)),
+    entitlements: entitlementsAt(moment, holdings, application.catalog),
+  };
+};

@@ -1,0 +1,45 @@
+import { BatchGetCommand } from "@aws-sdk/lib-dynamodb";
+import { keyText, type Key } from "./keys.ts";
+import type { Table } from "./table.ts";
+
+export type Item = Record<string, unknown>;
+
+/** Items by {@link keyText}; what is not there is not in the map. */
+export type BatchReader = (wanted: readonly Key[]) => Promise<Map<string, Item>>;
+
+const KEYS_PER_BATCH = 100;
+const BATCH_ATTEMPTS = 8;
+
+const chunks = <T>(values: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
+    values.slice(index * size, (index + 1) * size),
+  );
+
+const itemText = (item: Item): string => keyText({ pk: String(item["pk"]), sk: String(item["sk"]) });
+
+/** Reads any number of items by key, strongly consistent, in parallel batches of 100. What DynamoDB leaves out is asked for again. */
+export const createBatchReader = (
+  { client, name }: Table,
+  pause: (attempt: number) => Promise<void>,
+): BatchReader => {
+  const getBatch = async (batch: Key[]): Promise<Item[]> => {
+    const items: Item[] = [];
+    let wanted: Item[] = batch.map((key) => ({ ...key }));
+    for (let attempt = 1; wanted.length > 0; attempt += 1) {
+      if (attempt > BATCH_ATTEMPTS) throw new Error("DynamoDB kept leaving keys of a batch unprocessed.");
+      if (attempt > 1) await pause(attempt);
+      const answer = await client.send(
+        new BatchGetCommand({ RequestItems: { [name]: { Keys: wanted, ConsistentRead: true } } }),
+      );
+      items.push(...(answer.Responses?.[name] ?? []));
+      wanted = answer.UnprocessedKeys?.[name]?.Keys ?? [];
+    }
+    return items;
+  };
+
+  return async (wanted) => {
+    const distinct = [...new Map(wanted.map((key) => [keyText(key), key])).values()];
+    const items = await Promise.all(chunks(distinct, KEYS_PER_BATCH).map(getBatch));
+    return new Map(items.flat().map((item) => [itemText(item), item]));
+  };
+};
