@@ -1,4 +1,4 @@
-import type { Environment } from "../contract/schemas.ts";
+import type { Environment, Store } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
 
@@ -31,6 +31,27 @@ export interface Application {
   readonly androidStore: readonly AndroidStoreConfiguration[];
   readonly catalog: Catalog;
 }
+
+/** A bundle (`ios-store`) or a package (`android-store`). */
+export interface StoreReference {
+  readonly store: Store;
+  readonly bundleOrPackage: string;
+}
+
+/** The bundles and packages of an application or a manifest. */
+export const storesOf = ({
+  iosStore,
+  androidStore,
+}: Pick<Application, "iosStore" | "androidStore">): readonly StoreReference[] => [
+  ...iosStore.map(({ bundleIdentifier }) => ({
+    store: "ios-store" as const,
+    bundleOrPackage: bundleIdentifier,
+  })),
+  ...androidStore.map(({ packageName }) => ({
+    store: "android-store" as const,
+    bundleOrPackage: packageName,
+  })),
+];
 
 /** Where applications are found. Answers may be up to 60 seconds old. */
 export interface ApplicationDirectory {

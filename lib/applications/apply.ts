@@ -1,14 +1,7 @@
-import type { Store } from "../contract/schemas.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { Application } from "./application.ts";
+import { storesOf, type Application, type StoreReference } from "./application.ts";
 import { differenceOf, type Change } from "./difference.ts";
 import type { Manifest } from "./manifest.ts";
-
-/** A bundle (`ios-store`) or a package (`android-store`). */
-export interface StoreReference {
-  readonly store: Store;
-  readonly bundleOrPackage: string;
-}
 
 /** A bundle or package and the one application that has it. */
 export interface StoreRegistration extends StoreReference {
@@ -51,21 +44,6 @@ export type ApplyOutcome =
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
 const ATTEMPTS = 5;
-
-/** The bundles and packages of an application or a manifest. */
-export const storesOf = ({
-  iosStore,
-  androidStore,
-}: Pick<Application, "iosStore" | "androidStore">): readonly StoreReference[] => [
-  ...iosStore.map(({ bundleIdentifier }) => ({
-    store: "ios-store" as const,
-    bundleOrPackage: bundleIdentifier,
-  })),
-  ...androidStore.map(({ packageName }) => ({
-    store: "android-store" as const,
-    bundleOrPackage: packageName,
-  })),
-];
 
 const applyOnce = async (
   manifest: Manifest,

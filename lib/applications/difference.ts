@@ -1,5 +1,5 @@
 import type { Application } from "./application.ts";
-import { manifestOf } from "./manifest.ts";
+import { manifestOf } from "./manifest-document.ts";
 
 /** What a manifest changes in one part of an application. */
 export interface Change {

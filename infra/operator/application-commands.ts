@@ -1,0 +1,96 @@
+import { readFile } from "node:fs/promises";
+import { v7 as uuidv7 } from "uuid";
+import { stringify } from "yaml";
+import { applyManifest, type ApplyOutcome, type StoreRegistration } from "../../lib/applications/apply.ts";
+import type { Change } from "../../lib/applications/difference.ts";
+import { manifestOf } from "../../lib/applications/manifest-document.ts";
+import { problemText, readManifest, type Manifest } from "../../lib/applications/manifest.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { indent, type Answer } from "./answer.ts";
+import { OperatorError } from "./operator-error.ts";
+import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
+
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  EISDIR: "is a folder",
+  EACCES: "may not be read",
+};
+
+const readText = async (file: string): Promise<string> => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    const code =
+      typeof error === "object" && error !== null && "code" in error ? String(error.code) : "unknown";
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
+      throw new OperatorError(`The file ${file} is not UTF-8 text.`);
+    throw new OperatorError(`The file ${file} ${FILE_PROBLEMS[code] ?? `cannot be read (${code})`}.`);
+  }
+};
+
+const readManifestFile = async (file: string): Promise<Manifest> => {
+  const reading = readManifest(await readText(file));
+  if (reading.outcome === "valid") return reading.manifest;
+  throw new OperatorError(
+    [
+      `Nothing was applied: ${file} is not a valid manifest.`,
+      ...indent(reading.problems.map(problemText)),
+    ].join("\n"),
+  );
+};
+
+const named = (registrations: readonly StoreRegistration[]): string =>
+  registrations
+    .map(({ store, bundleOrPackage, application }) => `${store} ${bundleOrPackage} (${application})`)
+    .join(", ");
+
+const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string => {
+  switch (outcome.outcome) {
+    case "nothing_names_it":
+      return "the manifest has neither an identifier nor a store, so that the next apply could not find the application again.";
+    case "registered_to_several":
+      return `the manifest has no identifier, and its bundles and packages belong to several applications: ${named(outcome.registrations)}.`;
+    case "registered_elsewhere":
+      return `another application has what the manifest names: ${named(outcome.registrations)}.`;
+    case "changed_meanwhile":
+      return "the application is being changed by somebody else; try again.";
+    case "too_many_store_changes":
+      return `one apply can add or remove at most ${outcome.limit} bundles and packages; do it in several steps.`;
+    case "catalog_too_large":
+      return `the entitlements and products take ${outcome.bytes} bytes, and at most ${outcome.limit} can be stored.`;
+  }
+};
+
+const SIGNS: Readonly<Record<Change["kind"], string>> = { added: "+", changed: "~", removed: "-" };
+
+const valueText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const changeText = ({ kind, subject, name, fields }: Change): string => {
+  const details = fields.map(({ field, before, after }) =>
+    kind === "added" ? `${field} ${valueText(after)}` : `${field} ${valueText(before)} → ${valueText(after)}`,
+  );
+  return `${SIGNS[kind]} ${subject} ${name}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
+};
+
+/** Creates the application of the file, or brings it in line with the file. */
+export const applyApplication = async ({ applications }: Session, file: string): Promise<Answer> => {
+  const manifest = await readManifestFile(file);
+  const outcome = await applyManifest(manifest, applicationId(uuidv7()), applications);
+  if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
+  const { application, created, changes } = outcome;
+  const heading = created ? "created" : changes.length === 0 ? "no changes" : "changed";
+  return {
+    json: { applicationIdentifier: application, created, changes },
+    text: [`Application ${application}: ${heading}`, ...indent(changes.map(changeText))].join("\n"),
+  };
+};
+
+/** Shows an application as the manifest that makes it so. */
+export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(identifier));
+  const manifest = manifestOf(application);
+  return {
+    json: { applicationIdentifier: application.identifier, ...manifest },
+    text: stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
+  };
+};

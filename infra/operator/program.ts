@@ -1,0 +1,118 @@
+import { Command, CommanderError } from "commander";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { showAccount, type ComposeAccountReport } from "./account-commands.ts";
+import type { Answer } from "./answer.ts";
+import { applyApplication, showApplication } from "./application-commands.ts";
+import { connect, tableName, type Environment } from "./connection.ts";
+import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
+import { OperatorError, sentenceOf } from "./operator-error.ts";
+import { openSession, type Session } from "./session.ts";
+
+/** What the program needs of the world around it. */
+export interface World {
+  readonly environment: Environment;
+  readonly now: () => Instant;
+  /** Standard output: answers, and help that was asked for. */
+  readonly out: (text: string) => void;
+  /** Standard error. */
+  readonly err: (text: string) => void;
+  readonly composeAccountReport: ComposeAccountReport;
+}
+
+interface GlobalOptions {
+  readonly json?: true;
+  readonly table?: string;
+}
+
+const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value];
+
+/** The operator's commands. They throw: {@link runOperator} says what and ends with an exit code. */
+export const createProgram = (world: World): Command => {
+  const program = new Command("operator")
+    .description("Describes applications to the service, issues their API keys, and looks into accounts.")
+    .option("--json", "answer with one JSON document")
+    .option("--table <name>", "the service's table (or TABLE_NAME)")
+    .exitOverride()
+    .configureOutput({ writeOut: world.out, writeErr: world.err })
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError();
+
+  const answer = async (act: (session: Session) => Promise<Answer>): Promise<void> => {
+    const { json, table } = program.opts<GlobalOptions>();
+    const connection = await connect(tableName(table, world.environment), world.environment);
+    try {
+      const answered = await act(openSession(connection.store, world.now()));
+      world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
+    } catch (error) {
+      throw new OperatorError(sentenceOf(error, connection), { cause: error });
+    } finally {
+      connection.close();
+    }
+  };
+
+  const application = program.command("application").description("what is sold, in which stores");
+  application
+    .command("apply")
+    .description("create the application that a manifest describes, or bring it in line")
+    .argument("<file>", "the manifest, YAML")
+    .action((file: string) => answer((session) => applyApplication(session, file)));
+  application
+    .command("show")
+    .description("show an application as a manifest")
+    .argument("<application>", "the application's identifier")
+    .action((identifier: string) => answer((session) => showApplication(session, identifier)));
+
+  const credential = program.command("credential").description("API keys of an application");
+  credential
+    .command("issue")
+    .description("issue an API key, which is shown this once")
+    .requiredOption("--application <identifier>", "the application's identifier")
+    .requiredOption("--scope <scope>", "customers:write or entitlements:read; may be repeated", collect)
+    .option(
+      "--expires <time or duration>",
+      "such as 2027-01-31T00:00:00Z or P90D; never where it is left out",
+    )
+    .option("--label <text>", "your own words for it")
+    .action((options: Parameters<typeof issueApiKey>[1]) =>
+      answer((session) => issueApiKey(session, options)),
+    );
+  credential
+    .command("list")
+    .description("list the API keys of an application, without their secrets")
+    .requiredOption("--application <identifier>", "the application's identifier")
+    .action((options: Parameters<typeof listCredentials>[1]) =>
+      answer((session) => listCredentials(session, options)),
+    );
+  credential
+    .command("revoke")
+    .description("revoke an API key for good")
+    .argument("<keyIdentifier>", "the 16 digits between the underscores of the API key")
+    .option("--application <identifier>", "only where it is of this application")
+    .action((key: string, options: Parameters<typeof revokeCredential>[2]) =>
+      answer((session) => revokeCredential(session, key, options)),
+    );
+
+  const account = program.command("account").description("accounts of an application");
+  account
+    .command("show")
+    .description("show an account's customers, purchases and entitlements, and why")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier, as the application gives it")
+    .action((applicationText: string, accountText: string) =>
+      answer((session) => showAccount(session, world.composeAccountReport, applicationText, accountText)),
+    );
+
+  return program;
+};
+
+/** Runs one command. Its exit code: 0 where it was done, 1 where not, with the reason on standard error. */
+export const runOperator = async (words: readonly string[], world: World): Promise<number> => {
+  try {
+    await createProgram(world).parseAsync([...words], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    world.err(`${error instanceof OperatorError ? error.message : `The command failed: ${String(error)}`}\n`);
+    return 1;
+  }
+};

@@ -1,0 +1,50 @@
+import * as z from "zod";
+import type { Application } from "../../lib/applications/application.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { applicationId, keyId, type ApplicationId, type KeyId } from "../../lib/identifiers.ts";
+import { createApplicationTable, type ApplicationTable } from "../../lib/table/applications.ts";
+import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
+import type { Table } from "../../lib/table/table.ts";
+import { OperatorError } from "./operator-error.ts";
+
+/** What a command works with. */
+export interface Session {
+  readonly table: Table;
+  readonly applications: ApplicationTable;
+  readonly credentials: CredentialTable;
+  readonly moment: Instant;
+}
+
+export const openSession = (table: Table, moment: Instant): Session => ({
+  table,
+  applications: createApplicationTable(table),
+  credentials: createCredentialTable(table),
+  moment,
+});
+
+/** @throws OperatorError */
+export const readApplicationIdentifier = (text: string): ApplicationId => {
+  if (!z.uuid().safeParse(text).success)
+    throw new OperatorError("An application's identifier is a UUID: this one is not.");
+  return applicationId(text.toLowerCase());
+};
+
+/** @throws OperatorError that does not repeat the text, which may be a whole API key */
+export const readKeyIdentifier = (text: string): KeyId => {
+  if (!/^[0-9a-f]{16}$/.test(text))
+    throw new OperatorError(
+      "A key identifier is 16 hexadecimal digits, those between the underscores of its API key: this one is not.",
+    );
+  return keyId(text);
+};
+
+/** @throws OperatorError where there is no such application */
+export const findApplication = async (
+  { applications, table }: Session,
+  identifier: ApplicationId,
+): Promise<Application> => {
+  const application = await applications.load(identifier);
+  if (application === null)
+    throw new OperatorError(`There is no application ${identifier} in the table ${table.name}.`);
+  return application;
+};

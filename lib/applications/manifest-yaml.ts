@@ -1,0 +1,70 @@
+import { LineCounter, isCollection, isMap, isScalar, isSeq, parseDocument, visit, type Document } from "yaml";
+
+export type YamlPath = readonly PropertyKey[];
+
+export type YamlReading =
+  | {
+      readonly outcome: "read";
+      readonly data: unknown;
+      /** The line, from 1, of what the path leads to, or of the nearest to it that is there. */
+      readonly lineOf: (path: YamlPath) => number;
+    }
+  | {
+      readonly outcome: "malformed";
+      readonly problems: readonly { readonly line: number; readonly message: string }[];
+    };
+
+const offsetOf = (yaml: Document.Parsed, path: YamlPath): number => {
+  let node: unknown = yaml.contents;
+  let offset = yaml.contents?.range[0] ?? 0;
+  for (const part of path) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
+      if (pair === undefined) break;
+      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(part)];
+      if (isCollection(node) || isScalar(node)) offset = node.range?.[0] ?? offset;
+    } else break;
+  }
+  return offset;
+};
+
+/** After a colon the parser repeats what it found, which may be part of a secret that was pasted. */
+const withoutSource = (message: string): string => message.split(": ", 1)[0] ?? "";
+
+/** What YAML allows and a manifest does not need: it would be read as something else than it looks. */
+const unusualNodes = (yaml: Document.Parsed): { readonly offset: number; readonly message: string }[] => {
+  const found: { offset: number; message: string }[] = [];
+  visit(yaml, {
+    Alias: (_, node) =>
+      void found.push({ offset: node.range?.[0] ?? 0, message: "An alias is not supported: write it out." }),
+    Pair: (_, { key }) => {
+      if (isScalar(key) && key.value !== "__proto__" && key.value !== null) return;
+      const offset = isScalar(key) || isCollection(key) ? (key.range?.[0] ?? 0) : 0;
+      found.push({ offset, message: "A key must be plain text." });
+    },
+  });
+  return found;
+};
+
+/** Reads YAML as plain data of which the lines are known. No message repeats what the text holds. */
+export const readYaml = (text: string): YamlReading => {
+  const lines = new LineCounter();
+  const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
+  const malformed = [
+    ...[...yaml.errors, ...yaml.warnings].map(({ pos, message }) => ({
+      offset: pos[0],
+      message: withoutSource(message),
+    })),
+    ...unusualNodes(yaml),
+  ];
+  if (malformed.length > 0)
+    return {
+      outcome: "malformed",
+      problems: malformed.map(({ offset, message }) => ({ line: lineAt(offset), message })),
+    };
+  return { outcome: "read", data: yaml.toJS(), lineOf: (path) => lineAt(offsetOf(yaml, path)) };
+};

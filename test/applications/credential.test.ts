@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { authorize, type Decision } from "../../lib/applications/authorize.ts";
+import {
+  AUTHORIZATION_PATTERN,
+  bearerToken,
+  credentialStateAt,
+  hasSecret,
+  issueCredential,
+  parseApiKey,
+  type Credential,
+} from "../../lib/applications/credential.ts";
+import { applicationId, type KeyId } from "../../lib/identifiers.ts";
+
+const NOW = Date.UTC(2026, 5, 15, 12);
+const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
+
+const issued = (expiresAt: number | null = null) =>
+  issueCredential({ application: APPLICATION, label: null, scopes: ["customers:write"], expiresAt }, NOW);
+
+describe("an API key", () => {
+  test("names its credential, which holds nothing but the secret's SHA-256", () => {
+    const { apiKey, credential } = issued();
+    const parsed = parseApiKey(apiKey);
+    expect(apiKey).toMatch(/^cek_[0-9a-f]{16}_[0-9a-f]{72}$/);
+    expect(parsed?.keyIdentifier).toBe(credential.keyIdentifier);
+    const secret = parsed?.secret ?? "";
+    expect(credential.secretHash).toBe(createHash("sha256").update(Buffer.from(secret, "hex")).digest("hex"));
+    expect(JSON.stringify(credential)).not.toContain(secret);
+    expect(hasSecret(credential, secret)).toBe(true);
+  });
+
+  test("is never issued twice", () => {
+    expect(new Set(Array.from({ length: 100 }, () => issued().apiKey)).size).toBe(100);
+  });
+
+  test("that is mistyped anywhere is not read", () => {
+    const { apiKey } = issued();
+    for (let index = 0; index < apiKey.length; index += 1) {
+      const typed = apiKey[index] === "0" ? "1" : "0";
+      expect(parseApiKey(apiKey.slice(0, index) + typed + apiKey.slice(index + 1))).toBeNull();
+    }
+  });
+
+  test.each([
+    ["nothing", () => ""],
+    ["a key that is too short", (key: string) => key.slice(0, -1)],
+    ["a key that is too long", (key: string) => `${key}0`],
+    ["a key in upper case", (key: string) => key.toUpperCase()],
+    ["a key with a line's end", (key: string) => `${key}\n`],
+    ["a key with spaces", (key: string) => ` ${key}`],
+  ])("is not read from %s", (_, change) => {
+    expect(parseApiKey(change(issued().apiKey))).toBeNull();
+  });
+
+  test("has the checksum of all that comes before it", () => {
+    expect(parseApiKey(`cek_0123456789abcdef_${"0".repeat(64)}00000000`)).toBeNull();
+  });
+});
+
+describe("an Authorization header", () => {
+  const { apiKey } = issued();
+  test.each([`Bearer ${apiKey}`, `bearer ${apiKey}`, `BEARER ${apiKey}`, `Bearer   ${apiKey}`])(
+    "carries the key: %#",
+    (header) => {
+      expect(bearerToken(header)).toBe(apiKey);
+    },
+  );
+  test.each([
+    "",
+    apiKey,
+    `Basic ${apiKey}`,
+    `Bearer${apiKey}`,
+    `Bearer\t${apiKey}`,
+    ` Bearer ${apiKey}`,
+    `Bearer ${apiKey} `,
+    `Bearer ${apiKey}, Bearer ${apiKey}`,
+    `Bearer ${apiKey}\n`,
+    "Bearer ",
+  ])("carries none: %#", (header) => {
+    expect(bearerToken(header)).toBeNull();
+  });
+
+  test("is told by a pattern that the gateway can read", () => {
+    expect(AUTHORIZATION_PATTERN).toBe("^[Bb][Ee][Aa][Rr][Ee][Rr] +cek_[0-9a-f]{16}_[0-9a-f]{72}$");
+  });
+});
+
+describe("a credential's state", () => {
+  test.each([
+    ["valid", { expiresAt: null, revokedAt: null }],
+    ["valid", { expiresAt: NOW + 1, revokedAt: null }],
+    ["expired", { expiresAt: NOW, revokedAt: null }],
+    ["expired", { expiresAt: NOW - 1, revokedAt: null }],
+    ["revoked", { expiresAt: null, revokedAt: NOW - 1 }],
+    ["revoked", { expiresAt: null, revokedAt: NOW + 60_000 }],
+    ["revoked", { expiresAt: NOW - 1, revokedAt: NOW - 2 }],
+  ])("is %s with %j", (state, credential) => {
+    expect(credentialStateAt(NOW, credential)).toBe(state);
+  });
+});
+
+describe("a request is authorized", () => {
+  const { apiKey, credential } = issued(NOW + 1000);
+  const decide = async (header: string | undefined, known: Credential | null, moment = NOW) => {
+    const asked: KeyId[] = [];
+    const decision = await authorize(header, moment, async (keyIdentifier) => {
+      asked.push(keyIdentifier);
+      return known;
+    });
+    return { decision, asked };
+  };
+
+  test("with the key of a valid credential, by one look-up", async () => {
+    expect(await decide(`Bearer ${apiKey}`, credential)).toEqual({
+      decision: {
+        outcome: "authorized",
+        applicationIdentifier: APPLICATION,
+        keyIdentifier: credential.keyIdentifier,
+        scopes: ["customers:write"],
+      } satisfies Decision,
+      asked: [credential.keyIdentifier],
+    });
+  });
+
+  test.each([
+    ["missing", undefined],
+    ["empty", ""],
+    ["of another scheme", `Basic ${apiKey}`],
+    ["mistyped", `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}`],
+  ])("not, and nothing is looked up, where the key is %s", async (_, header) => {
+    expect(await decide(header, credential)).toEqual({ decision: { outcome: "refused" }, asked: [] });
+  });
+
+  test.each<[string, Credential | null, number]>([
+    ["unknown", null, NOW],
+    ["another's", { ...issued().credential, keyIdentifier: credential.keyIdentifier }, NOW],
+    ["of a broken hash", { ...credential, secretHash: "ab" }, NOW],
+    ["revoked", { ...credential, revokedAt: NOW - 1 }, NOW],
+    ["expired", credential, NOW + 1000],
+  ])("not where the credential is %s", async (_, known, moment) => {
+    expect((await decide(`Bearer ${apiKey}`, known, moment)).decision).toEqual({ outcome: "refused" });
+  });
+
+  test("until the last millisecond before its end", async () => {
+    expect((await decide(`Bearer ${apiKey}`, credential, NOW + 999)).decision.outcome).toBe("authorized");
+  });
+
+  test("not, and not refused either, where the look-up fails", async () => {
+    const failure = new Error("no table");
+    await expect(authorize(`Bearer ${apiKey}`, NOW, () => Promise.reject(failure))).rejects.toBe(failure);
+  });
+});

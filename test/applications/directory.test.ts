@@ -1,0 +1,122 @@
+import type { Application } from "../../lib/applications/application.ts";
+import { createApplicationDirectory } from "../../lib/applications/directory.ts";
+import { catalogOf } from "../../lib/entitlements/catalog.ts";
+import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+
+const A = applicationId("0198c0de-0000-7000-8000-00000000000a");
+const B = applicationId("0198c0de-0000-7000-8000-00000000000b");
+
+const anApplication = (identifier: ApplicationId, ...bundles: string[]): Application => ({
+  identifier,
+  name: "A",
+  iosStore: bundles.map((bundleIdentifier) => ({
+    bundleIdentifier,
+    appAppleIdentifier: 1,
+    environments: ["production"],
+    xcodeCertificates: [],
+  })),
+  androidStore: [],
+  catalog: catalogOf(new Map(), []),
+});
+
+const setUp = (applications: Application[], bundles: Record<string, ApplicationId> = {}) => {
+  const world = {
+    now: 0,
+    applications: new Map(applications.map((application) => [application.identifier, application])),
+    bundles: new Map(Object.entries(bundles)),
+    failure: null as Error | null,
+    loads: 0,
+  };
+  const directory = createApplicationDirectory({
+    load: async (identifier) => {
+      world.loads += 1;
+      if (world.failure !== null) throw world.failure;
+      return world.applications.get(identifier) ?? null;
+    },
+    applicationOfBundle: async (bundle) => world.bundles.get(bundle) ?? null,
+    now: () => world.now,
+    maximumAgeMilliseconds: 60_000,
+  });
+  return { world, directory };
+};
+
+test.each([
+  [59_999, 1],
+  [60_000, 2],
+])("an application asked for again after %d ms is loaded %d times", async (later, loads) => {
+  const { world, directory } = setUp([anApplication(A)]);
+  await directory.byIdentifier(A);
+  world.now = later;
+  await directory.byIdentifier(A);
+  expect(world.loads).toBe(loads);
+});
+
+test("requests at the same time share one load", async () => {
+  const { world, directory } = setUp([anApplication(A)]);
+  const found = await Promise.all([directory.byIdentifier(A), directory.byIdentifier(A)]);
+  expect(found[0]).toBe(found[1]);
+  expect(world.loads).toBe(1);
+});
+
+test("a failed load reaches all who wait for it, and is forgotten", async () => {
+  const { world, directory } = setUp([anApplication(A)]);
+  world.failure = new Error("throttled");
+  const both = [directory.byIdentifier(A), directory.byIdentifier(A)];
+  await expect(Promise.allSettled(both)).resolves.toMatchObject([
+    { status: "rejected" },
+    { status: "rejected" },
+  ]);
+  world.failure = null;
+  await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
+});
+
+test("an application that is not there is asked for again each time", async () => {
+  const { world, directory } = setUp([]);
+  await expect(directory.byIdentifier(A)).resolves.toBeNull();
+  world.applications.set(A, anApplication(A));
+  await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
+});
+
+test("an application is found by its bundle, with one load for both", async () => {
+  const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+  await expect(directory.byBundle("com.a")).resolves.toMatchObject({ identifier: A });
+  await directory.byIdentifier(A);
+  expect(world.loads).toBe(1);
+});
+
+test("a bundle that none has is null", async () => {
+  const { directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+  await expect(directory.byBundle("com.b")).resolves.toBeNull();
+});
+
+test("a new bundle of an application already loaded is found at once", async () => {
+  const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+  await directory.byIdentifier(A);
+  world.applications.set(A, anApplication(A, "com.a", "com.b"));
+  world.bundles.set("com.b", A);
+  await expect(directory.byBundle("com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
+});
+
+test("a bundle that moved is not found at the application that had it, once that is loaded anew", async () => {
+  const { world, directory } = setUp([anApplication(A, "com.a"), anApplication(B)], { "com.a": A });
+  world.now = 1;
+  await directory.byIdentifier(A);
+  world.now = 50_000;
+  await directory.byBundle("com.a");
+  world.applications.set(A, anApplication(A)).set(B, anApplication(B, "com.a"));
+  world.bundles.set("com.a", B);
+  world.now = 60_001;
+  await expect(directory.byBundle("com.a")).resolves.toMatchObject({ identifier: B });
+});
+
+test("the cache is bounded: the oldest goes", async () => {
+  const many = Array.from({ length: 300 }, (_, index) =>
+    applicationId(`0198c0de-0000-7000-8000-${String(index).padStart(12, "0")}`),
+  );
+  const { world, directory } = setUp(many.map((identifier) => anApplication(identifier)));
+  for (const identifier of many) await directory.byIdentifier(identifier);
+  await directory.byIdentifier(many[299] ?? A);
+  expect(world.loads).toBe(300);
+  await directory.byIdentifier(many[0] ?? A);
+  expect(world.loads).toBe(301);
+});

@@ -1,0 +1,433 @@
+import { stringify } from "yaml";
+import { manifestOf, periodText } from "../../lib/applications/manifest-document.ts";
+import { problemText, readManifest, type Manifest } from "../../lib/applications/manifest.ts";
+import { parsePeriod } from "../../lib/entitlements/time.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+
+const IDENTIFIER = applicationId("0198c0de-0000-7000-8000-000000000001");
+const CERTIFICATE = "ab".repeat(32);
+
+const TRAILS = `
+application: { identifier: 0198c0de-0000-7000-8000-000000000001, name: Trail Maps }
+stores:
+  ios-store:
+    - { bundleIdentifier: com.example.trails, appAppleIdentifier: 1234567890, environments: [production, sandbox] }
+  android-store:
+    - { packageName: com.example.trails, credential: { secret: trails/play } }
+entitlements:
+  premium: { displayName: Premium }
+products:
+  - { store: ios-store, productIdentifier: com.example.trails.premium.monthly, grants: [premium] }
+  - { store: android-store, productIdentifier: premium, basePlanIdentifier: monthly, grants: [premium] }
+  - { store: ios-store, productIdentifier: com.example.trails.day_pass, grants: [premium], accessDuration: P1D }
+`;
+
+const manifest = (text: string): Manifest => {
+  const reading = readManifest(text);
+  if (reading.outcome === "valid") return reading.manifest;
+  throw new Error(reading.problems.map(problemText).join("\n"));
+};
+
+/** Line and path of each problem. */
+const problems = (text: string): string[] => {
+  const reading = readManifest(text);
+  return reading.outcome === "valid" ? [] : reading.problems.map(({ line, path }) => `${line} ${path}`);
+};
+
+const messages = (text: string): string => {
+  const reading = readManifest(text);
+  return reading.outcome === "valid" ? "" : reading.problems.map(problemText).join("\n");
+};
+
+/** A manifest whose first store, product or entitlement stands alone in its line. */
+const withIosStore = (store: string) => `application: { name: A }\nstores:\n  ios-store:\n    - ${store}\n`;
+const withAndroidStore = (store: string) =>
+  `application: { name: A }\nstores:\n  android-store:\n    - ${store}\n`;
+const withProduct = (product: string) =>
+  `application: { name: A }\nentitlements:\n  premium: {}\nproducts:\n  - ${product}\n`;
+
+describe("a valid manifest", () => {
+  test("becomes an application", () => {
+    const { identifier, name, iosStore, androidStore, catalog } = manifest(TRAILS);
+    expect({ identifier, name, iosStore, androidStore }).toEqual({
+      identifier: IDENTIFIER,
+      name: "Trail Maps",
+      iosStore: [
+        {
+          bundleIdentifier: "com.example.trails",
+          appAppleIdentifier: 1_234_567_890,
+          environments: ["production", "sandbox"],
+          xcodeCertificates: [],
+        },
+      ],
+      androidStore: [
+        {
+          packageName: "com.example.trails",
+          credential: { secret: "trails/play" },
+          environments: ["production", "sandbox"],
+        },
+      ],
+    });
+    expect([...catalog.displayNames]).toEqual([["premium", "Premium"]]);
+    expect(catalog.products).toEqual([
+      {
+        store: "ios-store",
+        productIdentifier: "com.example.trails.premium.monthly",
+        basePlanIdentifier: null,
+        grants: ["premium"],
+        accessDuration: null,
+      },
+      {
+        store: "android-store",
+        productIdentifier: "premium",
+        basePlanIdentifier: "monthly",
+        grants: ["premium"],
+        accessDuration: null,
+      },
+      {
+        store: "ios-store",
+        productIdentifier: "com.example.trails.day_pass",
+        basePlanIdentifier: null,
+        grants: ["premium"],
+        accessDuration: parsePeriod("P1D"),
+      },
+    ]);
+  });
+
+  test("may leave out the identifier, which is compared in lower case", () => {
+    expect(manifest("application: { name: A }").identifier).toBeNull();
+    expect(manifest(TRAILS.replace("c0de", "C0DE")).identifier).toBe(IDENTIFIER);
+  });
+
+  test("accepts production and sandbox where it does not say", () => {
+    const environments = ["production", "sandbox"];
+    expect(
+      manifest(withIosStore("{ bundleIdentifier: a.b, appAppleIdentifier: 1 }")).iosStore[0]?.environments,
+    ).toEqual(environments);
+    expect(
+      manifest(withAndroidStore("{ packageName: a.b, credential: { secret: s } }")).androidStore[0]
+        ?.environments,
+    ).toEqual(environments);
+  });
+
+  test("needs no Apple ID where production is not accepted", () => {
+    expect(
+      manifest(withIosStore("{ bundleIdentifier: a.b, environments: [sandbox] }")).iosStore[0]
+        ?.appAppleIdentifier,
+    ).toBeNull();
+  });
+
+  test("shows an entitlement without a display name by its identifier", () => {
+    expect([
+      ...manifest("application: { name: A }\nentitlements: { gold: {}, silver: }").catalog.displayNames,
+    ]).toEqual([
+      ["gold", "gold"],
+      ["silver", "silver"],
+    ]);
+  });
+
+  test.each([CERTIFICATE, CERTIFICATE.toUpperCase(), (CERTIFICATE.match(/../g) ?? []).join(":")])(
+    "keeps the certificate %s as lower-case hex",
+    (certificate) => {
+      expect(
+        manifest(
+          withIosStore(
+            `{ bundleIdentifier: a.b, environments: [xcode], xcodeCertificates: ["${certificate}"] }`,
+          ),
+        ).iosStore[0]?.xcodeCertificates,
+      ).toEqual([CERTIFICATE]);
+    },
+  );
+
+  test("keeps a workload identity whole", () => {
+    const workloadIdentity = {
+      type: "external_account",
+      audience: "//iam.googleapis.com/x",
+      credential_source: { environment_id: "aws1", nested: [1, true, null] },
+    };
+    expect(
+      manifest(withAndroidStore(`{ packageName: a.b, credential: ${JSON.stringify({ workloadIdentity })} }`))
+        .androidStore[0]?.credential,
+    ).toEqual({ workloadIdentity });
+  });
+
+  test.each(["trails/play", "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/play-AbCdEf"])(
+    "names a secret as %s",
+    (secret) => {
+      expect(
+        manifest(withAndroidStore(`{ packageName: a.b, credential: { secret: "${secret}" } }`))
+          .androidStore[0]?.credential,
+      ).toEqual({ secret });
+    },
+  );
+
+  test("is what an application is shown as", () => {
+    const read = manifest(TRAILS);
+    const shown = stringify(manifestOf({ ...read, identifier: IDENTIFIER }));
+    expect(manifestOf({ ...manifest(shown), identifier: IDENTIFIER })).toEqual(
+      manifestOf({ ...read, identifier: IDENTIFIER }),
+    );
+  });
+});
+
+describe("a manifest is refused, with the line,", () => {
+  const ios = "bundleIdentifier: a.b, appAppleIdentifier: 1";
+  const android = "packageName: a.b";
+  test.each([
+    ["where it is empty", "", "1 "],
+    ["where it is not YAML", "application: { name: A", "1 "],
+    ["where YAML repeats a key", "application: { name: A }\napplication: { name: B }", "2 "],
+    ["where it has a second document", "application: { name: A }\n---\nx: 1", "2 "],
+    ["where a tag is unknown", "application: !secret { name: A }", "1 "],
+    ["where it uses an alias", "application: &a { name: A }\nstores: *a", "2 "],
+    ["where a key is no text", "application: { name: A }\n[a]: 1", "2 "],
+    ["where a key would be lost", "application: { name: A }\nentitlements:\n  __proto__: {}", "3 "],
+    ["where the application is missing", "products: []", "1 application"],
+    ["where the name is missing", "application: {}", "1 application.name"],
+    ["where the name is empty", 'application: { name: "" }', "1 application.name"],
+    ["where the name is a number", "application: { name: 12 }", "1 application.name"],
+    ["where the name is too long", `application: { name: ${"x".repeat(257)} }`, "1 application.name"],
+    ["where the name has a control character", 'application: { name: "a\\tb" }', "1 application.name"],
+    [
+      "where the identifier is no UUID",
+      "application: { name: A, identifier: trails }",
+      "1 application.identifier",
+    ],
+    ["where a key is unknown", "application: { name: A }\nproduct: []", "2 product"],
+    ["where a nested key is unknown", "application:\n  name: A\n  nmae: B", "3 application.nmae"],
+    ["where a store is unknown", "application: { name: A }\nstores:\n  web-store: []", "3 stores.web-store"],
+    ["where a list is null", "application: { name: A }\nproducts:", "2 products"],
+    [
+      "where a bundle is missing",
+      withIosStore("{ appAppleIdentifier: 1 }"),
+      "4 stores.ios-store[0].bundleIdentifier",
+    ],
+    [
+      "where a bundle has other characters",
+      withIosStore('{ bundleIdentifier: "a#b", appAppleIdentifier: 1 }'),
+      "4 stores.ios-store[0].bundleIdentifier",
+    ],
+    [
+      "where production needs the Apple ID",
+      withIosStore("{ bundleIdentifier: a.b }"),
+      "4 stores.ios-store[0].appAppleIdentifier",
+    ],
+    [
+      "where the Apple ID is text",
+      withIosStore('{ bundleIdentifier: a.b, appAppleIdentifier: "1" }'),
+      "4 stores.ios-store[0].appAppleIdentifier",
+    ],
+    [
+      "where the Apple ID is 0",
+      withIosStore("{ bundleIdentifier: a.b, appAppleIdentifier: 0 }"),
+      "4 stores.ios-store[0].appAppleIdentifier",
+    ],
+    [
+      "where an environment is unknown",
+      withIosStore(`{ ${ios}, environments: [staging] }`),
+      "4 stores.ios-store[0].environments[0]",
+    ],
+    [
+      "where no environment is accepted",
+      withIosStore(`{ ${ios}, environments: [] }`),
+      "4 stores.ios-store[0].environments",
+    ],
+    [
+      "where an environment is named twice",
+      withIosStore(`{ ${ios}, environments: [sandbox, sandbox] }`),
+      "4 stores.ios-store[0].environments",
+    ],
+    [
+      "where xcode has no certificate",
+      withIosStore(`{ ${ios}, environments: [xcode] }`),
+      "4 stores.ios-store[0].xcodeCertificates",
+    ],
+    [
+      "where a certificate has no xcode",
+      withIosStore(`{ ${ios}, xcodeCertificates: [${CERTIFICATE}] }`),
+      "4 stores.ios-store[0].xcodeCertificates",
+    ],
+    [
+      "where a certificate is too short",
+      withIosStore(`{ ${ios}, environments: [xcode], xcodeCertificates: [ab] }`),
+      "4 stores.ios-store[0].xcodeCertificates[0]",
+    ],
+    [
+      "where a package has no credential",
+      withAndroidStore(`{ ${android} }`),
+      "4 stores.android-store[0].credential",
+    ],
+    [
+      "where a credential is empty",
+      withAndroidStore(`{ ${android}, credential: {} }`),
+      "4 stores.android-store[0].credential",
+    ],
+    [
+      "where a credential is both",
+      withAndroidStore(
+        `{ ${android}, credential: { secret: s, workloadIdentity: { type: external_account } } }`,
+      ),
+      "4 stores.android-store[0].credential",
+    ],
+    [
+      "where a secret has no name",
+      withAndroidStore(`{ ${android}, credential: { secret: "a b" } }`),
+      "4 stores.android-store[0].credential.secret",
+    ],
+    [
+      "where a workload identity is of another type",
+      withAndroidStore(`{ ${android}, credential: { workloadIdentity: { type: authorized_user } } }`),
+      "4 stores.android-store[0].credential.workloadIdentity.type",
+    ],
+    [
+      "where a workload identity is no JSON",
+      withAndroidStore(
+        `{ ${android}, credential: { workloadIdentity: { type: external_account, x: .nan } } }`,
+      ),
+      "4 stores.android-store[0].credential.workloadIdentity.x",
+    ],
+    [
+      "where a package accepts xcode",
+      withAndroidStore(`{ ${android}, credential: { secret: s }, environments: [xcode] }`),
+      "4 stores.android-store[0].environments[0]",
+    ],
+    [
+      "where an entitlement's key is unknown",
+      "application: { name: A }\nentitlements:\n  premium: { name: P }",
+      "3 entitlements.premium.name",
+    ],
+    [
+      "where a product is of no store",
+      withProduct("{ store: ios, productIdentifier: p, grants: [premium] }"),
+      "5 products[0].store",
+    ],
+    [
+      "where a product grants nothing",
+      withProduct("{ store: ios-store, productIdentifier: p, grants: [] }"),
+      "5 products[0].grants",
+    ],
+    [
+      "where a product grants twice",
+      withProduct("{ store: ios-store, productIdentifier: p, grants: [premium, premium] }"),
+      "5 products[0].grants",
+    ],
+    [
+      "where a product grants what is not defined",
+      withProduct("{ store: ios-store, productIdentifier: p, grants: [premium, gold] }"),
+      "5 products[0].grants[1]",
+    ],
+    [
+      "where an iOS product has a base plan",
+      withProduct("{ store: ios-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }"),
+      "5 products[0].basePlanIdentifier",
+    ],
+    [
+      "where an access duration is none",
+      withProduct("{ store: ios-store, productIdentifier: p, accessDuration: 1 day, grants: [premium] }"),
+      "5 products[0].accessDuration",
+    ],
+    [
+      "where a base plan has an access duration",
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, accessDuration: P1D, grants: [premium] }",
+      ),
+      "5 products[0].accessDuration",
+    ],
+  ])("%s", (_, text, problem) => {
+    expect(problems(text)).toEqual([problem]);
+  });
+
+  test.each([
+    ["a bundle", withIosStore(`{ ${ios} }\n    - { ${ios} }`), "5 stores.ios-store[1]"],
+    [
+      "a package",
+      withAndroidStore(
+        `{ ${android}, credential: { secret: s } }\n    - { ${android}, credential: { secret: t } }`,
+      ),
+      "5 stores.android-store[1]",
+    ],
+    [
+      "a product",
+      withProduct(
+        "{ store: ios-store, productIdentifier: p, grants: [premium] }\n  - { store: ios-store, productIdentifier: p, grants: [premium] }",
+      ),
+      "6 products[1]",
+    ],
+    [
+      "a product's base plan",
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }\n  - { store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }",
+      ),
+      "6 products[1]",
+    ],
+  ])("where it describes %s twice", (_, text, problem) => {
+    expect(problems(text)).toEqual([problem]);
+  });
+
+  test("with everything that is wrong, together", () => {
+    expect(
+      problems(`application: { nmae: A }
+stores:
+  ios-store:
+    - { bundleIdentifier: a.b, extra: 1 }
+    - { bundleIdentifier: a.b, appAppleIdentifier: 1 }
+products:
+  - { store: ios-store, productIdentifier: p, grants: [gold], accessDuration: x }
+`),
+    ).toEqual([
+      "1 application.name",
+      "1 application.nmae",
+      "4 stores.ios-store[0].extra",
+      "4 stores.ios-store[0].appAppleIdentifier",
+      "5 stores.ios-store[1]",
+      "7 products[0].accessDuration",
+      "7 products[0].grants[0]",
+    ]);
+  });
+
+  test.each([
+    ["credential: { type: service_account, private_key: TOP }"],
+    ["credential: { workloadIdentity: { type: service_account, private_key: TOP } }"],
+    ["credential: { workloadIdentity: { type: external_account, nested: [{ client_secret: TOP }] } }"],
+    [`credential: { secret: '{"private_key":"TOP"}' }`],
+    [`credential: { secret: "-----BEGIN PRIVATE KEY----- TOP" }`],
+    [`credential: "-----BEGIN PRIVATE KEY----- TOP"`],
+  ])("where a secret is pasted into it, which is not repeated: %s", (credential) => {
+    const text = withAndroidStore(`{ packageName: a.b, ${credential} }`);
+    expect(problems(text)).toEqual(["4 stores.android-store[0].credential"]);
+    expect(messages(text)).toContain("Secrets Manager");
+    expect(messages(text)).not.toContain("TOP");
+  });
+});
+
+test("a base plan and its whole subscription are different products", () => {
+  expect(
+    problems(
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }\n  - { store: android-store, productIdentifier: p, grants: [premium] }",
+      ),
+    ),
+  ).toEqual([]);
+});
+
+test.each([
+  ["P1Y", "P1Y"],
+  ["P18M", "P18M"],
+  ["P1W", "P7D"],
+  ["P1D", "P1D"],
+  ["PT36H", "P1DT12H"],
+  ["P1M2DT3H4M5S", "P1M2DT3H4M5S"],
+  ["PT90M", "PT1H30M"],
+])("the period %s is written %s", (given, written) => {
+  const period = parsePeriod(given);
+  expect(period && periodText(period)).toBe(written);
+  expect(parsePeriod(written)).toEqual(period);
+});
+
+test.each(["a: 1 }\nTOP", "}TOP", "a: |TOP\n b", "a: !TOP b", "a: *TOP", 'a: "\n-----BEGIN\nTOP"\nTOP'])(
+  "what YAML's parser does not understand is not repeated: %j",
+  (text) => {
+    expect(problems(text)).not.toEqual([]);
+    expect(messages(text)).not.toContain("TOP");
+  },
+);

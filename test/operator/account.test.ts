@@ -1,0 +1,198 @@
+import { presentAccount } from "../../infra/operator/account-commands.ts";
+import type { ReportedCustomer } from "../../lib/customers/account-report.ts";
+import { explain } from "../../infra/operator/explanation.ts";
+import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
+
+const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
+  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
+  assertedBy: "client",
+  linkedAt: NOW - DAY,
+  createdAt: NOW - 2 * DAY,
+  aliases: [customerId("0198c0de-0000-7000-8000-0000000000dd")],
+  purchases,
+});
+
+const CATALOG = aCatalog([
+  aProduct(),
+  aProduct({ productIdentifier: "bundle", grants: ["gold", "premium"] }),
+  aProduct({ productIdentifier: "lifetime" }),
+  aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
+  aProduct({ productIdentifier: "credits" }),
+]);
+
+/** Why of each line, in order. */
+const why = (...purchases: Purchase[]): string[] =>
+  explain(NOW, [aCustomer(purchases)], CATALOG).flatMap(({ purchases }) =>
+    purchases.flatMap((purchase) => [...purchase.why, ...purchase.lines.flatMap((line) => line.why)]),
+  );
+
+const END = isoTime(NOW + 20 * DAY);
+
+describe("an account's purchase is explained:", () => {
+  test.each<[string, Purchase, string[]]>([
+    ["it grants until its end", aPurchase(), [`grants premium until ${END}`]],
+    [
+      "it grants each entitlement of its product",
+      aPurchase({ lines: [aLine({ productIdentifier: "bundle" })] }),
+      [`grants gold until ${END}`, `grants premium until ${END}`],
+    ],
+    [
+      "it is for life",
+      aPurchase({
+        lines: [aLine({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null })],
+      }),
+      ["grants premium for ever"],
+    ],
+    [
+      "it never ends, for want of an access duration",
+      aPurchase({ lines: [aLine({ productIdentifier: "credits", nature: "consumable", endsAt: null })] }),
+      ["grants premium for ever (its product has no accessDuration)"],
+    ],
+    [
+      "its access duration ends it",
+      aPurchase({
+        lines: [aLine({ productIdentifier: "pass", nature: "non_renewing", startsAt: NOW, endsAt: null })],
+      }),
+      [`grants premium until ${isoTime(NOW + DAY)}`],
+    ],
+    [
+      "it has ended",
+      aPurchase({ lines: [aLine({ endsAt: NOW })] }),
+      [`grants no access: premium is expired since ${isoTime(NOW)}`],
+    ],
+    [
+      "it was revoked",
+      aPurchase({ lines: [aLine({ revokedAt: NOW - 1 })] }),
+      [`grants no access: premium is revoked since ${isoTime(NOW - 1)}`],
+    ],
+    [
+      "it is on hold",
+      aPurchase({ lines: [aLine({ standing: "billing_retry" })] }),
+      ["grants no access: premium is billing_retry"],
+    ],
+    [
+      "the catalog does not map it",
+      aPurchase({ lines: [aLine({ productIdentifier: "other" })] }),
+      ["grants nothing: the catalog has no ios-store product other"],
+    ],
+    [
+      "the catalog does not map its base plan",
+      aPurchase({ store: "android-store", lines: [aLine({ basePlanIdentifier: "yearly" })] }),
+      ["grants nothing: the catalog has no android-store product monthly, nor its base plan yearly"],
+    ],
+    [
+      "another took its place",
+      aPurchase({ replacedBy: purchaseKey("2") }),
+      ["grants nothing: replaced by purchase 2"],
+    ],
+    [
+      "it has not started",
+      aPurchase({ lines: [aLine({ startsAt: NOW + 1 })] }),
+      [`grants nothing yet: starts at ${isoTime(NOW + 1)}`],
+    ],
+    [
+      "it was not asked for",
+      aPurchase({ selectedProducts: ["gold"] }),
+      ["grants nothing: not among the products that were asked for (gold)"],
+    ],
+    [
+      "nothing of it is owned yet",
+      aPurchase({ lines: [], verifiedAt: NOW }),
+      ["grants nothing: pending: the store says that nothing of it is owned yet"],
+    ],
+    [
+      "it is only mentioned",
+      aPurchase({ lines: [], verifiedAt: 0, replacedBy: purchaseKey("2") }),
+      ["grants nothing: known only because another purchase names it", "replaced by purchase 2"],
+    ],
+  ])("%s", (_, purchase, lines) => {
+    expect(why(purchase)).toEqual(lines);
+  });
+
+  const winner = aPurchase({ key: "1" });
+  test.each<[string, Purchase, string]>([
+    ["is active", aPurchase({ key: "2", lines: [aLine({ endsAt: NOW })] }), "is active"],
+    ["is of production", aPurchase({ key: "2", environment: "sandbox" }), "is of production"],
+    ["ends later", aPurchase({ key: "2", lines: [aLine({ endsAt: NOW + DAY })] }), "ends later"],
+    ["started later", aPurchase({ key: "2", lines: [aLine({ startsAt: NOW - 11 * DAY })] }), "started later"],
+    ["has the smaller key", aPurchase({ key: "2" }), "comes first by its key"],
+  ])("another is shown, which %s", (_, loser, reason) => {
+    const lost = `premium comes from ios-store purchase 1 instead, which ${reason}`;
+    expect(why(winner, loser)).toEqual([`grants premium until ${END}`, lost]);
+    expect(why(loser, winner)).toEqual([lost, `grants premium until ${END}`]);
+  });
+
+  test("another is shown, which never ends", () => {
+    const lifetime = aPurchase({
+      key: "2",
+      lines: [aLine({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null })],
+    });
+    expect(why(winner, lifetime)[0]).toBe(
+      "premium comes from ios-store purchase 2 instead, which never ends",
+    );
+  });
+
+  test("a renewal took its line's place", () => {
+    const renewed = aPurchase({
+      lines: [
+        aLine({ transactionIdentifier: "1", startsAt: NOW - 40 * DAY, endsAt: NOW + DAY }),
+        aLine({ transactionIdentifier: "2" }),
+      ],
+    });
+    expect(why(renewed)).toEqual([
+      "premium comes from another line of this purchase instead, which is active",
+      `grants premium until ${END}`,
+    ]);
+  });
+});
+
+describe("an account is shown", () => {
+  const report = (customers: readonly ReportedCustomer[]) => ({
+    application: { identifier: applicationId("0198c0de-0000-7000-8000-000000000001"), name: "Trail Maps" },
+    account: accountId("user-1"),
+    customers,
+    entitlements: entitlementsAt(
+      NOW,
+      customers.flatMap(({ customerIdentifier, purchases }) =>
+        purchases.map((purchase) => ({ customerIdentifier, purchase })),
+      ),
+      CATALOG,
+    ),
+  });
+
+  test("with its customers, purchases and entitlements", () => {
+    const { text, json } = presentAccount(report([aCustomer([aPurchase()])]), CATALOG, NOW);
+    expect(text).toBe(`Account user-1 of Trail Maps (0198c0de-0000-7000-8000-000000000001) at ${isoTime(NOW)}
+Customer 0198c0de-0000-7000-8000-0000000000cc
+  created ${isoTime(NOW - 2 * DAY)}, linked ${isoTime(NOW - DAY)} by a client
+  merged from 0198c0de-0000-7000-8000-0000000000dd
+  ios-store production purchase 1, verified ${isoTime(NOW - 1000)}
+    monthly  ${isoTime(NOW - 10 * DAY)} to ${END}  active
+      grants premium until ${END}
+Entitlements
+  premium  active  until ${END}  ios-store monthly`);
+    expect(json).toMatchObject({
+      applicationAccountIdentifier: "user-1",
+      moment: isoTime(NOW),
+      customers: [
+        {
+          assertedBy: "client",
+          purchases: [{ key: "1", lines: [{ status: "active", expiresAt: END }] }],
+        },
+      ],
+      entitlements: [{ identifier: "premium", active: true }],
+    });
+  });
+
+  test("without any", () => {
+    expect(presentAccount(report([]), CATALOG, NOW).text.split("\n").slice(1)).toEqual([
+      "No customer is linked to it.",
+      "Entitlements",
+      "  none",
+    ]);
+  });
+});

@@ -1,0 +1,427 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import type { ComposeAccountReport } from "../../infra/operator/account-commands.ts";
+import type { Environment } from "../../infra/operator/connection.ts";
+import { runOperator } from "../../infra/operator/program.ts";
+import { authorize } from "../../lib/applications/authorize.ts";
+import { createCredentialTable } from "../../lib/table/credentials.ts";
+import { aPurchase, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { customerId } from "../../lib/identifiers.ts";
+
+const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
+const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");
+
+let table: TestTable;
+let folder: string;
+let count = 0;
+
+beforeAll(async () => {
+  [table, folder] = await Promise.all([createTestTable(), mkdtemp(join(tmpdir(), "operator-"))]);
+});
+afterAll(() => Promise.all([table.remove(), rm(folder, { recursive: true })]));
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+const composeAccountReport: ComposeAccountReport =
+  () =>
+  async ({ identifier, name }, account) => ({
+    application: { identifier, name },
+    account,
+    customers:
+      account === "nobody"
+        ? []
+        : [
+            {
+              customerIdentifier: CUSTOMER,
+              assertedBy: "credential",
+              linkedAt: NOW,
+              createdAt: NOW,
+              aliases: [],
+              purchases: [aPurchase()],
+            },
+          ],
+    entitlements: [],
+  });
+
+/** Runs a command in this process; the table is given by the environment unless another environment is. */
+const run = async (words: readonly string[], environment?: Environment): Promise<Run> => {
+  let out = "";
+  let err = "";
+  const code = await runOperator(words, {
+    environment: environment ?? { ...process.env, TABLE_NAME: table.name },
+    now: () => NOW,
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    composeAccountReport,
+  });
+  return { code, out, err };
+};
+
+/** Runs a command as an operator does, in a process of its own. */
+const runProgram = async (words: readonly string[], environment: Environment = {}): Promise<Run> =>
+  new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [fileURLToPath(new URL("../../infra/operator/main.ts", import.meta.url)), ...words],
+      { env: { ...process.env, TABLE_NAME: table.name, ...environment } },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+
+const json = ({ out }: Run): Record<string, unknown> => JSON.parse(out) as Record<string, unknown>;
+
+const aFile = async (text: string): Promise<string> => {
+  const file = join(folder, `${(count += 1)}.yaml`);
+  await writeFile(file, text);
+  return file;
+};
+
+const manifest = (bundle: string) => `
+application: { name: Trail Maps }
+stores:
+  ios-store: [{ bundleIdentifier: ${bundle}, appAppleIdentifier: 1 }]
+entitlements: { premium: { displayName: Premium } }
+products: [{ store: ios-store, productIdentifier: monthly, grants: [premium] }]
+`;
+
+const applied = async (): Promise<string> => {
+  const file = await aFile(manifest(`com.example.n${(count += 1)}`));
+  return String(json(await run(["application", "apply", file, "--json"]))["applicationIdentifier"]);
+};
+
+describe("an operator", () => {
+  test("applies a manifest, issues a key, looks into an account, and revokes the key, with the program itself", async () => {
+    const file = await aFile(manifest("com.example.program"));
+    const apply = await runProgram(["application", "apply", file, "--json"]);
+    expect(apply).toMatchObject({ code: 0, err: "" });
+    const application = String(json(apply)["applicationIdentifier"]);
+    expect(application).toMatch(/^[0-9a-f-]{36}$/);
+
+    const scopes = ["--scope", "customers:write", "--scope", "entitlements:read"];
+    const issue = await runProgram([
+      "credential",
+      "issue",
+      "--application",
+      application,
+      ...scopes,
+      "--json",
+    ]);
+    expect(issue).toMatchObject({ code: 0, err: "" });
+    const { apiKey, keyIdentifier } = json(issue) as { apiKey: string; keyIdentifier: string };
+    const { find } = createCredentialTable(table);
+    await expect(authorize(`Bearer ${apiKey}`, Date.now(), find)).resolves.toEqual({
+      outcome: "authorized",
+      applicationIdentifier: application,
+      keyIdentifier,
+      scopes: ["customers:write", "entitlements:read"],
+    });
+
+    const account = await runProgram(["account", "show", application, "user-1", "--json"]);
+    expect(json(account)).toMatchObject({ customers: [], entitlements: [] });
+
+    const revoke = await runProgram(["--json", "credential", "revoke", keyIdentifier]);
+    expect(json(revoke)).toMatchObject({ keyIdentifier, applicationIdentifier: application });
+    await expect(authorize(`Bearer ${apiKey}`, Date.now(), find)).resolves.toEqual({ outcome: "refused" });
+  });
+
+  test("sees no stack and exit code 1 where the program fails", async () => {
+    const failed = await runProgram(["application", "show", UNKNOWN, "--json"]);
+    expect(failed).toMatchObject({ code: 1, out: "" });
+    expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
+    expect(failed.err).toContain(UNKNOWN);
+  });
+});
+
+describe("application apply", () => {
+  test("shows what it adds, changes and removes, and nothing where nothing differs", async () => {
+    const text = manifest("com.example.shown");
+    const first = await run(["application", "apply", await aFile(text)]);
+    expect(first.out).toContain("created");
+    expect(first.out).toContain('+ product ios-store monthly: grants ["premium"]');
+    const again = await run(["application", "apply", await aFile(text)]);
+    expect(again.out).toMatch(/^Application [0-9a-f-]{36}: no changes\n$/);
+    const changed = await run([
+      "application",
+      "apply",
+      await aFile(text.replace("displayName: Premium", "displayName: Plus").replace("monthly", "yearly")),
+    ]);
+    expect(changed.out).toContain("~ entitlement premium: displayName Premium → Plus");
+    expect(changed.out).toContain("+ product ios-store yearly");
+    expect(changed.out).toContain("- product ios-store monthly");
+  });
+
+  test("tells every problem of a manifest with its line, and writes nothing", async () => {
+    const before = await table.items();
+    const file = await aFile("application: { name: 1 }\nproducts:\n  - { store: x, grants: [y] }\n");
+    const refused = await run(["application", "apply", file, "--json"]);
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toMatch(/line 1: application\.name/);
+    expect(refused.err).toMatch(/line 3: products\[0\]\.store/);
+    expect(refused.err).toMatch(/line 3: products\[0\]\.productIdentifier is required/);
+    expect(await table.items()).toEqual(before);
+  });
+
+  test("refuses a bundle that another application has, and names that application", async () => {
+    const first = await run(["application", "apply", await aFile(manifest("com.example.had")), "--json"]);
+    const other = manifest("com.example.had").replace("{ name", `{ identifier: ${UNKNOWN}, name`);
+    const refused = await run(["application", "apply", await aFile(other)]);
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toContain("com.example.had");
+    expect(refused.err).toContain(String(json(first)["applicationIdentifier"]));
+  });
+
+  test.each([
+    ["does not exist", () => join(folder, "nothing.yaml")],
+    ["is a folder", () => folder],
+  ])("says where its file %s", async (reason, file) => {
+    const refused = await run(["application", "apply", file()]);
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toContain(reason);
+  });
+
+  test("says where its file is no text", async () => {
+    const file = join(folder, "binary.yaml");
+    await writeFile(file, Buffer.from([0xff, 0xfe, 0x00]));
+    expect((await run(["application", "apply", file])).err).toContain("UTF-8");
+  });
+});
+
+test("application show prints the manifest that, applied again, changes nothing", async () => {
+  const application = await applied();
+  const shown = await run(["application", "show", application.toUpperCase()]);
+  expect(parse(shown.out)).toMatchObject({ application: { identifier: application, name: "Trail Maps" } });
+  const again = json(await run(["application", "apply", await aFile(shown.out), "--json"]));
+  expect(again).toEqual({ applicationIdentifier: application, created: false, changes: [] });
+  expect(json(await run(["application", "show", application, "--json"]))).toMatchObject({
+    applicationIdentifier: application,
+    entitlements: { premium: { displayName: "Premium" } },
+  });
+});
+
+describe("credential issue", () => {
+  const issue = (application: string, ...words: string[]) =>
+    run(["credential", "issue", "--application", application, "--json", ...words]);
+
+  test.each([
+    ["P90D", "2026-09-13T12:00:00.000Z"],
+    ["P1M", "2026-07-15T12:00:00.000Z"],
+    ["2027-01-31T00:00:00Z", "2027-01-31T00:00:00.000Z"],
+    ["2027-01-31T00:00:00+02:00", "2027-01-30T22:00:00.000Z"],
+  ])("with --expires %s ends at %s", async (expires, expiresAt) => {
+    const issued = await issue(await applied(), "--scope", "entitlements:read", "--expires", expires);
+    expect(json(issued)).toMatchObject({ expiresAt });
+  });
+
+  test("issues a key that never expires where it is not told to", async () => {
+    const issued = await issue(
+      await applied(),
+      "--scope",
+      "entitlements:read",
+      "--scope",
+      "entitlements:read",
+    );
+    expect(json(issued)).toMatchObject({ expiresAt: null, scopes: ["entitlements:read"], label: null });
+  });
+
+  test.each([
+    ["an unknown scope", ["--scope", "admin"]],
+    ["no scope", []],
+    ["an end in the past", ["--scope", "entitlements:read", "--expires", "2026-06-15T12:00:00Z"]],
+    ["an end that is no time", ["--scope", "entitlements:read", "--expires", "tomorrow"]],
+    ["an end without a time zone", ["--scope", "entitlements:read", "--expires", "2027-01-31T00:00:00"]],
+    ["an empty label", ["--scope", "entitlements:read", "--label", ""]],
+  ])("is refused with %s", async (_, words) => {
+    const application = await applied();
+    expect(await issue(application, ...words)).toMatchObject({ code: 1, out: "" });
+    expect(json(await run(["credential", "list", "--application", application, "--json"]))).toEqual({
+      applicationIdentifier: application,
+      credentials: [],
+    });
+  });
+
+  test("is refused for an application that does not exist", async () => {
+    expect(await issue(UNKNOWN, "--scope", "entitlements:read")).toMatchObject({ code: 1, out: "" });
+  });
+});
+
+test("an API key is shown once: neither listed, nor revoked, nor shown with its application", async () => {
+  const application = await applied();
+  const terms = ["--scope", "customers:write", "--label", "backend", "--expires", "P1D"];
+  const issued = json(await run(["credential", "issue", "--application", application, ...terms, "--json"]));
+  const secret = String(issued["apiKey"]).slice(21);
+  const key = String(issued["keyIdentifier"]);
+  const outputs = [
+    await run(["credential", "list", "--application", application]),
+    await run(["credential", "list", "--application", application, "--json"]),
+    await run(["application", "show", application, "--json"]),
+    await run(["credential", "revoke", key]),
+    await run(["credential", "revoke", key]),
+    await run(["credential", "revoke", String(issued["apiKey"])]),
+  ];
+  expect(outputs.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1]);
+  for (const { out, err } of outputs) {
+    expect(out + err).not.toContain(secret);
+    expect(out + err).not.toContain("secretHash");
+  }
+  expect(json(await run(["credential", "list", "--application", application, "--json"]))).toEqual({
+    applicationIdentifier: application,
+    credentials: [
+      {
+        keyIdentifier: key,
+        label: "backend",
+        scopes: ["customers:write"],
+        state: "revoked",
+        createdAt: "2026-06-15T12:00:00.000Z",
+        expiresAt: "2026-06-16T12:00:00.000Z",
+        revokedAt: "2026-06-15T12:00:00.000Z",
+      },
+    ],
+  });
+});
+
+test("a credential is revoked only with the application it belongs to, where one is named", async () => {
+  const [one, other] = [await applied(), await applied()];
+  const { keyIdentifier } = json(
+    await run(["credential", "issue", "--application", one, "--scope", "customers:write", "--json"]),
+  );
+  const revoke = (application: string) =>
+    run(["credential", "revoke", String(keyIdentifier), "--application", application]);
+  expect((await revoke(other)).code).toBe(1);
+  expect((await revoke(one)).code).toBe(0);
+});
+
+describe("account show", () => {
+  test("shows the account of an application, and why", async () => {
+    const application = await applied();
+    const shown = await run(["account", "show", application, "user-1"]);
+    expect(shown).toMatchObject({ code: 0, err: "" });
+    expect(shown.out).toContain("grants premium until");
+    expect(json(await run(["account", "show", application, "user-1", "--json"]))).toMatchObject({
+      applicationIdentifier: application,
+      applicationAccountIdentifier: "user-1",
+      customers: [{ customerIdentifier: CUSTOMER, linkedAt: "2026-06-15T12:00:00.000Z" }],
+    });
+  });
+
+  test("of an account never seen says so", async () => {
+    expect((await run(["account", "show", await applied(), "nobody"])).out).toContain("No customer");
+  });
+
+  test.each([
+    ["an application that does not exist", () => UNKNOWN, "user-1"],
+    ["what is no application's identifier", () => "trails", "user-1"],
+    ["an empty account", applied, ""],
+  ])("is refused for %s", async (_, application, account) => {
+    expect(await run(["account", "show", await application(), account])).toMatchObject({ code: 1, out: "" });
+  });
+});
+
+describe("the command line", () => {
+  test.each([
+    [["nothing"]],
+    [["credential", "nothing"]],
+    [["credential", "list", "--nothing"]],
+    [["credential", "list"]],
+    [["application", "show"]],
+    [["application", "show", UNKNOWN, "more"]],
+    [["application"]],
+    [[]],
+  ])("refuses %j with its usage", async (words) => {
+    const refused = await run(words);
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toContain("Usage: operator");
+  });
+
+  test.each([[["--help"]], [["credential", "issue", "--help"]]])("helps with %j", async (words) => {
+    const help = await run(words);
+    expect(help).toMatchObject({ code: 0, err: "" });
+    expect(help.out).toContain("--table");
+  });
+
+  test("takes --json and --table before, between and after", async () => {
+    const application = await applied();
+    const environment = { ...process.env, TABLE_NAME: "elsewhere" };
+    for (const words of [
+      ["--json", "--table", table.name, "application", "show", application],
+      ["application", "--table", table.name, "show", "--json", application],
+      ["application", "show", application, "--json", "--table", table.name],
+    ])
+      expect(json(await run(words, environment))).toMatchObject({ applicationIdentifier: application });
+  });
+});
+
+describe("a command says in one sentence", () => {
+  const show = ["application", "show", UNKNOWN, "--json"];
+  const failure = async (environment: Environment): Promise<string> => {
+    const failed = await run(show, environment);
+    expect(failed).toMatchObject({ code: 1, out: "" });
+    expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
+    return failed.err;
+  };
+
+  test("that no table is named", async () => {
+    const err = await failure({ ...process.env, TABLE_NAME: "" });
+    expect(err).toContain("--table");
+    expect(err).toContain("TABLE_NAME");
+  });
+
+  test("that the table does not exist", async () => {
+    expect(await failure({ ...process.env, TABLE_NAME: "no-such-table" })).toContain(
+      "There is no table no-such-table",
+    );
+  });
+
+  const bare = {
+    PATH: process.env["PATH"],
+    TABLE_NAME: "t",
+    HOME: tmpdir(),
+    AWS_EC2_METADATA_DISABLED: "true",
+  };
+  const unset = {
+    AWS_REGION: undefined,
+    AWS_ACCESS_KEY_ID: undefined,
+    AWS_SECRET_ACCESS_KEY: undefined,
+    AWS_ENDPOINT_URL_DYNAMODB: undefined,
+  };
+  const programFailure = async (environment: Environment): Promise<string> => {
+    const failed = await runProgram(show, { ...unset, ...bare, ...environment });
+    expect(failed).toMatchObject({ code: 1, out: "" });
+    expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
+    return failed.err;
+  };
+
+  test("that nothing answers", async () => {
+    expect(await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:9" })).toContain(
+      "does not answer at http://127.0.0.1:9",
+    );
+  });
+
+  test("that there is no region", async () => {
+    expect(await programFailure({})).toContain("AWS_REGION");
+  });
+
+  test("that there are no credentials", async () => {
+    expect(await programFailure({ AWS_REGION: "eu-central-1" })).toContain("no AWS credentials");
+  });
+
+  test("that an endpoint is no URL", async () => {
+    expect(await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: "localhost" })).toContain(
+      "AWS_ENDPOINT_URL_DYNAMODB",
+    );
+  });
+
+  test("that a local table has no such application, with neither region nor credentials", async () => {
+    const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
+    const err = await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, TABLE_NAME: table.name });
+    expect(err).toContain("There is no application");
+  });
+});

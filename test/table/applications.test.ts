@@ -1,0 +1,289 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import type { Application } from "../../lib/applications/application.ts";
+import { applyManifest } from "../../lib/applications/apply.ts";
+import { issueCredential, type Credential } from "../../lib/applications/credential.ts";
+import { manifestOf } from "../../lib/applications/manifest-document.ts";
+import { readManifest, type Manifest } from "../../lib/applications/manifest.ts";
+import { catalogOf } from "../../lib/entitlements/catalog.ts";
+import { applicationId, keyId, type ApplicationId } from "../../lib/identifiers.ts";
+import { createApplicationTable, type ApplicationTable } from "../../lib/table/applications.ts";
+import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
+import { keys, TABLE } from "../../lib/table/keys.ts";
+import { MalformedItemError } from "../../lib/table/table.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+const NOW = Date.UTC(2026, 5, 15, 12);
+const MANIFEST = `
+application: { name: Trail Maps }
+stores:
+  ios-store:
+    - { bundleIdentifier: BUNDLE, appAppleIdentifier: 1234567890 }
+    - { bundleIdentifier: BUNDLE.test, environments: [xcode], xcodeCertificates: [${"ab".repeat(32)}] }
+  android-store:
+    - { packageName: BUNDLE, credential: { secret: trails/play } }
+    - { packageName: BUNDLE.keyless, credential: { workloadIdentity: { type: external_account, z: "", a: [null, 1.5] } } }
+entitlements: { premium: { displayName: Premium }, gold: {} }
+products:
+  - { store: ios-store, productIdentifier: monthly, grants: [premium] }
+  - { store: android-store, productIdentifier: premium, basePlanIdentifier: monthly, grants: [premium, gold] }
+  - { store: ios-store, productIdentifier: pass, grants: [premium], accessDuration: P1M1D }
+`;
+
+let table: TestTable;
+let applications: ApplicationTable;
+let credentials: CredentialTable;
+let count = 0;
+
+beforeAll(async () => {
+  table = await createTestTable();
+  applications = createApplicationTable(table);
+  credentials = createCredentialTable(table);
+});
+afterAll(() => table.remove());
+
+const newIdentifier = (): ApplicationId =>
+  applicationId(`0198c0de-0000-7000-8000-${String((count += 1)).padStart(12, "0")}`);
+
+/** The manifest above, with a bundle of its own. */
+const aManifest = (bundle: string): Manifest => {
+  const reading = readManifest(MANIFEST.replaceAll("BUNDLE", bundle));
+  if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading.problems));
+  return reading.manifest;
+};
+
+const anApplication = async (bundle = `com.example.${count}`): Promise<Application> => {
+  const application = { ...aManifest(bundle), identifier: newIdentifier() };
+  expect(await applications.save(null, application)).toEqual({ outcome: "saved" });
+  return application;
+};
+
+const written = async (work: () => Promise<unknown>): Promise<boolean> => {
+  const before = await table.items();
+  await work();
+  return JSON.stringify(await table.items()) !== JSON.stringify(before);
+};
+
+describe("an application", () => {
+  test("is read as it was saved, by one Query", async () => {
+    const saved = await anApplication();
+    table.sent.length = 0;
+    const loaded = await applications.load(saved.identifier);
+    expect(table.sent).toEqual([{ command: "QueryCommand" }]);
+    expect(loaded && manifestOf(loaded)).toEqual(manifestOf(saved));
+    expect(loaded?.catalog.productOf("android-store", "premium", "monthly")?.grants).toEqual([
+      "gold",
+      "premium",
+    ]);
+  });
+
+  test("that does not exist is null", async () => {
+    await expect(applications.load(newIdentifier())).resolves.toBeNull();
+  });
+
+  test("is found by each of its iOS bundles, and by no package", async () => {
+    const { identifier } = await anApplication("com.example.found");
+    await expect(applications.applicationOfBundle("com.example.found")).resolves.toBe(identifier);
+    await expect(applications.applicationOfBundle("com.example.found.test")).resolves.toBe(identifier);
+    await expect(applications.applicationOfBundle("com.example.found.keyless")).resolves.toBeNull();
+  });
+
+  test("loses what its manifest no longer has", async () => {
+    const { identifier } = await anApplication("com.example.lost");
+    const manifest: Manifest = {
+      ...aManifest("com.example.lost"),
+      identifier,
+      iosStore: aManifest("com.example.won").iosStore,
+      androidStore: [],
+    };
+    await applyManifest(manifest, identifier, applications);
+    const loaded = await applications.load(identifier);
+    expect(loaded?.iosStore.map(({ bundleIdentifier }) => bundleIdentifier)).toEqual([
+      "com.example.won",
+      "com.example.won.test",
+    ]);
+    expect(loaded?.androidStore).toEqual([]);
+    await expect(applications.applicationOfBundle("com.example.lost")).resolves.toBeNull();
+    await expect(
+      applyManifest(aManifest("com.example.lost"), newIdentifier(), applications),
+    ).resolves.toMatchObject({ created: true });
+  });
+
+  test("keeps its credentials when its manifest is applied", async () => {
+    const { identifier } = await anApplication("com.example.keeps");
+    await credentials.add(aCredential(identifier));
+    await applyManifest({ ...aManifest("com.example.keeps"), name: "Renamed" }, identifier, applications);
+    await expect(credentials.list(identifier)).resolves.toHaveLength(1);
+    await expect(applications.load(identifier)).resolves.toMatchObject({ name: "Renamed" });
+  });
+
+  test("is found again by a manifest without an identifier, and nothing is written", async () => {
+    const { identifier } = await anApplication("com.example.again");
+    let outcome: unknown;
+    const changed = await written(async () => {
+      outcome = await applyManifest(aManifest("com.example.again"), newIdentifier(), applications);
+    });
+    expect(outcome).toEqual({ outcome: "applied", application: identifier, created: false, changes: [] });
+    expect(changed).toBe(false);
+  });
+
+  test("is not saved over a version that was not read", async () => {
+    const first = await anApplication();
+    const read = await applications.read(first.identifier);
+    await expect(applications.save(read, { ...first, name: "B" })).resolves.toEqual({ outcome: "saved" });
+    const changed = await written(async () => {
+      await expect(applications.save(read, { ...first, name: "C" })).resolves.toEqual({
+        outcome: "changed_meanwhile",
+      });
+      await expect(applications.save(null, { ...first, name: "D" })).resolves.toEqual({
+        outcome: "changed_meanwhile",
+      });
+    });
+    expect(changed).toBe(false);
+  });
+
+  test("does not get a bundle that another has, even where nobody looked before", async () => {
+    const { iosStore } = await anApplication("com.example.taken");
+    const changed = await written(async () => {
+      const thief = { ...aManifest("com.example.thief"), identifier: newIdentifier(), iosStore };
+      await expect(applications.save(null, thief)).resolves.toEqual({ outcome: "changed_meanwhile" });
+    });
+    expect(changed).toBe(false);
+  });
+
+  test("is made once by many applies at the same time", async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        applyManifest(aManifest("com.example.race"), newIdentifier(), applications),
+      ),
+    );
+    expect(new Set(outcomes.map((outcome) => "application" in outcome && outcome.application)).size).toBe(1);
+    expect(outcomes.filter((outcome) => "created" in outcome && outcome.created)).toHaveLength(1);
+  });
+
+  test.each([
+    [49, "saved"],
+    [50, "too_many_store_changes"],
+  ])("with %d bundles is %s", async (bundles, outcome) => {
+    const application: Application = {
+      ...aManifest("x"),
+      identifier: newIdentifier(),
+      androidStore: [],
+      iosStore: Array.from({ length: bundles }, (_, index) => ({
+        bundleIdentifier: `many${bundles}.n${index}`,
+        appAppleIdentifier: 1,
+        environments: ["production"],
+        xcodeCertificates: [],
+      })),
+    };
+    expect((await applications.save(null, application)).outcome).toBe(outcome);
+  });
+
+  test.each([
+    [2400, "saved"],
+    [3000, "catalog_too_large"],
+  ])("with %d products is %s", async (products, outcome) => {
+    const application: Application = {
+      ...aManifest(`com.example.large${products}`),
+      identifier: newIdentifier(),
+      catalog: catalogOf(
+        new Map([["premium", "Premium"]]),
+        Array.from({ length: products }, (_, index) => ({
+          store: "ios-store",
+          productIdentifier: `com.example.product.${index}`,
+          basePlanIdentifier: null,
+          grants: ["premium"],
+          accessDuration: null,
+        })),
+      ),
+    };
+    expect((await applications.save(null, application)).outcome).toBe(outcome);
+  });
+
+  test("with an item of another shape is an error that names its key, not its content", async () => {
+    const { identifier } = await anApplication();
+    const key = keys.catalog(identifier);
+    await table.client.send(
+      new PutCommand({ TableName: table.name, Item: { ...key, kind: "catalog", products: "secret" } }),
+    );
+    const failure = await applications.load(identifier).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(MalformedItemError);
+    expect(String(failure)).toContain(key.pk);
+    expect(String(failure)).not.toContain("secret");
+  });
+});
+
+const aCredential = (application: ApplicationId, expiresAt: number | null = null): Credential =>
+  issueCredential({ application, label: "backend", scopes: ["entitlements:read"], expiresAt }, NOW)
+    .credential;
+
+describe("a credential", () => {
+  test("is found as it was added, and listed without its hash", async () => {
+    const { identifier } = await anApplication();
+    const credential = aCredential(identifier, NOW + 1);
+    await expect(credentials.add(credential)).resolves.toBe("added");
+    await expect(credentials.find(credential.keyIdentifier)).resolves.toEqual(credential);
+    const { secretHash, ...summary } = credential;
+    await expect(credentials.list(identifier)).resolves.toEqual([summary]);
+    const index = (await table.items()).filter((item) => JSON.stringify(item).includes(secretHash));
+    expect(index).toHaveLength(1);
+  });
+
+  test("of no application is not added", async () => {
+    const credential = aCredential(newIdentifier());
+    await expect(credentials.add(credential)).resolves.toBe("application_not_found");
+    await expect(credentials.find(credential.keyIdentifier)).resolves.toBeNull();
+  });
+
+  test("is never overwritten", async () => {
+    const { identifier } = await anApplication();
+    const credential = aCredential(identifier);
+    await credentials.add(credential);
+    await expect(credentials.add({ ...credential, scopes: ["customers:write"] })).rejects.toMatchObject({
+      name: "TransactionCanceledException",
+    });
+    await expect(credentials.find(credential.keyIdentifier)).resolves.toEqual(credential);
+  });
+
+  test("is revoked for good, in both its items, at its first time", async () => {
+    const { identifier } = await anApplication();
+    const { keyIdentifier, ...rest } = aCredential(identifier);
+    await credentials.add({ keyIdentifier, ...rest });
+    await expect(credentials.revoke(keyIdentifier, NOW + 1)).resolves.toMatchObject({
+      outcome: "revoked",
+      already: false,
+      credential: { revokedAt: NOW + 1 },
+    });
+    await expect(credentials.revoke(keyIdentifier, NOW + 2)).resolves.toMatchObject({
+      outcome: "revoked",
+      already: true,
+      credential: { revokedAt: NOW + 1 },
+    });
+    await expect(credentials.find(keyIdentifier)).resolves.toMatchObject({ revokedAt: NOW + 1 });
+    await expect(credentials.list(identifier)).resolves.toMatchObject([{ revokedAt: NOW + 1 }]);
+  });
+
+  test("that does not exist is not revoked", async () => {
+    const changed = await written(async () => {
+      await expect(credentials.revoke(keyId("0".repeat(16)), NOW)).resolves.toEqual({ outcome: "not_found" });
+    });
+    expect(changed).toBe(false);
+  });
+
+  test("of one application is not listed with another's, and the oldest comes first", async () => {
+    const one = await anApplication();
+    const other = await anApplication();
+    await credentials.add({ ...aCredential(one.identifier), createdAt: NOW + 2 });
+    await credentials.add({ ...aCredential(one.identifier), createdAt: NOW + 1 });
+    await credentials.add(aCredential(other.identifier));
+    await expect(credentials.list(one.identifier)).resolves.toMatchObject([
+      { createdAt: NOW + 1 },
+      { createdAt: NOW + 2 },
+    ]);
+  });
+});
+
+test("nothing of an application or a credential is ever deleted by time to live", async () => {
+  const { identifier } = await anApplication();
+  await credentials.add(aCredential(identifier, NOW + 1));
+  for (const item of await table.items()) expect(item).not.toHaveProperty(TABLE.timeToLiveAttribute);
+});
