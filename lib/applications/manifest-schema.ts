@@ -75,10 +75,10 @@ const iosStore = z
   )
   .refine(
     ({ environments = DEFAULT_ENVIRONMENTS, xcodeCertificates }) =>
-      environments.includes("xcode") === (xcodeCertificates !== undefined),
+      !environments.includes("xcode") || xcodeCertificates !== undefined,
     {
       path: ["xcodeCertificates"],
-      message: "must be given where environments has xcode, and only there",
+      message: "must be given where environments has xcode",
       when: whenReadable("environments", "xcodeCertificates"),
     },
   )

@@ -126,6 +126,16 @@ describe("a valid manifest", () => {
     ]);
   });
 
+  test("accepts Xcode's certificates without naming the environment beside them", () => {
+    expect(
+      manifest(
+        withIosStore(
+          `{ bundleIdentifier: a.b, environments: [sandbox], xcodeCertificates: ["${CERTIFICATE}"] }`,
+        ),
+      ).iosStore[0],
+    ).toMatchObject({ environments: ["sandbox"], xcodeCertificates: [CERTIFICATE] });
+  });
+
   test.each([CERTIFICATE, CERTIFICATE.toUpperCase(), (CERTIFICATE.match(/../g) ?? []).join(":")])(
     "keeps the certificate %s as lower-case hex",
     (certificate) => {
@@ -240,11 +250,6 @@ describe("a manifest is refused, with the line,", () => {
     [
       "where xcode has no certificate",
       withIosStore(`{ ${ios}, environments: [xcode] }`),
-      "4 stores.ios-store[0].xcodeCertificates",
-    ],
-    [
-      "where a certificate has no xcode",
-      withIosStore(`{ ${ios}, xcodeCertificates: [${CERTIFICATE}] }`),
       "4 stores.ios-store[0].xcodeCertificates",
     ],
     [
