@@ -1,4 +1,4 @@
-import { execFile, type ChildProcess } from "node:child_process";
+import { execFile, spawnSync, type ChildProcess } from "node:child_process";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -9,6 +9,8 @@ import { LocalError } from "./local-error.ts";
 /** A running DynamoDB Local. */
 export interface DynamoDbLocal {
   readonly endpoint: string;
+  /** Resolves when it has ended, by itself or stopped. */
+  readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -127,14 +129,18 @@ export const startDynamoDbLocal = async (options: {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
-  const kill = (): void => void child.kill("SIGKILL");
+  const kill = (): void => {
+    // Ending Docker's client does not end the container.
+    if (command === "docker") spawnSync("docker", ["rm", "--force", name], { stdio: "ignore" });
+    child.kill("SIGKILL");
+  };
   process.once("exit", kill);
   const stop = async (): Promise<void> => {
     process.removeListener("exit", kill);
     if (command === "docker") await run("docker", ["rm", "--force", name]).catch(() => undefined);
     if (child.exitCode === null && child.signalCode === null) {
       child.kill("SIGTERM");
-      await Promise.race([ended, sleep(3000).then(kill)]);
+      await Promise.race([ended, sleep(3000, undefined, { ref: false }).then(kill)]);
     }
     await ended;
   };
@@ -145,5 +151,5 @@ export const startDynamoDbLocal = async (options: {
     await stop();
     throw error;
   }
-  return { endpoint, stop };
+  return { endpoint, ended, stop };
 };

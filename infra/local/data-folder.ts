@@ -1,0 +1,48 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LocalError } from "./local-error.ts";
+
+/** What a local service keeps between its runs; in memory only, where it has no folder. */
+export interface DataFolder {
+  /** Where DynamoDB Local keeps its data; null: in memory. */
+  readonly dynamoDb: string | null;
+  /** Null where nothing is kept under that name. */
+  read(name: string): string | null;
+  /** Keeps a text for its owner's eyes only. */
+  write(name: string, content: string): void;
+}
+
+const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
+
+/** @throws LocalError where the folder cannot be made or written. */
+export const openDataFolder = (folder: string | null): DataFolder => {
+  if (folder === null) return { dynamoDb: null, read: () => null, write: () => undefined };
+  const dynamoDb = join(folder, "dynamodb");
+  try {
+    mkdirSync(dynamoDb, { recursive: true });
+    const probe = join(dynamoDb, ".probe");
+    writeFileSync(probe, "");
+    rmSync(probe);
+  } catch (cause) {
+    throw new LocalError(
+      `The data folder ${folder} cannot be written (${codeOf(cause)}); choose another with --data <folder>.`,
+      { cause },
+    );
+  }
+  return {
+    dynamoDb,
+    read: (name) => {
+      try {
+        return readFileSync(join(folder, name), "utf8");
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") return null;
+        throw new LocalError(
+          `${join(folder, name)} cannot be read (${codeOf(error)}); choose another folder with --data <folder>.`,
+          { cause: error },
+        );
+      }
+    },
+    write: (name, content) => writeFileSync(join(folder, name), content, { mode: 0o600 }),
+  };
+};

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
+import { Worker } from "node:worker_threads";
+import type { EnvironmentData, Invocation, Outcome } from "./function-worker.ts";
+
+/** A function, as its template describes it. */
+export interface FunctionDefinition extends EnvironmentData {
+  /** In milliseconds. */
+  readonly timeout: number;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export type InvocationResult =
+  | { readonly status: "succeeded"; readonly payload: unknown }
+  | { readonly status: "failed"; readonly errorType: string; readonly errorMessage: string }
+  /** Lambda refuses the event before the function sees it. */
+  | { readonly status: "event-too-large" };
+
+/** Lambda's limits of a synchronous invocation, in bytes of JSON. */
+const LARGEST_EVENT = 6 * 1024 * 1024;
+const LARGEST_RESULT = LARGEST_EVENT + 100;
+
+/** Lambda would start hundreds; a computer's processors are served by a few. Invocations above it wait. */
+const MOST_ENVIRONMENTS = 10;
+
+const WORKER = new URL("./function-worker.ts", import.meta.url);
+
+const failed = (errorType: string, errorMessage: string, trace: readonly string[] = []): Outcome => ({
+  status: "failed",
+  errorType,
+  errorMessage,
+  trace,
+  environmentFailed: true,
+});
+
+/** One execution environment: a thread with the function's code and environment variables, and nothing of this process's. */
+class Environment {
+  readonly #worker: Worker;
+  readonly #timeout: number;
+  #finish: ((outcome: Outcome) => void) | null = null;
+  ended = false;
+
+  constructor(definition: FunctionDefinition, log: (line: string) => void) {
+    const { environment, timeout, ...data } = definition;
+    this.#timeout = timeout;
+    this.#worker = new Worker(WORKER, {
+      workerData: data satisfies EnvironmentData,
+      env: { ...environment },
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: definition.memory },
+      stdout: true,
+      stderr: true,
+    });
+    createInterface({ input: this.#worker.stderr }).on("line", log);
+    this.#worker.stdout.resume();
+    this.#worker.on("message", (outcome: Outcome) => this.#settle(outcome));
+    this.#worker.on("error", (error) => {
+      const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+      this.#end(failed(name, message, stack?.split("\n")));
+    });
+    this.#worker.on("exit", (code) => this.#end(failed("Runtime.ExitError", `The runtime ended with ${code}.`)));
+  }
+
+  async invoke(requestId: string, event: string): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.#finish = resolve;
+    const timer = setTimeout(() => {
+      this.#end(failed("Sandbox.Timedout", `Task timed out after ${(this.#timeout / 1000).toFixed(2)} seconds`));
+      void this.stop();
+    }, this.#timeout);
+    this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#timeout } satisfies Invocation);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.ended = true;
+    await this.#worker.terminate();
+  }
+
+  #end(outcome: Outcome): void {
+    this.ended = true;
+    this.#settle(outcome);
+  }
+
+  #settle(outcome: Outcome): void {
+    this.#finish?.(outcome);
+    this.#finish = null;
+  }
+}
+
+/**
+ * Runs a function in the shape of Lambda: one request at a time in each environment, environments used again, new ones
+ * when all are busy, a failed or overdue one thrown away.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+ */
+export class FunctionPool {
+  readonly #definition: FunctionDefinition;
+  readonly #log: (line: string) => void;
+  readonly #environments = new Set<Environment>();
+  readonly #idle: Environment[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #stopped = false;
+
+  /** @param log takes what the function writes to its standard error, and why an invocation failed. */
+  constructor(definition: FunctionDefinition, log: (line: string) => void) {
+    this.#definition = definition;
+    this.#log = (line) => log(`${definition.functionName}: ${line}`);
+  }
+
+  async invoke(event: unknown): Promise<InvocationResult> {
+    const json = JSON.stringify(event);
+    if (Buffer.byteLength(json) > LARGEST_EVENT) return { status: "event-too-large" };
+    const environment = await this.#acquire();
+    const outcome = environment
+      ? await environment.invoke(randomUUID(), json)
+      : failed("Sandbox.Stopped", "The local run is stopping.");
+    if (environment) await this.#release(environment, outcome);
+    return this.#result(outcome);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const wake of this.#waiting.splice(0)) wake();
+    await Promise.all([...this.#environments].map((environment) => environment.stop()));
+  }
+
+  /** Null when the pool is stopped. */
+  async #acquire(): Promise<Environment | null> {
+    for (;;) {
+      if (this.#stopped) return null;
+      const idle = this.#idle.pop();
+      if (idle && !idle.ended) return idle;
+      if (idle) {
+        this.#environments.delete(idle);
+        continue;
+      }
+      if (this.#environments.size < MOST_ENVIRONMENTS) {
+        const environment = new Environment(this.#definition, this.#log);
+        this.#environments.add(environment);
+        return environment;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.push(resolve);
+      await promise;
+    }
+  }
+
+  async #release(environment: Environment, outcome: Outcome): Promise<void> {
+    if (environment.ended || (outcome.status === "failed" && outcome.environmentFailed)) {
+      await environment.stop();
+      this.#environments.delete(environment);
+    } else {
+      this.#idle.push(environment);
+    }
+    this.#waiting.shift()?.();
+  }
+
+  #result(outcome: Outcome): InvocationResult {
+    if (outcome.status === "failed") {
+      const { errorType, errorMessage, trace } = outcome;
+      for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`]) this.#log(line);
+      return { status: "failed", errorType, errorMessage };
+    }
+    const size = Buffer.byteLength(outcome.payload);
+    if (size > LARGEST_RESULT)
+      return {
+        status: "failed",
+        errorType: "Function.ResponseSizeTooLarge",
+        errorMessage: `Response payload size (${size} bytes) exceeded maximum allowed payload size (${LARGEST_RESULT} bytes).`,
+      };
+    return { status: "succeeded", payload: JSON.parse(outcome.payload) };
+  }
+}

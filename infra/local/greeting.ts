@@ -1,0 +1,67 @@
+import { DEMO } from "./demo.ts";
+import type { LocalService } from "./local-service.ts";
+
+const ACCOUNT = "user-1";
+
+const quoted = (body: unknown): string => `'${JSON.stringify(body)}'`;
+
+/**
+ * What a local service says when it is ready: where it is, what is in it, and commands to paste.
+ *
+ * @param person the app transaction identifier that the iOS commands share.
+ */
+export const greeting = (service: LocalService, person: string): string => {
+  const { address, demo, androidPurchaseToken } = service;
+  const authorization = `-H 'Authorization: Bearer ${demo.apiKey}'`;
+  const json = "-H 'Content-Type: application/json'";
+  const iosPurchases = (bought: Record<string, unknown>): string =>
+    `curl -s ${address}/sandbox/ios-store/purchases -d ${quoted({ appTransactionIdentifier: person, ...bought })}`;
+
+  const androidLink =
+    androidPurchaseToken === null
+      ? []
+      : [
+          "Link an Android purchase (made in the sandbox store when the service started):",
+          "",
+          `  curl -s ${address}/v1/customers/android-store/link ${authorization} ${json} -d ${quoted({
+            packageName: DEMO.packageName,
+            purchaseToken: androidPurchaseToken,
+            productKind: "subscription",
+            applicationAccountIdentifier: ACCOUNT,
+          })}`,
+          "",
+        ];
+
+  return [
+    "",
+    `Address      ${address}`,
+    `Reference    ${address}/docs`,
+    `Table        ${service.tableName} at ${service.dynamoDbEndpoint}`,
+    `Application  ${demo.applicationIdentifier} (${DEMO.name}, ${DEMO.bundleIdentifier})`,
+    `API key      ${demo.apiKey}`,
+    "",
+    ...androidLink,
+    "Buy in the sandbox iOS store and synchronize, as the app does:",
+    "",
+    `  ${iosPurchases({
+      transactions: [
+        { productIdentifier: DEMO.iosSubscription, period: "P1M" },
+        { productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" },
+      ],
+    })} | curl -s ${address}/v1/customers/ios-store/synchronize ${json} -d @-`,
+    "",
+    "Link the same iOS customer, as the backend does:",
+    "",
+    `  ${iosPurchases({
+      applicationAccountIdentifier: ACCOUNT,
+    })} | curl -s ${address}/v1/customers/ios-store/link ${authorization} ${json} -d @-`,
+    "",
+    "Read the account:",
+    "",
+    `  curl -s ${address}/v1/customers/${ACCOUNT}/entitlements ${authorization}`,
+    "",
+    "Ctrl-C stops everything.",
+    "",
+    `ready ${address}`,
+  ].join("\n");
+};

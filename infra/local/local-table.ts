@@ -1,0 +1,101 @@
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  ResourceInUseException,
+  ResourceNotFoundException,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+  type DynamoDBClient,
+  type TableDescription,
+} from "@aws-sdk/client-dynamodb";
+import * as z from "zod";
+import { LocalError } from "./local-error.ts";
+import { Template, type Assembly } from "./template.ts";
+
+const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(["HASH", "RANGE"]) }));
+
+const tableDefinition = z.object({
+  AttributeDefinitions: z.array(
+    z.object({ AttributeName: z.string(), AttributeType: z.enum(["S", "N", "B"]) }),
+  ),
+  BillingMode: z.literal("PAY_PER_REQUEST"),
+  KeySchema: keySchema,
+  GlobalSecondaryIndexes: z
+    .array(
+      z.object({
+        IndexName: z.string(),
+        KeySchema: keySchema,
+        Projection: z.object({ ProjectionType: z.enum(["ALL", "KEYS_ONLY"]) }),
+      }),
+    )
+    .default([]),
+  TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }).optional(),
+});
+
+/** The table of a template, by its logical id. */
+export interface TableDefinition {
+  readonly logicalId: string;
+  readonly properties: z.infer<typeof tableDefinition>;
+}
+
+export const tableOf = ({ document }: Assembly, region: string): TableDefinition => {
+  const tables = new Template(document, { region, names: {} }).resourcesOf(
+    "AWS::DynamoDB::GlobalTable",
+    tableDefinition,
+  );
+  const [[logicalId, properties] = [], ...others] = tables;
+  if (logicalId === undefined || properties === undefined || others.length > 0)
+    throw new LocalError(`The template must have one table; it has ${tables.size}.`);
+  return { logicalId, properties };
+};
+
+const describe = async (client: DynamoDBClient, TableName: string) => {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName }))).Table ?? null;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return null;
+    throw error;
+  }
+};
+
+type Keys = readonly { readonly AttributeName?: string | undefined; readonly KeyType?: string | undefined }[];
+
+const keyText = (keys: Keys | undefined): string =>
+  (keys ?? []).map(({ AttributeName, KeyType }) => `${AttributeName} ${KeyType}`).join(", ");
+
+/** Keys and indexes as texts, to be compared. */
+const shapeOf = (table: Pick<TableDescription, "KeySchema" | "GlobalSecondaryIndexes">): string =>
+  [
+    keyText(table.KeySchema),
+    ...(table.GlobalSecondaryIndexes ?? [])
+      .map(({ IndexName, KeySchema }) => `${IndexName}: ${keyText(KeySchema)}`)
+      .sort(),
+  ].join("\n");
+
+/**
+ * Makes the template's table, unless it is there already.
+ *
+ * @throws LocalError where a table of that name has other keys.
+ */
+export const ensureTable = async (
+  client: DynamoDBClient,
+  name: string,
+  { properties }: TableDefinition,
+): Promise<void> => {
+  const found = await describe(client, name);
+  if (found && shapeOf(found) !== shapeOf(properties))
+    throw new LocalError(
+      `The table ${name} has other keys than this version's: remove it, or keep the data elsewhere with --data <folder>.`,
+    );
+  if (found?.TableStatus === "ACTIVE") return;
+  const { TimeToLiveSpecification, ...definition } = properties;
+  try {
+    if (!found) await client.send(new CreateTableCommand({ TableName: name, ...definition }));
+  } catch (error) {
+    // Somebody else made it meanwhile.
+    if (!(error instanceof ResourceInUseException)) throw error;
+  }
+  await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 0.05, maxDelay: 1 }, { TableName: name });
+  if (TimeToLiveSpecification)
+    await client.send(new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification }));
+};

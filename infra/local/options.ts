@@ -1,0 +1,78 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { LocalError } from "./local-error.ts";
+import type { GivenDynamoDb, LocalServiceOptions } from "./local-service.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const PORT = 3000;
+const DYNAMODB_PORT = 8000;
+const HIGHEST_PORT = 65_535;
+
+const USAGE = "npm start takes --data <folder>, and nothing else.";
+
+const portOf = (environment: Environment, name: string, preset: number): number => {
+  const text = environment[name];
+  if (!text) return preset;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= HIGHEST_PORT))
+    throw new LocalError(`${name} must be a port, 0 to ${HIGHEST_PORT} (0: any free one): ${text} is none.`);
+  return port;
+};
+
+const dataFolderOf = (args: readonly string[]): string | null => {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { data: { type: "string" } } });
+    if (values.data === "") throw new LocalError(`--data needs a folder: ${USAGE}`);
+    return values.data === undefined ? null : resolve(values.data);
+  } catch (error) {
+    if (error instanceof LocalError) throw error;
+    const reason = error instanceof Error ? (error.message.split(/[.;]/, 1)[0] ?? "") : String(error);
+    throw new LocalError(`${reason}: ${USAGE}`, { cause: error });
+  }
+};
+
+const dynamoDbOf = (environment: Environment): GivenDynamoDb | { readonly port: number } => {
+  const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
+  if (!endpoint) return { port: portOf(environment, "DYNAMODB_PORT", DYNAMODB_PORT) };
+  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ""))
+    throw new LocalError(`AWS_ENDPOINT_URL_DYNAMODB must be an http or https address: ${endpoint} is none.`);
+  const region = environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"];
+  const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
+  const secretAccessKey = environment["AWS_SECRET_ACCESS_KEY"];
+  const sessionToken = environment["AWS_SESSION_TOKEN"];
+  return {
+    endpoint,
+    ...(region && { region }),
+    ...(accessKeyId && secretAccessKey && { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }),
+  };
+};
+
+/** Other services of AWS that functions call, where the shell says where they are. */
+const otherEndpoints = (environment: Environment): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      name.startsWith("AWS_ENDPOINT_URL_") && name !== "AWS_ENDPOINT_URL_DYNAMODB" && value ? [[name, value]] : [],
+    ),
+  );
+
+/**
+ * Reads what a local service is started with.
+ *
+ * @throws LocalError, saying what is expected.
+ */
+export const readOptions = (
+  args: readonly string[],
+  environment: Environment,
+): Omit<LocalServiceOptions, "log"> => {
+  const trustedRoots = environment["IOS_STORE_TRUSTED_ROOTS"];
+  const androidPublisherUrl = environment["ANDROID_PUBLISHER_URL"];
+  return {
+    port: portOf(environment, "PORT", PORT),
+    dynamoDb: dynamoDbOf(environment),
+    dataFolder: dataFolderOf(args),
+    environment: otherEndpoints(environment),
+    ...(trustedRoots && { trustedRoots }),
+    ...(androidPublisherUrl && { androidPublisherUrl }),
+  };
+};

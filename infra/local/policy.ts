@@ -1,0 +1,43 @@
+import * as z from "zod";
+
+const oneOrMore = z.union([z.string().transform((value) => [value]), z.array(z.string())]);
+
+const statement = z.strictObject({
+  Sid: z.string().optional(),
+  Effect: z.enum(["Allow", "Deny"]),
+  Action: oneOrMore,
+  Resource: oneOrMore,
+});
+
+/** A policy as authorizers answer it; conditions and negations are not understood. */
+export const policyDocument = z.object({
+  Version: z.string(),
+  Statement: z.union([statement.transform((value) => [value]), z.array(statement)]),
+});
+
+export type PolicyDocument = z.infer<typeof policyDocument>;
+
+const ACTION = "execute-api:Invoke";
+
+/** `*` stands for any characters, slashes too, and `?` for one. */
+const matches = (pattern: string, value: string, flags = ""): boolean => {
+  const expression = pattern
+    .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${expression}$`, `s${flags}`).test(value);
+};
+
+/**
+ * Whether the policy lets a method be called: some statement allows it and none denies it.
+ *
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
+ */
+export const allows = ({ Statement }: PolicyDocument, methodArn: string): boolean => {
+  const effects = Statement.filter(
+    ({ Action, Resource }) =>
+      Action.some((pattern) => matches(pattern, ACTION, "i")) &&
+      Resource.some((pattern) => matches(pattern, methodArn)),
+  ).map(({ Effect }) => Effect);
+  return effects.includes("Allow") && !effects.includes("Deny");
+};

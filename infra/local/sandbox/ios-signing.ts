@@ -1,0 +1,305 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  X509Certificate,
+  type KeyObject,
+} from "node:crypto";
+import {
+  BitString,
+  Boolean,
+  Constructed,
+  fromBER,
+  Integer,
+  Null,
+  ObjectIdentifier,
+  OctetString,
+  Sequence,
+  Set as SetOf,
+  UTCTime,
+  Utf8String,
+  type BaseBlock,
+} from "asn1js";
+import * as z from "zod";
+
+/**
+ * Signs as the iOS store does: certificates of the same shape as Apple's, and compact JWS with them in `x5c`. Every
+ * attribute of a certificate can be set, so that tests can make each way of being wrong.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
+ */
+export interface CertificateTemplate {
+  readonly commonName: string;
+  /** The name of the issuer that is written; null: the issuer's own. */
+  readonly issuerName: string | null;
+  readonly serialNumber: number;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly extensions: readonly Extension[];
+  readonly curve: "P-256" | "P-384";
+  /** Null: a new one of the curve. */
+  readonly privateKey: KeyObject | null;
+}
+
+export interface Extension {
+  readonly oid: string;
+  readonly critical: boolean;
+  /** DER. */
+  readonly value: Uint8Array;
+}
+
+/** A certificate with its private key. */
+export interface Identity {
+  readonly commonName: string;
+  /** DER. */
+  readonly certificate: Buffer;
+  readonly privateKey: KeyObject;
+}
+
+/** What signs JWS: a private key, and the certificates that speak for it. */
+export interface JwsSigner {
+  readonly x5c: readonly string[];
+  readonly privateKey: KeyObject;
+}
+
+/** A chain of the same three certificates as the App Store's. */
+export interface SigningChain extends JwsSigner {
+  readonly root: Identity;
+  readonly intermediate: Identity;
+  readonly leaf: Identity;
+}
+
+const der = (block: BaseBlock): Buffer => Buffer.from(block.toBER());
+const sequence = (...value: BaseBlock[]): Sequence => new Sequence({ value });
+const oid = (value: string): ObjectIdentifier => new ObjectIdentifier({ value });
+const time = (instant: number): UTCTime => new UTCTime({ valueDate: new Date(instant) });
+const tagged = (tagNumber: number, block: BaseBlock): Constructed =>
+  new Constructed({ idBlock: { tagClass: 3, tagNumber }, value: [block] });
+
+const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
+const ATTRIBUTES = { commonName: "2.5.4.3", organization: "2.5.4.10" } as const;
+
+const nameOf = (commonName: string): Sequence =>
+  sequence(
+    ...(
+      [
+        [ATTRIBUTES.commonName, commonName],
+        [ATTRIBUTES.organization, "Local Sandbox"],
+      ] as const
+    ).map(([type, value]) => new SetOf({ value: [sequence(oid(type), new Utf8String({ value }))] })),
+  );
+
+const extensionBlock = ({ oid: identifier, critical, value }: Extension): Sequence =>
+  sequence(
+    oid(identifier),
+    ...(critical ? [new Boolean({ value: true })] : []),
+    new OctetString({ valueHex: value }),
+  );
+
+/** A certificate's extension that says whether it may issue others, and how deep. */
+export const basicConstraints = (authority: boolean, pathLength: number | null = null): Extension => ({
+  oid: "2.5.29.19",
+  critical: true,
+  value: der(
+    sequence(
+      ...(authority ? [new Boolean({ value: true })] : []),
+      ...(pathLength === null ? [] : [new Integer({ value: pathLength })]),
+    ),
+  ),
+});
+
+/** `digitalSignature` is what a signing certificate has, `keyCertSign` what an issuing one has. */
+export const keyUsage = (usage: "digitalSignature" | "keyCertSign"): Extension => ({
+  oid: "2.5.29.15",
+  critical: true,
+  value: der(
+    usage === "digitalSignature"
+      ? new BitString({ valueHex: Uint8Array.of(0x80), unusedBits: 7 })
+      : new BitString({ valueHex: Uint8Array.of(0x06), unusedBits: 1 }),
+  ),
+});
+
+/** An extension that says something by being there. */
+export const marker = (identifier: string, critical = false): Extension => ({
+  oid: identifier,
+  critical,
+  value: der(new Null()),
+});
+
+const REMARK = "2.16.840.1.113730.1.13";
+
+/** A remark for people, which gives a certificate about the size of Apple's. */
+const remark: Extension = {
+  oid: REMARK,
+  critical: false,
+  value: der(
+    new Utf8String({
+      value:
+        "This certificate was made by a sandbox on this machine. It stands in for the iOS store's in tests and " +
+        "local development, and nothing that is deployed trusts it. Whoever holds its key can sign any purchase.",
+    }),
+  ),
+};
+
+/** Apple's marks of certificates that sign for the App Store, and of those that issue them. */
+export const MARKERS = {
+  leaf: "1.2.840.113635.100.6.11.1",
+  intermediate: "1.2.840.113635.100.6.2.1",
+} as const;
+
+const VALIDITY = { notBefore: Date.UTC(2020, 0, 1), notAfter: Date.UTC(2045, 0, 1) } as const;
+
+/** What a chain's certificates are made of where nothing else is said. */
+export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcode", CertificateTemplate>> = {
+  root: {
+    ...VALIDITY,
+    commonName: "Sandbox Store Root CA",
+    issuerName: null,
+    serialNumber: 1,
+    extensions: [basicConstraints(true), keyUsage("keyCertSign")],
+    curve: "P-384",
+    privateKey: null,
+  },
+  intermediate: {
+    ...VALIDITY,
+    commonName: "Sandbox Store Intermediate CA",
+    issuerName: null,
+    serialNumber: 2,
+    extensions: [basicConstraints(true, 0), keyUsage("keyCertSign"), marker(MARKERS.intermediate), remark],
+    curve: "P-384",
+    privateKey: null,
+  },
+  leaf: {
+    ...VALIDITY,
+    commonName: "Sandbox Store Receipt Signing",
+    issuerName: null,
+    serialNumber: 3,
+    extensions: [basicConstraints(false), keyUsage("digitalSignature"), marker(MARKERS.leaf), remark],
+    curve: "P-256",
+    privateKey: null,
+  },
+  // StoreKit testing calls its own certificate an authority that may issue nothing.
+  xcode: {
+    ...VALIDITY,
+    commonName: "StoreKit Testing in Xcode",
+    issuerName: null,
+    serialNumber: 1,
+    extensions: [basicConstraints(true, 0), keyUsage("digitalSignature")],
+    curve: "P-256",
+    privateKey: null,
+  },
+};
+
+/** Issues a certificate; one without an issuer signs itself. */
+export const issueCertificate = (template: CertificateTemplate, issuer: Identity | null): Identity => {
+  const privateKey =
+    template.privateKey ?? generateKeyPairSync("ec", { namedCurve: template.curve }).privateKey;
+  const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" });
+  const algorithm = () => sequence(oid(ECDSA_WITH_SHA256));
+  const toBeSigned = sequence(
+    tagged(0, new Integer({ value: 2 })),
+    new Integer({ value: template.serialNumber }),
+    algorithm(),
+    nameOf(template.issuerName ?? issuer?.commonName ?? template.commonName),
+    sequence(time(template.notBefore), time(template.notAfter)),
+    nameOf(template.commonName),
+    fromBER(publicKey).result,
+    tagged(3, sequence(...template.extensions.map(extensionBlock))),
+  );
+  const signature = sign("sha256", der(toBeSigned), issuer?.privateKey ?? privateKey);
+  return {
+    commonName: template.commonName,
+    certificate: der(sequence(toBeSigned, algorithm(), new BitString({ valueHex: signature }))),
+    privateKey,
+  };
+};
+
+/** A signer whose header carries the given certificates, the signing one first. */
+export const signerWith = (signing: Identity, ...others: readonly Identity[]): JwsSigner => ({
+  x5c: [signing, ...others].map(({ certificate }) => certificate.toString("base64")),
+  privateKey: signing.privateKey,
+});
+
+const chainOf = (root: Identity, intermediate: Identity, leaf: Identity): SigningChain => ({
+  ...signerWith(leaf, intermediate, root),
+  root,
+  intermediate,
+  leaf,
+});
+
+export type ChainOverrides = {
+  readonly [Part in "root" | "intermediate" | "leaf"]?: Partial<CertificateTemplate>;
+};
+
+/** Makes a chain as the App Store's: root, intermediate and leaf, with keys of their own. */
+export const makeChain = (overrides: ChainOverrides = {}): SigningChain => {
+  const root = issueCertificate({ ...TEMPLATES.root, ...overrides.root }, null);
+  const intermediate = issueCertificate({ ...TEMPLATES.intermediate, ...overrides.intermediate }, root);
+  const leaf = issueCertificate({ ...TEMPLATES.leaf, ...overrides.leaf }, intermediate);
+  return chainOf(root, intermediate, leaf);
+};
+
+/** Makes what StoreKit testing in Xcode signs with: one certificate, signed by itself. */
+export const makeXcodeSigner = (
+  overrides: Partial<CertificateTemplate> = {},
+): JwsSigner & { readonly certificate: Identity } => {
+  const certificate = issueCertificate({ ...TEMPLATES.xcode, ...overrides }, null);
+  return { ...signerWith(certificate), certificate };
+};
+
+/** SHA-256 of a certificate's DER, hex in lower case: how roots and Xcode's certificates are trusted. */
+export const fingerprintOf = ({ certificate }: Pick<Identity, "certificate">): string =>
+  createHash("sha256").update(certificate).digest("hex");
+
+const base64url = (value: string | Uint8Array): string => Buffer.from(value).toString("base64url");
+
+/**
+ * A compact JWS of a payload. Header members can be added, changed, or left out as undefined. A payload or header that
+ * is text already is signed as it is.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc7515#section-7.1
+ */
+export const signJws = (
+  payload: object | string | Uint8Array,
+  { x5c, privateKey }: JwsSigner,
+  header: Readonly<Record<string, unknown>> | string = {},
+): string => {
+  const headerText = typeof header === "string" ? header : JSON.stringify({ alg: "ES256", x5c, ...header });
+  const payloadText =
+    typeof payload === "string" || payload instanceof Uint8Array ? payload : JSON.stringify(payload);
+  const signingInput = `${base64url(headerText)}.${base64url(payloadText)}`;
+  const signature = sign("sha256", Buffer.from(signingInput), {
+    key: privateKey,
+    dsaEncoding: "ieee-p1363",
+  });
+  return `${signingInput}.${base64url(signature)}`;
+};
+
+const savedIdentity = z.object({ certificate: z.string(), privateKey: z.string() });
+const savedChain = z.object({ root: savedIdentity, intermediate: savedIdentity, leaf: savedIdentity });
+
+const saved = ({ certificate, privateKey }: Identity): z.infer<typeof savedIdentity> => ({
+  certificate: new X509Certificate(certificate).toString(),
+  privateKey: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
+});
+
+const restored = ({ certificate, privateKey }: z.infer<typeof savedIdentity>): Identity => {
+  const x509 = new X509Certificate(certificate);
+  return {
+    commonName: /^CN=(.*)$/m.exec(x509.subject)?.[1] ?? "",
+    certificate: x509.raw,
+    privateKey: createPrivateKey(privateKey),
+  };
+};
+
+/** The chain with its private keys, as JSON of PEM: to be kept where only its owner reads. */
+export const exportChain = ({ root, intermediate, leaf }: SigningChain): string =>
+  JSON.stringify({ root: saved(root), intermediate: saved(intermediate), leaf: saved(leaf) }, null, 2);
+
+/** @throws ZodError or SyntaxError where the text is not what {@link exportChain} wrote */
+export const importChain = (json: string): SigningChain => {
+  const { root, intermediate, leaf } = savedChain.parse(JSON.parse(json));
+  return chainOf(restored(root), restored(intermediate), restored(leaf));
+};

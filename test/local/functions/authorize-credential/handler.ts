@@ -1,0 +1,43 @@
+import type { APIGatewayTokenAuthorizerEvent } from "aws-lambda";
+
+let invocations = 0;
+
+const policy = (Statement: unknown) => ({ Version: "2012-10-17", Statement });
+
+const statement = (Effect: "Allow" | "Deny", Resource: string | string[]) => ({
+  Action: "execute-api:Invoke",
+  Effect,
+  Resource,
+});
+
+/** Answers as the key identifier says: `cek_<key identifier>_<secret>`. */
+export const handler = async ({ authorizationToken, methodArn }: APIGatewayTokenAuthorizerEvent) => {
+  invocations += 1;
+  const api = methodArn.split("/").slice(0, 2).join("/");
+  const allowed = {
+    principalId: "somebody",
+    policyDocument: policy([statement("Allow", `${api}/*`)]),
+    context: { text: "a", number: 7, truth: true, invocations, methodArn, authorizationToken },
+  };
+  switch (authorizationToken.split("_")[1]) {
+    case "0000000000000001":
+      throw new Error("Unauthorized");
+    case "0000000000000002":
+      throw new Error("The table is gone.");
+    case "0000000000000003":
+      return { principalId: "somebody" };
+    case "0000000000000004":
+      return { ...allowed, policyDocument: policy([statement("Allow", `${api}/GET/v1/customers/*/entitlements`)]) };
+    case "0000000000000005":
+      return {
+        ...allowed,
+        policyDocument: policy([statement("Allow", `${api}/*`), statement("Deny", `${api}/POST/*/link`)]),
+      };
+    case "0000000000000006":
+      return { ...allowed, policyDocument: policy(statement("Allow", `${api}/POST/v1/customers/???-store/link`)) };
+    case "0000000000000007":
+      return { ...allowed, context: { nested: { not: "allowed" } } };
+    default:
+      return allowed;
+  }
+};

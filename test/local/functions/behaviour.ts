@@ -1,0 +1,57 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
+
+/** What a function of these tests does when it is told so in the request's body. */
+export type Behaviour =
+  | { readonly do: "echo" }
+  | { readonly do: "answer"; readonly with: unknown }
+  | { readonly do: "repeat"; readonly length: number }
+  | { readonly do: "wait"; readonly milliseconds: number }
+  | { readonly do: "count" | "throw" | "crash" | "crash-later" | "exit" | "block" };
+
+let invocations = 0;
+const born = `${process.pid}-${Math.random()}`;
+
+const json = (body: unknown): APIGatewayProxyResult => ({ statusCode: 200, body: JSON.stringify(body) });
+
+const later = async (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, milliseconds));
+
+/** Answers with its event, or behaves as the body says. */
+export const behave = async (event: APIGatewayProxyEvent, context: Context): Promise<unknown> => {
+  invocations += 1;
+  const behaviour: Behaviour =
+    event.body?.startsWith('{"do":') === true ? JSON.parse(event.body) : { do: "echo" };
+  switch (behaviour.do) {
+    case "answer":
+      return behaviour.with;
+    case "repeat":
+      return json("x".repeat(behaviour.length));
+    case "wait":
+      await later(behaviour.milliseconds);
+      return json({ environment: born, invocations });
+    case "count":
+      return json({ environment: born, invocations });
+    case "throw":
+      throw new TypeError("a fault of the function");
+    case "crash":
+      setTimeout(() => {
+        throw new Error("nobody catches this");
+      });
+      return later(10_000);
+    case "crash-later":
+      void later(50).then(() => {
+        throw new Error("nobody catches this either");
+      });
+      return json({ environment: born, invocations });
+    case "exit":
+      return process.exit(1);
+    case "block":
+      for (;;);
+    default:
+      return json({
+        event,
+        context: { ...context, remaining: context.getRemainingTimeInMillis() },
+        environment: process.env,
+      });
+  }
+};

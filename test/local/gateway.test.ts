@@ -1,0 +1,663 @@
+import { randomBytes } from "node:crypto";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { Assembly } from "../../infra/local/template.ts";
+import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
+import type { Behaviour } from "./functions/behaviour.ts";
+import { FUNCTIONS_APP, serveGateway, synthesizeForTest, withProperties, type TestGateway } from "../support/local-gateway.ts";
+
+const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
+const LINK = "/v1/customers/ios-store/link";
+const MEGABYTE = 1024 * 1024;
+
+let assembly: Assembly;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
+  gateway = await serveGateway(assembly, { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" });
+}, 60_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Sends exactly what it is given: no header is added, no path is normalized. */
+const send = async (
+  method: string,
+  path: string,
+  {
+    headers = {},
+    body,
+    address = gateway.address,
+  }: { headers?: Record<string, string | string[]>; body?: string | Buffer; address?: string } = {},
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(address);
+    const request = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+      );
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
+
+const jsonOf = ({ body }: Answer) => JSON.parse(body.toString("utf8"));
+
+const behave = async (behaviour: Behaviour, address?: string): Promise<Answer> =>
+  send("POST", SYNCHRONIZE, { body: JSON.stringify(behaviour), ...(address !== undefined && { address }) });
+
+const eventOf = (answer: Answer): APIGatewayProxyEvent => jsonOf(answer).event;
+
+const expectError = (answer: Answer, status: number, code: ErrorCode): void => {
+  expect({ status: answer.status, body: jsonOf(answer) }).toEqual({
+    status,
+    body: { error: code, message: ERRORS[code].message },
+  });
+  expect(answer.headers["content-type"]).toBe("application/json");
+};
+
+const KEY = `cek_${"a".repeat(16)}_${"0".repeat(72)}`;
+let keys = 0xa000;
+/** An API key with a key identifier, or with one of its own. */
+const bearer = (keyIdentifier = (keys += 1).toString(16).padStart(16, "0")): string =>
+  `Bearer cek_${keyIdentifier}_${"0".repeat(72)}`;
+
+const read = async (authorization: string, account = "somebody"): Promise<Answer> =>
+  send("GET", `/v1/customers/${account}/entitlements`, { headers: { Authorization: authorization } });
+
+describe("routes", () => {
+  test.each([
+    ["GET", "/"],
+    ["GET", "/v1"],
+    ["GET", "/v1/customers"],
+    ["GET", "/v2/customers/somebody/entitlements"],
+    ["GET", "/v1/customers/somebody"],
+    ["GET", "/v1/customers/somebody/entitlements/more"],
+    ["GET", "/v1/customers//entitlements"],
+    ["GET", "/v1/Customers/somebody/entitlements"],
+    ["GET", "/v1/%63ustomers/somebody/entitlements"],
+    ["GET", "//v1/customers/somebody/entitlements"],
+    ["POST", "/v1/customers/somebody/entitlements"],
+    ["HEAD", "/v1/customers/somebody/entitlements"],
+    ["OPTIONS", "/v1/customers/somebody/entitlements"],
+    ["GET", SYNCHRONIZE],
+    ["PUT", LINK],
+    ["DELETE", "/v1/customers/android-store/link"],
+    ["GET", "/v1/customers/android-store/link"],
+  ])("%s %s is no route: 404, with or without a credential", async (method, path) => {
+    for (const headers of [{}, { Authorization: bearer() }]) {
+      const answer = await send(method, path, { headers });
+      if (method === "HEAD") expect(answer.status).toBe(404);
+      else expectError(answer, 404, "ROUTE_NOT_FOUND");
+    }
+  });
+
+  test("one slash at the end of the path is ignored", async () => {
+    const answer = await send("POST", `${SYNCHRONIZE}/`);
+    expect(answer.status).toBe(200);
+    expect(eventOf(answer)).toMatchObject({ path: `${SYNCHRONIZE}/`, resource: SYNCHRONIZE });
+    expectError(await send("POST", `${SYNCHRONIZE}//`), 404, "ROUTE_NOT_FOUND");
+  });
+
+  test.each(["android-store", "ios-store", "link"])(
+    "an account called %s is readable: a fixed segment without the method hides nothing",
+    async (account) => {
+      expect(eventOf(await read(bearer(), account))).toMatchObject({
+        resource: "/v1/customers/{applicationAccountIdentifier}/entitlements",
+        pathParameters: { applicationAccountIdentifier: account },
+      });
+    },
+  );
+
+  test.each(["a%2Fb", "100%25", "%F0%9F%98%80", "a%20b", "a+b", "%zz", "a;b=c", "..%2f.."])(
+    "a path parameter arrives as it was sent: %s",
+    async (account) => {
+      expect(eventOf(await read(bearer(), account)).pathParameters).toEqual({
+        applicationAccountIdentifier: account,
+      });
+    },
+  );
+});
+
+describe("the authorizer", () => {
+  test("no header: 401 without a call, and the header that says how to authenticate", async () => {
+    const answer = await send("GET", "/v1/customers/somebody/entitlements");
+    expectError(answer, 401, "INVALID_CREDENTIAL");
+    expect(answer.headers["www-authenticate"]).toBe("Bearer");
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["no key", "Bearer"],
+    ["something else", "Bearer x"],
+    ["another scheme", `Basic ${KEY}`],
+    ["no scheme", KEY],
+    ["a digit more", `Bearer ${KEY}0`],
+    ["words after it", `Bearer ${KEY} x`],
+    ["capital letters", `Bearer ${KEY.toUpperCase()}`],
+    ["a digit that is none", `Bearer ${KEY.slice(0, -1)}g`],
+  ])("a header with %s: 401 without a call", async (_, authorization) => {
+    expectError(await read(authorization), 401, "INVALID_CREDENTIAL");
+  });
+
+  test.each(["bearer", "BEARER", "Bearer  "])("the scheme may be written %s", async (scheme) => {
+    expect((await read(bearer().replace("Bearer", scheme))).status).toBe(200);
+  });
+
+  test("it refuses: 401", async () => {
+    expectError(await read(bearer("0000000000000001")), 401, "INVALID_CREDENTIAL");
+  });
+
+  test("it fails: 500", async () => {
+    expectError(await read(bearer("0000000000000002")), 500, "INTERNAL_ERROR");
+  });
+
+  test.each(["0000000000000003", "0000000000000007"])("its answer is of no known shape: 500", async (key) => {
+    expectError(await read(bearer(key)), 500, "INTERNAL_ERROR");
+  });
+
+  test("its policy does not allow the route: 403", async () => {
+    const authorization = bearer("0000000000000004");
+    expectError(await send("POST", LINK, { headers: { authorization } }), 403, "INSUFFICIENT_SCOPE");
+    expect((await read(authorization)).status).toBe(200);
+  });
+
+  test("its policy denies what it also allows: 403", async () => {
+    const authorization = bearer("0000000000000005");
+    expectError(await send("POST", LINK, { headers: { authorization } }), 403, "INSUFFICIENT_SCOPE");
+    expect((await read(authorization)).status).toBe(200);
+  });
+
+  test("a question mark in its policy stands for one character", async () => {
+    const authorization = bearer("0000000000000006");
+    expect((await send("POST", LINK, { headers: { authorization } })).status).toBe(200);
+    const other = await send("POST", "/v1/customers/android-store/link", { headers: { authorization } });
+    expectError(other, 403, "INSUFFICIENT_SCOPE");
+  });
+
+  test("its context reaches the function, as text, beside the principal and the latency", async () => {
+    const authorization = bearer();
+    const { requestContext } = eventOf(await read(authorization, "a%2Fb"));
+    expect(requestContext.authorizer).toEqual({
+      principalId: "somebody",
+      integrationLatency: expect.any(Number),
+      text: "a",
+      number: "7",
+      truth: "true",
+      invocations: expect.any(String),
+      authorizationToken: authorization,
+      methodArn:
+        "arn:aws:execute-api:us-east-1:123456789012:local/live/GET/v1/customers/a%2Fb/entitlements",
+    });
+  });
+
+  test("its answer is kept for the key and serves every route", async () => {
+    const authorization = bearer();
+    const first = eventOf(await read(authorization, "a"));
+    const second = eventOf(await send("POST", LINK, { headers: { authorization } }));
+    expect(second.requestContext.authorizer?.["invocations"]).toBe(
+      first.requestContext.authorizer?.["invocations"],
+    );
+  });
+
+  test("another key is asked about", async () => {
+    const first = eventOf(await read(bearer())).requestContext.authorizer?.["invocations"];
+    const second = eventOf(await read(bearer())).requestContext.authorizer?.["invocations"];
+    expect(second).not.toBe(first);
+  });
+
+  test("a route without an authorizer takes any Authorization header", async () => {
+    for (const authorization of ["nonsense", bearer("0000000000000001")]) {
+      const answer = await send("POST", SYNCHRONIZE, { headers: { authorization } });
+      expect(answer.status).toBe(200);
+      expect(eventOf(answer).requestContext.authorizer).toBeNull();
+    }
+  });
+
+  test("its answer is forgotten after the template's time", async () => {
+    const brief = await serveGateway(
+      withProperties(assembly, {
+        "AWS::ApiGateway::Authorizer": (properties) => ({ ...properties, AuthorizerResultTtlInSeconds: 1 }),
+      }),
+    );
+    const authorization = bearer();
+    const ask = async () => {
+      const answer = await send("GET", "/v1/customers/a/entitlements", {
+        headers: { authorization },
+        address: brief.address,
+      });
+      return eventOf(answer).requestContext.authorizer?.["invocations"];
+    };
+    expect([await ask(), await ask()]).toEqual(["1", "1"]);
+    await sleep(1100);
+    expect(await ask()).toBe("2");
+    await brief.stop();
+  });
+});
+
+describe("the event", () => {
+  test("is the one of API Gateway's proxy integration, field for field", async () => {
+    const before = Date.now();
+    const answer = await send("GET", "/v1/customers/a%20b/entitlements?x=1&y=%C3%A9&x=2&z", {
+      headers: {
+        Host: "127.0.0.1:3000",
+        "User-Agent": "a test",
+        Authorization: bearer(),
+        "X-CaSe": "as sent",
+        "X-Twice": ["one", "two"],
+      },
+    });
+    const event = eventOf(answer);
+    expect(event).toEqual({
+      resource: "/v1/customers/{applicationAccountIdentifier}/entitlements",
+      path: "/v1/customers/a%20b/entitlements",
+      httpMethod: "GET",
+      headers: {
+        Host: "127.0.0.1:3000",
+        "User-Agent": "a test",
+        Authorization: expect.stringContaining("Bearer cek_"),
+        "X-CaSe": "as sent",
+        "X-Twice": "two",
+        "X-Forwarded-For": "127.0.0.1",
+        "X-Forwarded-Port": new URL(gateway.address).port,
+        "X-Forwarded-Proto": "http",
+      },
+      multiValueHeaders: expect.objectContaining({
+        "X-CaSe": ["as sent"],
+        "X-Twice": ["one", "two"],
+        "X-Forwarded-For": ["127.0.0.1"],
+      }),
+      queryStringParameters: { x: "2", y: "é", z: "" },
+      multiValueQueryStringParameters: { x: ["1", "2"], y: ["é"], z: [""] },
+      pathParameters: { applicationAccountIdentifier: "a%20b" },
+      stageVariables: null,
+      requestContext: {
+        resourceId: expect.any(String),
+        resourcePath: "/v1/customers/{applicationAccountIdentifier}/entitlements",
+        httpMethod: "GET",
+        extendedRequestId: answer.headers["x-amz-apigw-id"],
+        requestTime: expect.stringMatching(/^\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000$/),
+        path: "/v1/customers/a%20b/entitlements",
+        accountId: "123456789012",
+        protocol: "HTTP/1.1",
+        stage: "live",
+        domainPrefix: "127",
+        requestTimeEpoch: expect.any(Number),
+        requestId: answer.headers["x-amzn-requestid"],
+        identity: {
+          cognitoIdentityPoolId: null,
+          accountId: null,
+          cognitoIdentityId: null,
+          caller: null,
+          sourceIp: "127.0.0.1",
+          principalOrgId: null,
+          accessKey: null,
+          cognitoAuthenticationType: null,
+          cognitoAuthenticationProvider: null,
+          userArn: null,
+          userAgent: "a test",
+          user: null,
+          apiKey: null,
+          apiKeyId: null,
+          clientCert: null,
+        },
+        domainName: "127.0.0.1:3000",
+        apiId: "local",
+        authorizer: expect.any(Object),
+      },
+      body: null,
+      isBase64Encoded: false,
+    });
+    expect(event.requestContext.requestTimeEpoch).toBeGreaterThanOrEqual(before);
+    expect(event.requestContext.requestTimeEpoch).toBeLessThanOrEqual(Date.now());
+  });
+
+  test("has null in place of parameters that there are none of", async () => {
+    expect(eventOf(await send("POST", SYNCHRONIZE, { body: "{}" }))).toMatchObject({
+      pathParameters: null,
+      queryStringParameters: null,
+      multiValueQueryStringParameters: null,
+      body: "{}",
+    });
+  });
+
+  test("has the body as text, whatever its type, and what is no UTF-8 replaced", async () => {
+    const headers = { "Content-Type": "application/octet-stream" };
+    const body = Buffer.from([0x61, 0xff, 0xc3, 0xa9]);
+    expect(eventOf(await send("POST", SYNCHRONIZE, { headers, body })).body).toBe("a\ufffdé");
+  });
+
+  test("comes with Lambda's context and environment variables, and nothing of this process's", async () => {
+    const { context, environment } = jsonOf(await behave({ do: "echo" }));
+    expect(context).toEqual({
+      awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      callbackWaitsForEmptyEventLoop: true,
+      functionName: expect.stringContaining("SynchronizeIosStorePurchases"),
+      functionVersion: "$LATEST",
+      invokedFunctionArn: `arn:aws:lambda:us-east-1:123456789012:function:${context.functionName}`,
+      logGroupName: expect.any(String),
+      logStreamName: expect.any(String),
+      memoryLimitInMB: "1024",
+      remaining: expect.any(Number),
+    });
+    expect(context.remaining).toBeGreaterThan(20_000);
+    expect(context.remaining).toBeLessThanOrEqual(28_000);
+    expect(environment).toEqual({
+      AWS_DEFAULT_REGION: "us-east-1",
+      AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1",
+      AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: "1024",
+      AWS_LAMBDA_FUNCTION_NAME: context.functionName,
+      AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+      AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+      AWS_REGION: "us-east-1",
+      TABLE_NAME: expect.any(String),
+    });
+  });
+});
+
+describe("bodies", () => {
+  test.each([
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["identity", Buffer.from],
+  ] as const)("a request may be %s", async (coding, encode) => {
+    const body = encode(Buffer.from('{"a":"é"}'));
+    expect(eventOf(await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": coding }, body })).body).toBe(
+      '{"a":"é"}',
+    );
+  });
+
+  test("a body that is not what its Content-Encoding says: 400", async () => {
+    for (const body of ["{}", gzipSync("{}").subarray(0, 15)])
+      expectError(
+        await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "gzip" }, body }),
+        400,
+        "INVALID_REQUEST",
+      );
+  });
+
+  test("a Content-Encoding that is not known: 415", async () => {
+    const answer = await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "br" }, body: "{}" });
+    expectError(answer, 415, "UNSUPPORTED_MEDIA_TYPE");
+  });
+
+  test("a body over 10 MB: 413, announced or not", async () => {
+    const body = Buffer.alloc(10 * MEGABYTE + 1, 0x20);
+    expectError(await send("POST", SYNCHRONIZE, { body }), 413, "REQUEST_TOO_LARGE");
+    expectError(
+      await send("POST", SYNCHRONIZE, { headers: { "Transfer-Encoding": "chunked" }, body }),
+      413,
+      "REQUEST_TOO_LARGE",
+    );
+  });
+
+  test("a small body that decompresses to more than 10 MB: 413", async () => {
+    const body = gzipSync(Buffer.alloc(50 * MEGABYTE));
+    const answer = await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "gzip" }, body });
+    expectError(answer, 413, "REQUEST_TOO_LARGE");
+  });
+
+  test("an event over the 6 MB that Lambda takes: 413", async () => {
+    const body = Buffer.alloc(6 * MEGABYTE, 0x20);
+    expectError(await send("POST", SYNCHRONIZE, { body }), 413, "REQUEST_TOO_LARGE");
+    const smaller = await send("POST", SYNCHRONIZE, { body: JSON.stringify({ do: "count" }) + " ".repeat(5 * MEGABYTE) });
+    expect(smaller.status).toBe(200);
+  });
+
+  test("the connection serves on after a refused body", async () => {
+    const body = Buffer.alloc(10 * MEGABYTE + 1, 0x20);
+    for (let round = 0; round < 3; round += 1) {
+      const refused = await fetch(gateway.address + SYNCHRONIZE, { method: "POST", body });
+      expect(refused.status).toBe(413);
+      await refused.text();
+    }
+    expect((await fetch(gateway.address + SYNCHRONIZE, { method: "POST", body: "{}" })).status).toBe(200);
+  });
+
+  test.each([
+    ["gzip", "gzip", gunzipSync],
+    ["deflate", "deflate", inflateSync],
+    ["deflate, gzip", "gzip", gunzipSync],
+    ["*", "gzip", gunzipSync],
+    ["gzip;q=0, deflate;q=0.5", "deflate", inflateSync],
+  ] as const)("an answer of 1 KB or more is compressed for a caller who accepts %s", async (accepted, coding, decode) => {
+    const answer = await send("POST", SYNCHRONIZE, {
+      headers: { "Accept-Encoding": accepted },
+      body: JSON.stringify({ do: "repeat", length: 5000 } satisfies Behaviour),
+    });
+    expect(answer.headers["content-encoding"]).toBe(coding);
+    expect(answer.headers["content-length"]).toBe(String(answer.body.length));
+    expect(decode(answer.body).toString()).toBe(`"${"x".repeat(5000)}"`);
+  });
+
+  test.each([
+    ["identity", 5000],
+    ["gzip;q=0", 5000],
+    ["br", 5000],
+    ["gzip", 1021],
+  ])("an answer is not compressed for %s and a length of %i", async (accepted, length) => {
+    const answer = await send("POST", SYNCHRONIZE, {
+      headers: { "Accept-Encoding": accepted },
+      body: JSON.stringify({ do: "repeat", length } satisfies Behaviour),
+    });
+    expect(answer.headers["content-encoding"]).toBeUndefined();
+    expect(answer.body.toString()).toBe(`"${"x".repeat(length)}"`);
+  });
+});
+
+describe("answers of a function", () => {
+  test("status, headers and body are passed on", async () => {
+    const answer = await behave({
+      do: "answer",
+      with: {
+        statusCode: "418",
+        headers: { "X-One": "1", "X-Number": 2, "Content-Type": "text/plain" },
+        multiValueHeaders: { "X-Two": ["a", "b"], "x-one": ["3"] },
+        body: "short and stout",
+      },
+    });
+    expect(answer.status).toBe(418);
+    expect(answer.headers).toMatchObject({
+      "x-one": "3",
+      "x-number": "2",
+      "x-two": "a, b",
+      "content-type": "text/plain",
+      "content-length": "15",
+    });
+    expect(answer.body.toString()).toBe("short and stout");
+  });
+
+  test("an answer without a type is JSON", async () => {
+    const answer = await behave({ do: "answer", with: { statusCode: 204 } });
+    expect(answer.status).toBe(204);
+    expect(answer.headers["content-type"]).toBe("application/json");
+  });
+
+  test.each([
+    ["nothing", null],
+    ["a text", "hello"],
+    ["no status", { body: "" }],
+    ["a status that is none", { statusCode: 1000 }],
+    ["a body that is no text", { statusCode: 200, body: { a: 1 } }],
+    ["a header that is none", { statusCode: 200, headers: { "X-Bad": "a\nb" } }],
+    ["a header's name that is none", { statusCode: 200, headers: { "X Bad": "a" } }],
+  ])("%s in place of a response: the body of DEFAULT_5XX", async (_, answer) => {
+    expectError(await behave({ do: "answer", with: answer }), 502, "INTERNAL_ERROR");
+  });
+
+  test.each(["throw", "crash", "exit"] as const)("%s: the body of DEFAULT_5XX, and nothing of the reason", async (what) => {
+    const answer = await behave({ do: what });
+    expectError(answer, 502, "INTERNAL_ERROR");
+  });
+
+  test("why a function failed is in the log", async () => {
+    gateway.log.length = 0;
+    await behave({ do: "throw" });
+    expect(gateway.log.join("\n")).toContain("TypeError: a fault of the function");
+  });
+
+  test("an answer over Lambda's 6 MB: the body of DEFAULT_5XX", async () => {
+    expectError(await behave({ do: "repeat", length: 6 * MEGABYTE + 100 }), 502, "INTERNAL_ERROR");
+  });
+});
+
+describe("environments of a function", () => {
+  const environmentOf = async (behaviour: Behaviour, address?: string): Promise<{ environment: string; invocations: number }> =>
+    jsonOf(await behave(behaviour, address));
+
+  test("one is used again, and keeps its memory", async () => {
+    const first = await environmentOf({ do: "count" });
+    const second = await environmentOf({ do: "count" });
+    expect(second).toEqual({ environment: first.environment, invocations: first.invocations + 1 });
+  });
+
+  test("each serves one request at a time; more requests, more environments", async () => {
+    const started = performance.now();
+    const served = await Promise.all(
+      Array.from({ length: 4 }, async () => environmentOf({ do: "wait", milliseconds: 600 })),
+    );
+    expect(new Set(served.map(({ environment }) => environment)).size).toBe(4);
+    expect(performance.now() - started).toBeLessThan(2400);
+  });
+
+  test("a hundred requests at once are all served, by ten environments at most", async () => {
+    const served = await Promise.all(Array.from({ length: 100 }, async () => environmentOf({ do: "wait", milliseconds: 5 })));
+    expect(served).toHaveLength(100);
+    expect(new Set(served.map(({ environment }) => environment)).size).toBeLessThanOrEqual(10);
+  });
+
+  test("one that throws is used again; one that crashed or ended is not", async () => {
+    const lone = await serveGateway(assembly);
+    const { environment } = await environmentOf({ do: "count" }, lone.address);
+    await behave({ do: "throw" }, lone.address);
+    expect((await environmentOf({ do: "count" }, lone.address)).environment).toBe(environment);
+    for (const fault of ["crash", "exit"] as const) {
+      const before = await environmentOf({ do: "count" }, lone.address);
+      await behave({ do: fault }, lone.address);
+      const after = await environmentOf({ do: "count" }, lone.address);
+      expect(after.environment).not.toBe(before.environment);
+      expect(after.invocations).toBe(1);
+    }
+    await lone.stop();
+  });
+
+  test("one that crashed between two requests is not used again", async () => {
+    const lone = await serveGateway(assembly);
+    const { environment } = await environmentOf({ do: "crash-later" }, lone.address);
+    await sleep(300);
+    expect((await environmentOf({ do: "count" }, lone.address)).environment).not.toBe(environment);
+    await lone.stop();
+  });
+
+  test("a function over its time is ended: the body of DEFAULT_5XX, then a new environment", async () => {
+    const brief = await serveGateway(
+      withProperties(assembly, {
+        "AWS::Lambda::Function": (properties) => ({ ...properties, Timeout: 1 }),
+      }),
+    );
+    const { environment } = await environmentOf({ do: "count" }, brief.address);
+    expectError(await behave({ do: "block" }, brief.address), 502, "INTERNAL_ERROR");
+    expect((await environmentOf({ do: "count" }, brief.address)).environment).not.toBe(environment);
+    expect(brief.log.join("\n")).toContain("Task timed out after 1.00 seconds");
+    await brief.stop();
+  });
+
+  test("a function over the integration's time: 504", async () => {
+    const brief = await serveGateway(
+      withProperties(assembly, {
+        "AWS::ApiGateway::Method": (properties) => ({
+          ...properties,
+          Integration: { ...Object(properties["Integration"]), TimeoutInMillis: 500 },
+        }),
+      }),
+    );
+    await environmentOf({ do: "count" }, brief.address);
+    expectError(await behave({ do: "wait", milliseconds: 2000 }, brief.address), 504, "INTERNAL_ERROR");
+    await brief.stop();
+  });
+});
+
+describe("gateway responses", () => {
+  test("name the request by $context, and without one for a type DEFAULT_4XX or DEFAULT_5XX answers", async () => {
+    const types = new Set<unknown>(["DEFAULT_4XX", "DEFAULT_5XX"]);
+    const { document } = assembly;
+    const kept = Object.entries(document.Resources).filter(
+      ([, { Type, Properties }]) =>
+        Type !== "AWS::ApiGateway::GatewayResponse" || types.has(Properties["ResponseType"]),
+    );
+    const other = await serveGateway(
+      withProperties(
+        { ...assembly, document: { ...document, Resources: Object.fromEntries(kept) } },
+        {
+          "AWS::ApiGateway::GatewayResponse": (properties) => ({
+            ...properties,
+            ResponseTemplates: {
+              "application/json":
+                '{"type":"$context.error.responseType","said":$context.error.messageString,"id":"$context.requestId","path":"$context.path","none":"$context.no.such"}',
+            },
+          }),
+        },
+      ),
+    );
+    const answer = await send("GET", "/nowhere", { address: other.address });
+    expect(answer.status).toBe(403);
+    expect(jsonOf(answer)).toEqual({
+      type: "MISSING_AUTHENTICATION_TOKEN",
+      said: "Missing Authentication Token",
+      id: answer.headers["x-amzn-requestid"],
+      path: "/nowhere",
+      none: "",
+    });
+    expect((await behave({ do: "throw" }, other.address)).status).toBe(502);
+    await other.stop();
+  });
+});
+
+describe("a template that is not understood", () => {
+  const serving = async (type: string, change: Record<string, unknown>) =>
+    serveGateway(
+      withProperties(assembly, { [type]: (properties) => ({ ...properties, ...change }) }),
+    );
+
+  test.each([
+    ["AWS::ApiGateway::Method", { AuthorizationType: "AWS_IAM" }],
+    ["AWS::ApiGateway::Method", { RequestValidatorId: "validator" }],
+    ["AWS::ApiGateway::Authorizer", { Type: "REQUEST" }],
+    ["AWS::ApiGateway::RestApi", { BinaryMediaTypes: ["*/*"] }],
+    ["AWS::Lambda::Function", { Runtime: "python3.13" }],
+    ["AWS::Lambda::Function", { Handler: { "Fn::ImportValue": "elsewhere" } }],
+    ["AWS::Lambda::Function", { Handler: { Ref: "Nothing" } }],
+  ])("is refused, not served in another way: %s %j", async (type, change) => {
+    await expect(serving(type, change)).rejects.toMatchObject({ name: "LocalError" });
+  });
+});
+
+test("what a client breaks off leaves the gateway serving", async () => {
+  const { hostname, port } = new URL(gateway.address);
+  const request = httpRequest({
+    hostname,
+    port,
+    method: "POST",
+    path: SYNCHRONIZE,
+    headers: { "Content-Length": 1000 },
+  });
+  request.on("error", () => undefined);
+  request.write(randomBytes(10));
+  await sleep(50);
+  request.destroy();
+  await sleep(50);
+  expect((await behave({ do: "count" })).status).toBe(200);
+});

@@ -1,0 +1,219 @@
+import { DescribeTableCommand, DescribeTimeToLiveCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { decodeJwt, decodeProtectedHeader } from "jose";
+import { openApiDocument } from "../../lib/contract/openapi.ts";
+import { TABLE } from "../../lib/table/keys.ts";
+import { DEMO } from "../../infra/local/demo.ts";
+import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+
+let service: WholeService;
+
+beforeAll(async () => {
+  service = await startWholeService();
+}, 90_000);
+
+afterAll(async () => {
+  await service?.stop();
+});
+
+/** Any JSON; a path that is not in it fails its test. */
+type Json = ReturnType<typeof JSON.parse>;
+
+const jsonOf = async (response: Response): Promise<Json> => response.json();
+
+const get = async (path: string): Promise<Response> => fetch(service.address + path);
+
+const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
+  const response = await fetch(service.address + path, { method: "POST", headers, body: JSON.stringify(body) });
+  return { status: response.status, body: await jsonOf(response) };
+};
+
+const credential = (): Record<string, string> => ({ Authorization: `Bearer ${service.demo.apiKey}` });
+
+const buy = async (bought: Record<string, unknown>) => (await post("/sandbox/ios-store/purchases", bought)).body;
+
+test("the table is the template's: keys, index and time to live", async () => {
+  const client = new DynamoDBClient({});
+  const TableName = service.tableName;
+  const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+  expect(Table?.KeySchema).toEqual([
+    { AttributeName: TABLE.partitionKey, KeyType: "HASH" },
+    { AttributeName: TABLE.sortKey, KeyType: "RANGE" },
+  ]);
+  expect(Table?.GlobalSecondaryIndexes?.map(({ IndexName, Projection }) => [IndexName, Projection])).toEqual([
+    [TABLE.ownerIndex, { ProjectionType: "KEYS_ONLY" }],
+  ]);
+  const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+  expect(TimeToLiveDescription).toMatchObject({ AttributeName: TABLE.timeToLiveAttribute });
+  client.destroy();
+});
+
+describe("the contract's reference", () => {
+  test("is at /openapi.json", async () => {
+    const response = await get("/openapi.json");
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+  });
+
+  test("can be read at /docs, with nothing from any other host", async () => {
+    const page = await get("/docs");
+    expect(page.status).toBe(200);
+    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
+    const html = await page.text();
+    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? "");
+    expect(loaded.length).toBeGreaterThan(0);
+    for (const path of loaded) {
+      expect(path).toMatch(/^\/docs\//);
+      expect((await get(path)).status).toBe(200);
+    }
+  });
+
+  test.each(["/docs/package.json", "/docs/../package.json", "/docs/swagger-ui.js", "/openapi.yaml"])(
+    "%s is not served",
+    async (path) => {
+      expect((await get(path)).status).toBe(404);
+    },
+  );
+});
+
+describe("the sandbox iOS store", () => {
+  test("answers what was bought as the body that an app sends, signed", async () => {
+    const { signedAppTransaction, signedTransactions, ...rest } = await buy({
+      appTransactionIdentifier: "2000000000000001",
+      applicationAccountIdentifier: "user-1",
+      transactions: [
+        {
+          productIdentifier: "a",
+          transactionIdentifier: "2000000000000002",
+          purchaseDate: "2026-01-01T00:00:00Z",
+          period: "P1D",
+        },
+        { productIdentifier: "b", type: "Consumable" },
+      ],
+    });
+    expect(rest).toEqual({ applicationAccountIdentifier: "user-1" });
+    expect(decodeProtectedHeader(signedAppTransaction)).toMatchObject({
+      alg: "ES256",
+      x5c: [expect.any(String), expect.any(String), expect.any(String)],
+    });
+    expect(decodeJwt(signedAppTransaction)).toMatchObject({
+      bundleId: DEMO.bundleIdentifier,
+      receiptType: "Sandbox",
+      appTransactionId: "2000000000000001",
+    });
+    expect(signedTransactions.map(decodeJwt)).toMatchObject([
+      {
+        productId: "a",
+        transactionId: "2000000000000002",
+        originalTransactionId: "2000000000000002",
+        purchaseDate: Date.UTC(2026, 0, 1),
+        expiresDate: Date.UTC(2026, 0, 2),
+        environment: "Sandbox",
+      },
+      { productId: "b", type: "Consumable" },
+    ]);
+  });
+
+  test("without a name for the person it is somebody new each time; null is an app from before such names", async () => {
+    const identifierOf = async (bought: Record<string, unknown>): Promise<unknown> =>
+      decodeJwt((await buy(bought)).signedAppTransaction)["appTransactionId"];
+    expect(await identifierOf({})).not.toBe(await identifierOf({}));
+    expect(await identifierOf({ appTransactionIdentifier: null })).toBeUndefined();
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["an unknown field", { productId: "a" }],
+    ["an unknown type", { transactions: [{ productIdentifier: "a", type: "Gift" }] }],
+    ["no duration", { transactions: [{ productIdentifier: "a", period: "a month" }] }],
+  ])("%s: 400 with a message", async (_, bought) => {
+    expect(await post("/sandbox/ios-store/purchases", bought)).toEqual({
+      status: 400,
+      body: { message: expect.any(String) },
+    });
+  });
+});
+
+describe("the whole way, from the stores to the account", () => {
+  test("a purchase in each store, linked to one account, gives its entitlements", async () => {
+    const account = `user/1 ${Date.now()}`;
+    const person = { appTransactionIdentifier: "2000000000000099" };
+    const synchronized = await post(
+      "/v1/customers/ios-store/synchronize",
+      await buy({ ...person, transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }] }),
+    );
+    expect(synchronized).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "offline-maps" }] } });
+
+    const linkedIos = await post(
+      "/v1/customers/ios-store/link",
+      await buy({ ...person, applicationAccountIdentifier: account }),
+      credential(),
+    );
+    expect(linkedIos).toMatchObject({
+      status: 200,
+      body: { customerIdentifier: synchronized.body.customerIdentifier },
+    });
+
+    const linkedAndroid = await post(
+      "/v1/customers/android-store/link",
+      {
+        packageName: DEMO.packageName,
+        purchaseToken: service.androidPurchaseToken,
+        productKind: "subscription",
+        applicationAccountIdentifier: account,
+      },
+      credential(),
+    );
+    expect(linkedAndroid).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "premium" }] } });
+
+    const response = await fetch(
+      `${service.address}/v1/customers/${encodeURIComponent(account)}/entitlements`,
+      { headers: credential() },
+    );
+    expect(await response.json()).toMatchObject({
+      applicationAccountIdentifier: account,
+      applicationIdentifier: DEMO.applicationIdentifier,
+      entitlements: [
+        { identifier: "offline-maps", store: "ios-store", active: true },
+        { identifier: "premium", store: "android-store", active: true },
+      ],
+    });
+    expect(service.log).toEqual([]);
+  });
+});
+
+test("a given publisher takes the place of the sandbox's", async () => {
+  const other = await startWholeService({ androidPublisherUrl: `${service.address}/sandbox/android-publisher` });
+  expect(other.androidPurchaseToken).toBeNull();
+  const purchase = { packageName: DEMO.packageName, productKind: "subscription", productIdentifier: "premium" };
+  const at = async (address: string) =>
+    fetch(`${address}/sandbox/android-publisher/purchases`, { method: "POST", body: JSON.stringify(purchase) });
+  expect((await at(other.address)).status).toBe(404);
+  const { purchaseToken } = await jsonOf(await at(service.address));
+  const linked = await fetch(`${other.address}/v1/customers/android-store/link`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${other.demo.apiKey}` },
+    body: JSON.stringify({
+      ...purchase,
+      purchaseToken,
+      applicationAccountIdentifier: "somebody",
+    }),
+  });
+  expect(linked.status).toBe(200);
+  await other.stop();
+});
+
+test("given roots are trusted beside the sandbox's own", async () => {
+  const { signedAppTransaction } = await buy({});
+  const root = Buffer.from(decodeProtectedHeader(signedAppTransaction).x5c?.[2] ?? "", "base64");
+  const fingerprint = Buffer.from(await crypto.subtle.digest("SHA-256", root)).toString("hex");
+  const stranger = await startWholeService();
+  const friend = await startWholeService({ trustedRoots: fingerprint });
+  const status = async (address: string, body: unknown): Promise<number> =>
+    (await fetch(`${address}/v1/customers/ios-store/synchronize`, { method: "POST", body: JSON.stringify(body) })).status;
+  expect(await status(stranger.address, { signedAppTransaction })).toBe(400);
+  expect(await status(friend.address, { signedAppTransaction })).toBe(200);
+  const own = await fetch(`${friend.address}/sandbox/ios-store/purchases`, { method: "POST", body: "{}" });
+  expect(await status(friend.address, await own.json())).toBe(200);
+  await Promise.all([stranger.stop(), friend.stop()]);
+});

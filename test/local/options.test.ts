@@ -1,0 +1,87 @@
+import { resolve } from "node:path";
+import { readOptions } from "../../infra/local/options.ts";
+
+describe("what a local service is started with", () => {
+  test("is port 3000, DynamoDB Local on port 8000, and memory, where nothing is said", () => {
+    expect(readOptions([], {})).toEqual({
+      port: 3000,
+      dynamoDb: { port: 8000 },
+      dataFolder: null,
+      environment: {},
+    });
+  });
+
+  test("is read from the environment; what is empty is not said", () => {
+    expect(
+      readOptions([], {
+        PORT: "3900",
+        DYNAMODB_PORT: "0",
+        IOS_STORE_TRUSTED_ROOTS: "ab",
+        ANDROID_PUBLISHER_URL: "http://publisher",
+        AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://secrets",
+        AWS_ENDPOINT_URL_DYNAMODB: "",
+      }),
+    ).toEqual({
+      port: 3900,
+      dynamoDb: { port: 0 },
+      dataFolder: null,
+      environment: { AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://secrets" },
+      trustedRoots: "ab",
+      androidPublisherUrl: "http://publisher",
+    });
+    expect(readOptions([], { PORT: "", IOS_STORE_TRUSTED_ROOTS: "", ANDROID_PUBLISHER_URL: "" })).toEqual(
+      readOptions([], {}),
+    );
+  });
+
+  test("may be a DynamoDB that runs already, reached with the shell's credentials where it has them", () => {
+    const endpoint = "http://127.0.0.1:8000";
+    expect(readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ACCESS_KEY_ID: "half" }).dynamoDb).toEqual({
+      endpoint,
+    });
+    expect(
+      readOptions([], {
+        AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+        AWS_REGION: "eu-west-1",
+        AWS_ACCESS_KEY_ID: "key",
+        AWS_SECRET_ACCESS_KEY: "secret",
+        AWS_SESSION_TOKEN: "session",
+      }).dynamoDb,
+    ).toEqual({
+      endpoint,
+      region: "eu-west-1",
+      accessKeyId: "key",
+      secretAccessKey: "secret",
+      sessionToken: "session",
+    });
+  });
+
+  test.each([[["--data", "here"]], [["--data=here"]]])("may be a folder for the data: %j", (args) => {
+    expect(readOptions(args, {}).dataFolder).toBe(resolve("here"));
+  });
+});
+
+describe("what cannot be read is refused, in one sentence", () => {
+  test.each([
+    ["PORT", "http"],
+    ["PORT", "-1"],
+    ["PORT", "65536"],
+    ["PORT", "1e3"],
+    ["DYNAMODB_PORT", "8000.5"],
+  ])("%s=%s is no port", (name, value) => {
+    expect(() => readOptions([], { [name]: value })).toThrow(`${name} must be a port`);
+  });
+
+  test.each([[["--port", "3000"]], [["--data"]], [["--data", ""]], [["folder"]], [["-d", "folder"]]])(
+    "%j is no option",
+    (args) => {
+      expect(() => readOptions(args, {})).toThrow(/^[^\n]+: npm start takes --data <folder>, and nothing else\.$/);
+    },
+  );
+
+  test("an endpoint that is no address", () => {
+    expect(() => readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: "here" })).toThrow(
+      "AWS_ENDPOINT_URL_DYNAMODB must be an http or https address",
+    );
+  });
+});

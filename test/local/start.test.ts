@@ -1,0 +1,190 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { freePort } from "../../infra/local/dynamodb-local.ts";
+
+const START = fileURLToPath(new URL("../../infra/local/start.ts", import.meta.url));
+
+const folder = mkdtempSync(join(tmpdir(), "start-"));
+const running = new Set<ChildProcess>();
+
+afterAll(() => {
+  for (const child of running) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** Its standard output as far as the line that says it is ready. */
+  readonly ready: Promise<string>;
+}
+
+/** Runs what `npm start` runs, with a temporary folder of its own and nothing of this process's environment but the PATH. */
+const start = (environment: Readonly<Record<string, string>>, ...args: string[]): Run => {
+  const child = spawn(process.execPath, [START, ...args], {
+    env: { PATH: process.env["PATH"], TMPDIR: folder, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  let stdout = "";
+  let stderr = "";
+  const { promise: ready, resolve, reject } = Promise.withResolvers<string>();
+  ready.catch(() => undefined);
+  child.stdout?.on("data", (chunk: Buffer) => {
+    stdout += chunk.toString();
+    if (/^ready /m.test(stdout)) resolve(stdout);
+  });
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = new Promise<Ended>((settle) =>
+    child.once("close", (exitCode) => {
+      running.delete(child);
+      reject(new Error(`It ended before it was ready: ${stderr}`));
+      settle({ exitCode, stdout, stderr });
+    }),
+  );
+  return { child, ended, ready };
+};
+
+const answers = async (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+
+const ports = async () => ({ PORT: String(await freePort()), DYNAMODB_PORT: String(await freePort()) });
+
+const expectNothingLeft = async ({ PORT, DYNAMODB_PORT }: { PORT: string; DYNAMODB_PORT: string }) => {
+  expect(await answers(Number(PORT))).toBe(false);
+  expect(await answers(Number(DYNAMODB_PORT))).toBe(false);
+  expect(readdirSync(folder).filter((name) => name.startsWith("entitlements-"))).toEqual([]);
+};
+
+const answerOf = async (response: Response): Promise<ReturnType<typeof JSON.parse>> => response.json();
+
+/** The value after a word at the start of a line. */
+const printed = (output: string, word: string): string =>
+  new RegExp(`^${word} +(\\S+)`, "m").exec(output)?.[1] ?? "";
+
+test("it serves where it says, keeps the data, stops all it started with exit code 0, and goes on at the next start", async () => {
+  const environment = await ports();
+  const data = join(folder, "data");
+
+  const first = start(environment, "--data", data);
+  const output = await first.ready;
+  const address = `http://127.0.0.1:${environment.PORT}`;
+  expect(output.trimEnd().split("\n").at(-1)).toBe(`ready ${address}`);
+  expect(printed(output, "Table")).toBe("customer-entitlements");
+  expect(statSync(join(data, "sandbox-ios-store.json")).mode & 0o077).toBe(0);
+  const apiKey = printed(output, "API key");
+  const kept = await (await fetch(`${address}/sandbox/ios-store/purchases`, {
+    method: "POST",
+    body: JSON.stringify({
+      applicationAccountIdentifier: "somebody",
+      transactions: [{ productIdentifier: "com.example.demo.offline_maps", type: "Non-Consumable" }],
+    }),
+  })).text();
+  const link = async (): Promise<Response> =>
+    fetch(`${address}/v1/customers/ios-store/link`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${apiKey}` },
+      body: kept,
+    });
+  const linked = await answerOf(await link());
+  expect(linked.entitlements).toHaveLength(1);
+  first.child.kill("SIGTERM");
+  expect(await first.ended).toMatchObject({ exitCode: 0, stderr: "" });
+  await expectNothingLeft(environment);
+
+  const second = start(environment, `--data=${data}`);
+  expect(printed(await second.ready, "API key")).toBe(apiKey);
+  expect(await answerOf(await link())).toMatchObject({ customerIdentifier: linked.customerIdentifier });
+  const read = await fetch(`${address}/v1/customers/somebody/entitlements`, {
+    headers: { Authorization: `Bearer ${apiKey}` },
+  });
+  expect(await read.json()).toMatchObject({ customerIdentifiers: [linked.customerIdentifier] });
+  second.child.kill("SIGINT");
+  expect(await second.ended).toMatchObject({ exitCode: 0, stderr: "" });
+  await expectNothingLeft(environment);
+}, 120_000);
+
+test("Ctrl-C before it is ready stops what was started", async () => {
+  const environment = await ports();
+  const { child, ended } = start(environment);
+  while (!(await answers(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
+  child.kill("SIGINT");
+  expect((await ended).exitCode).toBe(0);
+  await expectNothingLeft(environment);
+}, 60_000);
+
+describe("what keeps it from running is one sentence that says what to do, with exit code 1 and nothing left running", () => {
+  const expectSentence = async ({ ended }: Run, sentence: RegExp): Promise<void> => {
+    const { exitCode, stderr } = await ended;
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(exitCode).toBe(1);
+  };
+
+  test.each([["PORT"], ["DYNAMODB_PORT"]] as const)("%s is taken", async (taken) => {
+    const server = createServer();
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const environment = { ...(await ports()), [taken]: String(port) };
+    await expectSentence(
+      start(environment),
+      new RegExp(`^Port ${port} is taken; stop what uses it, or choose another with ${taken}=<port>\\.`),
+    );
+    await new Promise((resolve) => void server.close(resolve));
+    await expectNothingLeft(environment);
+  });
+
+  test("an option that is none", async () => {
+    await expectSentence(
+      start(await ports(), "--port", "3000"),
+      /^Unknown option '--port': npm start takes --data <folder>, and nothing else\.$/m,
+    );
+  });
+
+  test("the data folder cannot be written", async () => {
+    const file = join(folder, "a-file");
+    writeFileSync(file, "");
+    const environment = await ports();
+    await expectSentence(
+      start(environment, "--data", join(file, "data")),
+      /^The data folder .+ cannot be written \(ENOTDIR\); choose another with --data <folder>\.$/m,
+    );
+    await expectNothingLeft(environment);
+  });
+
+  test("neither Java nor Docker", async () => {
+    const environment = await ports();
+    await expectSentence(
+      start({ ...environment, PATH: folder }),
+      /^DynamoDB Local needs Java 17 or later, or a running Docker; neither was found\. Install .+, or set AWS_ENDPOINT_URL_DYNAMODB /,
+    );
+    await expectNothingLeft(environment);
+  });
+
+  test("the given DynamoDB does not answer", async () => {
+    const environment = await ports();
+    const endpoint = `http://127.0.0.1:${await freePort()}`;
+    await expectSentence(
+      start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }),
+      new RegExp(`^No DynamoDB answers at ${endpoint} `),
+    );
+    await expectNothingLeft(environment);
+  }, 60_000);
+});

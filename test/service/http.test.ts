@@ -1,0 +1,714 @@
+import { gzipSync } from "node:zlib";
+import { makeChain, makeXcodeSigner, fingerprintOf, signJws } from "../../infra/local/sandbox/ios-signing.ts";
+import { appTransactionPayload, transactionPayload } from "../../infra/local/sandbox/ios-store.ts";
+import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import { PRODUCTS, startTestService, type Answer, type TestService } from "../support/service.ts";
+
+const DAY = 86_400_000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+}, 60_000);
+afterAll(() => service.stop());
+
+const outcome = ({ status, body }: Answer): [number, string | undefined] => [status, body.error];
+const statuses = ({ body }: Answer): [string, CustomerEntitlement["status"]][] =>
+  (body.entitlements ?? []).map(({ identifier, status }) => [identifier, status]);
+const tableText = async (): Promise<string> => JSON.stringify(await service.table.items());
+
+describe("the main job", () => {
+  test("an iOS purchase is synchronized, linked and read", async () => {
+    const app = await service.application();
+    const device = app.device();
+    const request = device.request({ productIdentifier: "monthly" });
+
+    const synchronized = await app.synchronize(request);
+    expect(synchronized.status).toBe(200);
+    expect(Object.keys(synchronized.body).sort()).toEqual(["customerIdentifier", "entitlements"]);
+    expect(synchronized.body.customerIdentifier).toMatch(UUID);
+    expect(statuses(synchronized)).toEqual([["premium", "active"]]);
+
+    const linked = await app.link(request, "user-1");
+    expect(linked.status).toBe(200);
+    expect(linked.body).toEqual({ ...synchronized.body, applicationIdentifier: app.identifier });
+
+    const read = await app.read("user-1");
+    expect(read.status).toBe(200);
+    expect(read.body).toEqual({
+      applicationAccountIdentifier: "user-1",
+      customerIdentifiers: [synchronized.body.customerIdentifier],
+      applicationIdentifier: app.identifier,
+      entitlements: synchronized.body.entitlements,
+    });
+    const [entitlement] = read.body.entitlements ?? [];
+    expect(customerEntitlement.strict().safeParse(entitlement).error).toBeUndefined();
+  });
+
+  test("an Android purchase is linked, acknowledged and read at once", async () => {
+    const app = await service.application();
+    const token = app.buyOnAndroid();
+    const linked = await app.linkAndroid(token, "user-1");
+    expect(linked.status).toBe(200);
+    expect(linked.body.applicationIdentifier).toBe(app.identifier);
+    expect(linked.body.customerIdentifier).toMatch(UUID);
+    expect(linked.body.entitlements).toMatchObject([
+      {
+        identifier: "premium",
+        store: "android-store",
+        status: "active",
+        willRenew: true,
+        environment: "production",
+      },
+    ]);
+    expect(service.android.read(token)?.answer.acknowledgementState).toBe(
+      "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    );
+    expect((await app.read("user-1")).body.entitlements).toEqual(linked.body.entitlements);
+    const stored = await tableText();
+    expect(stored).not.toContain(token);
+    expect(stored).not.toContain("acknowledgementDueSince");
+  });
+
+  test("an account shows the customers of both stores, and the better grant", async () => {
+    const app = await service.application();
+    const ios = await app.link(app.device().request({ expiresDate: Date.now() + 90 * DAY }), "user-1");
+    const android = await app.linkAndroid(app.buyOnAndroid(), "user-1");
+    const { body } = await app.read("user-1");
+    expect(body.customerIdentifiers).toEqual(
+      [ios.body.customerIdentifier, android.body.customerIdentifier].sort(),
+    );
+    expect(body.entitlements).toMatchObject([
+      { identifier: "premium", store: "ios-store", customerIdentifier: ios.body.customerIdentifier },
+    ]);
+  });
+
+  test("an account never seen reads as nothing, not as an error", async () => {
+    const app = await service.application();
+    expect((await app.read("nobody")).body).toEqual({
+      applicationAccountIdentifier: "nobody",
+      customerIdentifiers: [],
+      applicationIdentifier: app.identifier,
+      entitlements: [],
+    });
+  });
+
+  test.each([
+    "a/b",
+    "100%",
+    "a b",
+    "😀",
+    "#1",
+    "android-store",
+    "ios-store",
+    "a%2Fb",
+    "..",
+    "ü+=&?",
+    "x".repeat(256),
+  ])("the account %j is linked and read as itself", async (account) => {
+    const app = await service.application();
+    const linked = await app.link(app.device().request({}), account);
+    const read = await app.read(account === ".." ? "%2E%2E" : account);
+    if (account === "..") return expect(linked.status).toBe(200);
+    expect(read.body.applicationAccountIdentifier).toBe(account);
+    expect(read.body.customerIdentifiers).toEqual([linked.body.customerIdentifier]);
+  });
+});
+
+describe("linking", () => {
+  test("a known customer stays the same, however often it is linked", async () => {
+    const app = await service.application();
+    const request = app.device().request({});
+    const first = await app.link(request, "user-1");
+    const before = await tableText();
+    expect((await app.link(request, "user-1")).body).toEqual(first.body);
+    expect((await app.synchronize(request, "user-1")).body.customerIdentifier).toBe(
+      first.body.customerIdentifier,
+    );
+    expect(await tableText()).toBe(before);
+  });
+
+  test("a second account is refused, and nothing changes", async () => {
+    const app = await service.application();
+    const device = app.device();
+    const request = device.request({});
+    await app.link(request, "user-1");
+    const token = app.buyOnAndroid();
+    await app.linkAndroid(token, "user-1");
+    const before = await tableText();
+    const more = { ...device.request({ productIdentifier: "basic" }) };
+    expect(outcome(await app.link(more, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(outcome(await app.synchronize(more, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(outcome(await app.linkAndroid(token, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(await tableText()).toBe(before);
+  });
+
+  test("before any money moves, an app can ask whether its customer is linked elsewhere", async () => {
+    const app = await service.application();
+    const device = app.device();
+    await app.link(device.request(), "user-1");
+    expect(outcome(await app.synchronize(device.request(), "user-2"))).toEqual([
+      409,
+      "CUSTOMER_ALREADY_LINKED",
+    ]);
+  });
+
+  test("a client's link yields to a credential's, never the reverse", async () => {
+    const app = await service.application();
+    const request = app.device().request({});
+    const synchronized = await app.synchronize(request, "user-1");
+    expect((await app.read("user-1")).body.customerIdentifiers).toEqual([
+      synchronized.body.customerIdentifier,
+    ]);
+    expect(outcome(await app.synchronize(request, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect((await app.link(request, "user-2")).status).toBe(200);
+    expect((await app.read("user-1")).body.customerIdentifiers).toEqual([]);
+    expect((await app.read("user-2")).body.customerIdentifiers).toHaveLength(1);
+    expect(outcome(await app.synchronize(request, "user-1"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+  });
+
+  test("two customers that prove to be one person are merged, and read through the alias", async () => {
+    const app = await service.application();
+    // An older client, whose payloads carry no app transaction id.
+    const old = app.device({ appTransactionIdentifier: null });
+    const purchaseDate = Date.now() - DAY;
+    const bought = {
+      transactionIdentifier: "9001",
+      productIdentifier: "basic",
+      purchaseDate,
+      signedDate: purchaseDate,
+    };
+    const first = await app.synchronize(old.request(bought));
+    const device = app.device();
+    const second = await app.link(device.request({ productIdentifier: "monthly" }), "user-1");
+    expect(second.body.customerIdentifier).not.toBe(first.body.customerIdentifier);
+
+    const merged = await app.synchronize(device.request(bought));
+    expect(merged.body.customerIdentifier).toBe(second.body.customerIdentifier);
+    expect(statuses(merged)).toEqual([
+      ["basics", "active"],
+      ["premium", "active"],
+    ]);
+    expect((await app.synchronize(old.request({ ...bought, expiresDate: purchaseDate }))).body).toMatchObject(
+      {
+        customerIdentifier: second.body.customerIdentifier,
+      },
+    );
+    const read = await app.read("user-1");
+    expect(read.body.customerIdentifiers).toEqual([second.body.customerIdentifier]);
+    expect(read.body.entitlements?.map(({ customerIdentifier }) => customerIdentifier)).toEqual([
+      second.body.customerIdentifier,
+      second.body.customerIdentifier,
+    ]);
+  });
+
+  test("customers of different accounts are not merged, and nothing changes", async () => {
+    const app = await service.application();
+    const old = app.device({ appTransactionIdentifier: null });
+    const bought = { transactionIdentifier: "9002" };
+    await app.link(old.request(bought), "user-1");
+    const device = app.device();
+    await app.link(device.request(), "user-2");
+    const before = await tableText();
+    for (const answer of [
+      await app.synchronize(device.request(bought)),
+      await app.link(device.request(bought), "user-2"),
+    ])
+      expect(outcome(answer)).toEqual([409, "IDENTITY_CONFLICT"]);
+    expect(await tableText()).toBe(before);
+  });
+
+  test("an app transaction alone, of nobody known, answers nobody and writes nothing; with a credential it links", async () => {
+    const app = await service.application();
+    const request = app.device().request();
+    const before = await tableText();
+    expect((await app.synchronize(request, "user-1")).body).toEqual({
+      customerIdentifier: null,
+      entitlements: [],
+    });
+    expect(await tableText()).toBe(before);
+    const linked = await app.link(request, "user-1");
+    expect(linked.body.customerIdentifier).toMatch(UUID);
+    expect((await app.read("user-1")).body.customerIdentifiers).toEqual([linked.body.customerIdentifier]);
+  });
+
+  test("an app transaction without an id and without transactions names nobody", async () => {
+    const app = await service.application();
+    const request = app.device({ appTransactionIdentifier: null }).request();
+    const before = await tableText();
+    expect((await app.synchronize(request)).body.customerIdentifier).toBeNull();
+    expect((await app.link(request, "user-1")).body).toEqual({
+      customerIdentifier: null,
+      applicationIdentifier: app.identifier,
+      entitlements: [],
+    });
+    expect(await tableText()).toBe(before);
+  });
+
+  test("an Android purchase that replaces another is the same customer's, and the other grants nothing", async () => {
+    const app = await service.application();
+    const first = app.buyOnAndroid();
+    const linked = await app.linkAndroid(first, "user-1");
+    const second = app.buyOnAndroid({ replaces: first, period: "P1Y" });
+    const relinked = await app.linkAndroid(second, "user-1");
+    expect(relinked.body.customerIdentifier).toBe(linked.body.customerIdentifier);
+    expect(outcome(await app.linkAndroid(second, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    service.android.change(second, "expire");
+    expect(statuses(await app.linkAndroid(second, "user-1"))).toEqual([["premium", "expired"]]);
+  });
+
+  test("an Android purchase of the same obfuscated account is the same customer's", async () => {
+    const app = await service.application();
+    const buy = () => app.buyOnAndroid({ obfuscatedAccountIdentifier: "person-7" });
+    const first = await app.linkAndroid(buy(), "user-1");
+    expect((await app.linkAndroid(buy(), "user-1")).body.customerIdentifier).toBe(
+      first.body.customerIdentifier,
+    );
+    expect(outcome(await app.linkAndroid(buy(), "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+  });
+
+  test("a pending Android purchase is linked and gives no entry until it is paid", async () => {
+    const app = await service.application();
+    const token = app.buyOnAndroid({ pending: true });
+    const pending = await app.linkAndroid(token, "user-1");
+    expect(pending.body.entitlements).toEqual([]);
+    expect(pending.body.customerIdentifier).toMatch(UUID);
+    expect(service.android.read(token)?.answer.acknowledgementState).toBe("ACKNOWLEDGEMENT_STATE_PENDING");
+    service.android.change(token, "complete");
+    expect(statuses(await app.linkAndroid(token, "user-1"))).toEqual([["premium", "active"]]);
+  });
+});
+
+describe("entitlements", () => {
+  const lineage = { originalTransactionIdentifier: "5000", transactionIdentifier: "5000" };
+
+  test("a refund revokes, and a later signed transaction without it restores", async () => {
+    const app = await service.application();
+    const device = app.device();
+    const at = (signedDate: number, revocationDate?: number) =>
+      device.request({ ...lineage, signedDate, ...(revocationDate !== undefined && { revocationDate }) });
+    const start = Date.now() - 5000;
+    expect(statuses(await app.synchronize(at(start)))).toEqual([["premium", "active"]]);
+    const refunded = at(start + 1000, start + 500);
+    expect((await app.synchronize(refunded)).body.entitlements).toMatchObject([
+      { status: "revoked", active: false, revokedAt: new Date(start + 500).toISOString() },
+    ]);
+    expect(statuses(await app.synchronize(at(start + 500)))).toEqual([["premium", "revoked"]]);
+    expect(statuses(await app.synchronize(at(start + 2000)))).toEqual([["premium", "active"]]);
+    expect(statuses(await app.synchronize(refunded))).toEqual([["premium", "active"]]);
+  });
+
+  test("an upgrade within a lineage ends the old product and begins the new one", async () => {
+    const app = await service.application();
+    const device = app.device();
+    const upgraded = await app.synchronize(
+      device.request(
+        { ...lineage, productIdentifier: "basic", isUpgraded: true },
+        {
+          ...lineage,
+          transactionIdentifier: "5001",
+          productIdentifier: "monthly",
+          purchaseDate: Date.now() - DAY,
+        },
+      ),
+    );
+    expect(statuses(upgraded)).toEqual([
+      ["basics", "expired"],
+      ["premium", "active"],
+    ]);
+  });
+
+  test("a shared family purchase grants", async () => {
+    const app = await service.application();
+    const request = app.device().request({ inAppOwnershipType: "FAMILY_SHARED" });
+    expect(statuses(await app.synchronize(request))).toEqual([["premium", "active"]]);
+  });
+
+  test("a lifetime purchase never ends, and a day pass ends after its day", async () => {
+    const app = await service.application();
+    const start = Date.now() - DAY + 60_000;
+    const pass = {
+      productIdentifier: "day_pass",
+      type: "Non-Renewing Subscription",
+      purchaseDate: start,
+    } as const;
+    const device = app.device();
+    expect((await app.synchronize(device.request(pass))).body.entitlements).toMatchObject([
+      { status: "active", expiresAt: new Date(start + DAY).toISOString(), productKind: "subscription" },
+    ]);
+    const forever = { productIdentifier: "forever", type: "Non-Consumable" } as const;
+    expect((await app.synchronize(device.request(forever))).body.entitlements).toMatchObject([
+      { status: "active", expiresAt: null, productKind: "one_time_product" },
+    ]);
+    const over = app.device().request({ ...pass, purchaseDate: Date.now() - DAY });
+    expect(statuses(await app.synchronize(over))).toEqual([["premium", "expired"]]);
+  });
+
+  test("sandbox stands beside production, and production is shown", async () => {
+    const app = await service.application();
+    const sandbox = app.device({ environment: "Sandbox" }).request({ expiresDate: Date.now() + 300 * DAY });
+    await app.link(sandbox, "user-1");
+    expect((await app.read("user-1")).body.entitlements).toMatchObject([{ environment: "sandbox" }]);
+    await app.link(app.device().request({}), "user-1");
+    const { body } = await app.read("user-1");
+    expect(body.customerIdentifiers).toHaveLength(2);
+    expect(body.entitlements).toMatchObject([{ environment: "production" }]);
+  });
+
+  test("a transaction whose end has come is expired", async () => {
+    const app = await service.application();
+    const request = app.device().request({ expiresDate: Date.now() - 1 });
+    expect((await app.synchronize(request)).body.entitlements).toMatchObject([
+      { status: "expired", active: false },
+    ]);
+  });
+});
+
+describe("what is refused, in the contract's order", () => {
+  test("a JWS that does not verify is 400 and stores nothing, wherever it stands", async () => {
+    const app = await service.application();
+    const device = app.device();
+    const { signedAppTransaction, signedTransactions } = device.request({}, {}, {});
+    const stranger = signJws({ bundleId: app.bundleIdentifier }, makeChain());
+    const before = await tableText();
+    const answer = await app.link(
+      { signedAppTransaction, signedTransactions: [...signedTransactions, stranger] },
+      "user-1",
+    );
+    expect(outcome(answer)).toEqual([400, "INVALID_TRANSACTION"]);
+    expect(answer.body.message).toContain("3");
+    expect(outcome(await app.link({ signedAppTransaction: stranger }, "user-1"))).toEqual([
+      400,
+      "INVALID_APP_TRANSACTION",
+    ]);
+    expect(outcome(await app.link({ signedAppTransaction: signedTransactions[0] }, "user-1"))).toEqual([
+      400,
+      "INVALID_APP_TRANSACTION",
+    ]);
+    expect(await tableText()).toBe(before);
+  });
+
+  test("the body's shape comes before everything, and a bad signature before an unknown application", async () => {
+    const app = await service.application();
+    expect(outcome(await app.synchronize({}))).toEqual([400, "INVALID_REQUEST"]);
+    expect(outcome(await app.synchronize({ signedAppTransaction: "a.b.c" }))).toEqual([
+      400,
+      "INVALID_APP_TRANSACTION",
+    ]);
+    const elsewhere = app.device({ bundleIdentifier: "com.example.unknown" });
+    expect(outcome(await app.synchronize(elsewhere.request({})))).toEqual([404, "APPLICATION_NOT_FOUND"]);
+    expect(outcome(await app.link(elsewhere.request({}), "user-1"))).toEqual([
+      404,
+      "STORE_CONFIGURATION_NOT_FOUND",
+    ]);
+  });
+
+  test("another application's bundle is no configuration of this one", async () => {
+    const [app, other] = [await service.application(), await service.application()];
+    expect(outcome(await app.link(other.device().request({}), "user-1"))).toEqual([
+      404,
+      "STORE_CONFIGURATION_NOT_FOUND",
+    ]);
+    const token = other.buyOnAndroid();
+    expect(outcome(await app.linkAndroid(token, "user-1", { packageName: other.packageName }))).toEqual([
+      404,
+      "STORE_CONFIGURATION_NOT_FOUND",
+    ]);
+  });
+
+  test("a wrong app id in production, and an environment that is not accepted", async () => {
+    const app = await service.application({
+      iosStore: { appAppleIdentifier: 1_234_567_890, environments: ["production"] },
+    });
+    expect(outcome(await app.synchronize(app.device({ appAppleIdentifier: 5 }).request({})))).toEqual([
+      400,
+      "INVALID_APP_TRANSACTION",
+    ]);
+    expect(outcome(await app.synchronize(app.device({ environment: "Sandbox" }).request({})))).toEqual([
+      400,
+      "ENVIRONMENT_NOT_ACCEPTED",
+    ]);
+  });
+
+  test("payloads of a request that are not of one app, environment and Apple Account", async () => {
+    const app = await service.application();
+    const [one, other] = [app.device(), app.device()];
+    const sandbox = app.device({ environment: "Sandbox" });
+    const { signedAppTransaction } = one.request();
+    for (const { signedTransactions } of [other.request({}), sandbox.request({})]) {
+      const mixed = { signedAppTransaction, signedTransactions };
+      expect(outcome(await app.synchronize(mixed))).toEqual([400, "INVALID_TRANSACTION"]);
+    }
+  });
+
+  test("StoreKit testing in Xcode is accepted only where its certificate is registered", async () => {
+    const xcode = makeXcodeSigner();
+    const registered = await service.application({
+      iosStore: { environments: ["sandbox"], xcodeCertificates: [fingerprintOf(xcode.certificate)] },
+    });
+    const unregistered = await service.application();
+    const requestOf = (bundleIdentifier: string) => {
+      const customer = {
+        bundleIdentifier,
+        appAppleIdentifier: 0,
+        environment: "Xcode" as const,
+        appTransactionIdentifier: "0",
+        receiptCreationDate: Date.now() - 1000,
+        transactions: [],
+      };
+      const transaction = {
+        productIdentifier: "monthly",
+        type: "Auto-Renewable Subscription" as const,
+        transactionIdentifier: "0",
+        purchaseDate: Date.now() - DAY,
+        expiresDate: Date.now() + DAY,
+        signedDate: Date.now() - 1000,
+      };
+      return {
+        signedAppTransaction: signJws(appTransactionPayload(customer), xcode),
+        signedTransactions: [signJws(transactionPayload(customer, transaction), xcode)],
+      };
+    };
+    expect(
+      (await registered.synchronize(requestOf(registered.bundleIdentifier))).body.entitlements,
+    ).toMatchObject([{ environment: "xcode", status: "active" }]);
+    for (const bundle of [unregistered.bundleIdentifier, "com.example.unknown"])
+      expect(outcome(await unregistered.synchronize(requestOf(bundle)))).toEqual([
+        400,
+        "INVALID_APP_TRANSACTION",
+      ]);
+  });
+
+  test("an application that sells nothing in the store", async () => {
+    const androidOnly = await service.application({ products: [PRODUCTS[4]] });
+    expect(outcome(await androidOnly.synchronize(androidOnly.device().request({})))).toEqual([
+      404,
+      "PAYWALL_NOT_FOUND",
+    ]);
+    const iosOnly = await service.application({ products: [PRODUCTS[0]] });
+    expect(outcome(await iosOnly.linkAndroid(iosOnly.buyOnAndroid(), "user-1"))).toEqual([
+      404,
+      "PAYWALL_NOT_FOUND",
+    ]);
+  });
+
+  test("a credential whose application is gone", async () => {
+    const app = await service.application();
+    const gone = await service.application();
+    const { DeleteCommand } = await import("@aws-sdk/lib-dynamodb");
+    const pk = `APPLICATION#${gone.identifier}`;
+    for (const item of await service.table.items())
+      if (item["pk"] === pk)
+        await service.table.client.send(
+          new DeleteCommand({ TableName: service.table.name, Key: { pk, sk: item["sk"] } }),
+        );
+    expect(outcome(await gone.link(app.device().request({}), "user-1"))).toEqual([
+      404,
+      "APPLICATION_NOT_FOUND",
+    ]);
+    expect(outcome(await gone.linkAndroid("token", "user-1"))).toEqual([404, "APPLICATION_NOT_FOUND"]);
+    expect((await gone.read("user-1")).body.entitlements).toEqual([]);
+  });
+
+  test("an Android token that the store does not know, and one of another kind or product", async () => {
+    const app = await service.application();
+    expect(outcome(await app.linkAndroid("unknown", "user-1"))).toEqual([400, "INVALID_PURCHASE"]);
+    const token = app.buyOnAndroid();
+    expect(outcome(await app.linkAndroid(token, "user-1", { productKind: "one_time_product" }))).toEqual([
+      400,
+      "INVALID_PURCHASE",
+    ]);
+    const maps = app.buyOnAndroid({
+      productKind: "one_time_product",
+      productIdentifier: "maps",
+      basePlanIdentifier: undefined,
+    });
+    const asked = { productKind: "one_time_product", productIdentifier: "other" };
+    expect(outcome(await app.linkAndroid(maps, "user-1", asked))).toEqual([400, "INVALID_PURCHASE"]);
+    expect(statuses(await app.linkAndroid(maps, "user-1", { ...asked, productIdentifier: "maps" }))).toEqual([
+      ["maps", "active"],
+    ]);
+  });
+
+  test("a purchase that the store has dropped answers by what is stored, or says so", async () => {
+    const app = await service.application();
+    const known = app.buyOnAndroid();
+    const first = await app.linkAndroid(known, "user-1");
+    service.android.drop(known);
+    const again = await app.linkAndroid(known, "user-1");
+    expect(again.status).toBe(200);
+    expect(again.body).toEqual(first.body);
+    expect(outcome(await app.linkAndroid(known, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    const unknown = app.buyOnAndroid();
+    service.android.drop(unknown);
+    expect(outcome(await app.linkAndroid(unknown, "user-1"))).toEqual([400, "PURCHASE_NO_LONGER_AVAILABLE"]);
+  });
+
+  test("a store that fails is 503, stores nothing, and the same request works later", async () => {
+    const app = await service.application();
+    const token = app.buyOnAndroid();
+    const before = await tableText();
+    service.android.failNext("publisher", { status: 503 }, { status: 503 });
+    const unavailable = await app.linkAndroid(token, "user-1");
+    expect(outcome(unavailable)).toEqual([503, "STORE_UNAVAILABLE"]);
+    expect(Number(unavailable.headers.get("retry-after"))).toBeGreaterThan(0);
+    const forbidden = {
+      status: 403,
+      body: { error: { code: 403, errors: [{ reason: "permissionDenied" }] } },
+    };
+    service.android.failNext("publisher", forbidden, forbidden);
+    expect(outcome(await app.linkAndroid(token, "user-1"))).toEqual([503, "STORE_REJECTED_CREDENTIAL"]);
+    service.android.clearFaults();
+    expect(await tableText()).toBe(before);
+    expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
+  });
+
+  test("a failed acknowledgement does not fail the link: it is due until a later one succeeds", async () => {
+    const app = await service.application();
+    const token = app.buyOnAndroid();
+    const due = async () =>
+      (await service.table.items()).filter(
+        (item) => String(item["pk"]).includes(app.identifier) && "acknowledgementDueSince" in item,
+      ).length;
+    const answer = service.android.read(token)?.answer;
+    // The answer to the question is let through, the acknowledgement and its retry are not.
+    service.android.calls.length = 0;
+    service.android.failNext("publisher", { status: 200, body: answer }, { status: 500 }, { status: 500 });
+    expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
+    service.android.clearFaults();
+    expect(await due()).toBe(1);
+    expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
+    expect(await due()).toBe(0);
+    expect(service.android.read(token)?.answer.acknowledgementState).toBe(
+      "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    );
+  });
+});
+
+describe("credentials", () => {
+  const readPath = "/v1/customers/user-1/entitlements";
+
+  test.each([
+    ["missing", undefined],
+    ["malformed", "abc"],
+    ["mistyped", "cek_0123456789abcdef_" + "0".repeat(72)],
+  ])("a key that is %s is 401, on every endpoint that takes one", async (_, key) => {
+    const app = await service.application();
+    for (const [method, path] of [
+      ["POST", "/v1/customers/android-store/link"],
+      ["POST", "/v1/customers/ios-store/link"],
+      ["GET", readPath],
+    ] as const)
+      expect(
+        outcome(await service.send(method, path, { key, ...(method === "POST" && { body: {} }) })),
+      ).toEqual([401, "INVALID_CREDENTIAL"]);
+    expect(app.key).toMatch(/^cek_/);
+  });
+
+  test("a key that is unknown, revoked or expired is 401 with the same body", async () => {
+    const app = await service.application();
+    const revoked = await app.issue(["entitlements:read"]);
+    const { keyId } = await import("../../lib/identifiers.ts");
+    await service.credentials.revoke(keyId(revoked.keyIdentifier), Date.now());
+    const expired = await app.issue(["entitlements:read"], Date.now() - 1);
+    const { issueCredential } = await import("../../lib/applications/credential.ts");
+    const unknown = issueCredential(
+      { application: app.identifier, label: null, scopes: ["entitlements:read"], expiresAt: null },
+      Date.now(),
+    );
+    const answers = await Promise.all(
+      [revoked.apiKey, expired.apiKey, unknown.apiKey].map((key) => service.send("GET", readPath, { key })),
+    );
+    for (const { status, body } of answers) {
+      expect(status).toBe(401);
+      expect(body).toEqual({ error: "INVALID_CREDENTIAL", message: "A valid API key is required." });
+    }
+  });
+
+  test("a key without the endpoint's scope is 403, and one key serves all endpoints of its scopes", async () => {
+    const app = await service.application();
+    const { apiKey: reads } = await app.issue(["entitlements:read"]);
+    const { apiKey: writes } = await app.issue(["customers:write"]);
+    const body = { ...app.device().request({}), applicationAccountIdentifier: "user-1" };
+    const link = (key: string) => service.send("POST", "/v1/customers/ios-store/link", { key, body });
+    const read = (key: string) => service.send("GET", readPath, { key });
+    expect((await read(reads)).status).toBe(200);
+    expect(outcome(await link(reads))).toEqual([403, "INSUFFICIENT_SCOPE"]);
+    expect((await link(writes)).status).toBe(200);
+    expect(outcome(await read(writes))).toEqual([403, "INSUFFICIENT_SCOPE"]);
+    expect((await read(app.key)).status).toBe(200);
+    expect((await link(app.key)).status).toBe(200);
+  });
+
+  test("several keys are valid at once, so one can be rotated without a gap", async () => {
+    const app = await service.application();
+    const next = await app.issue(["entitlements:read"]);
+    for (const key of [app.key, next.apiKey])
+      expect((await service.send("GET", readPath, { key })).status).toBe(200);
+  });
+
+  test("two applications never see each other's accounts", async () => {
+    const [one, other] = [await service.application(), await service.application()];
+    await one.link(one.device().request({}), "user-1");
+    expect((await one.read("user-1")).body.customerIdentifiers).toHaveLength(1);
+    expect((await other.read("user-1")).body).toMatchObject({
+      customerIdentifiers: [],
+      applicationIdentifier: other.identifier,
+    });
+  });
+
+  test("synchronize has no 401 and no 403, whatever Authorization it is sent", async () => {
+    const app = await service.application();
+    for (const authorization of ["Bearer nonsense", "Basic abc", "x"]) {
+      const answer = await service.send("POST", "/v1/customers/ios-store/synchronize", {
+        body: app.device().request({}),
+        headers: { Authorization: authorization },
+      });
+      expect(answer.status).toBe(200);
+    }
+  });
+});
+
+describe("requests", () => {
+  test("a body is read as JSON whatever its type says, and may be compressed", async () => {
+    const app = await service.application();
+    const request = app.device().request({});
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8"])
+      expect(
+        (
+          await service.send("POST", "/v1/customers/ios-store/synchronize", {
+            body: JSON.stringify(request),
+            headers: { "Content-Type": type },
+          })
+        ).status,
+      ).toBe(200);
+    const compressed = await service.send("POST", "/v1/customers/ios-store/synchronize", {
+      body: gzipSync(JSON.stringify(request)),
+      headers: { "Content-Encoding": "gzip" },
+    });
+    expect(compressed.status).toBe(200);
+  });
+
+  test.each([
+    ["GET", "/"],
+    ["GET", "/v1"],
+    ["GET", "/v1/customers/a/b/entitlements"],
+    ["POST", "/v1/customers/a/entitlements"],
+    ["GET", "/v1/customers/ios-store/synchronize"],
+    ["DELETE", "/v1/customers/ios-store/link"],
+  ])("%s %s is no route: 404", async (method, path) => {
+    expect(outcome(await service.send(method, path))).toEqual([404, "ROUTE_NOT_FOUND"]);
+  });
+
+  test.each(["%", "%zz", "%C3%28"])("the path parameter %s is a bad escape: 400", async (raw) => {
+    const app = await service.application();
+    const answer = await service.send("GET", `/v1/customers/${raw}/entitlements`, { key: app.key });
+    expect(outcome(answer)).toEqual([400, "INVALID_REQUEST"]);
+    expect(answer.body.issues?.[0]?.path).toBe("applicationAccountIdentifier");
+  });
+
+  test("nothing that a function logged in all this holds a token, a key or a JWS", () => {
+    expect(service.log.join("\n")).not.toMatch(/eyJ|cek_[0-9a-f]{16}_|tok/);
+  });
+});

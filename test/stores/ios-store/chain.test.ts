@@ -1,0 +1,409 @@
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { jest } from "@jest/globals";
+import {
+  basicConstraints,
+  exportChain,
+  fingerprintOf,
+  importChain,
+  issueCertificate,
+  keyUsage,
+  makeChain,
+  marker,
+  MARKERS,
+  signerWith,
+  signJws,
+  TEMPLATES,
+  type ChainOverrides,
+  type Extension,
+  type SigningChain,
+} from "../../../infra/local/sandbox/ios-signing.ts";
+import { createChainCache, verifyChain } from "../../../lib/stores/ios-store/chain.ts";
+import { APPLE_ROOTS } from "../../../lib/stores/ios-store/trust.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import { aTransaction, trusting, word } from "../../support/ios-store.ts";
+import { NOW } from "../../support/purchases.ts";
+
+type Part = "root" | "intermediate" | "leaf";
+const PARTS = ["leaf", "intermediate", "root"] as const;
+
+const chain = makeChain();
+const trust = trusting({ roots: [chain.root] });
+const outcome = (x5c: readonly string[]): string => word(verifyChain(x5c, trust));
+const outcomeOf = ({ x5c, root }: Pick<SigningChain, "x5c" | "root">): string =>
+  word(verifyChain(x5c, trusting({ roots: [root] })));
+
+const base64 = (...[leaf, intermediate, root]: readonly { certificate: Buffer }[]): string[] =>
+  [leaf, intermediate, root].map((identity) => identity?.certificate.toString("base64") ?? "");
+
+const CRITICAL_UNKNOWN: Extension = marker("1.2.840.113635.100.6.99.1", true);
+const extended = (part: Part, ...more: readonly Extension[]): ChainOverrides => ({
+  [part]: { extensions: [...TEMPLATES[part].extensions, ...more] },
+});
+const without = (part: Part, oid: string): ChainOverrides => ({
+  [part]: { extensions: TEMPLATES[part].extensions.filter((extension) => extension.oid !== oid) },
+});
+const OIDS = { basicConstraints: "2.5.29.19", keyUsage: "2.5.29.15" } as const;
+
+describe("the App Store's certificates", () => {
+  test("are trusted up to Apple Root CA – G3", () => {
+    expect(APPLE_ROOTS).toEqual(["63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"]);
+  });
+  test("are three, up to a trusted root", () => {
+    expect(verifyChain(chain.x5c, trust)).toMatchObject({
+      outcome: "verified",
+      payload: {
+        signer: "app-store",
+        anchor: fingerprintOf(chain.root),
+        notBefore: TEMPLATES.leaf.notBefore,
+        notAfter: TEMPLATES.leaf.notAfter,
+      },
+    });
+  });
+  test("stay what they are when they are saved and restored", () => {
+    const restored = importChain(exportChain(chain));
+    expect(restored.x5c).toEqual(chain.x5c);
+    expect(restored.leaf.commonName).toBe(chain.leaf.commonName);
+    expect(outcome(restored.x5c)).toBe("verified");
+  });
+
+  const [leaf = "", intermediate = "", root = ""] = chain.x5c;
+  test.each([
+    ["none", "chain_length", []],
+    ["the leaf alone", "untrusted_xcode_certificate", [leaf]],
+    ["the root alone", "untrusted_xcode_certificate", [root]],
+    ["two", "chain_length", [leaf, intermediate]],
+    ["four", "chain_length", [leaf, intermediate, root, root]],
+    ["the wrong order", "untrusted_root", [root, intermediate, leaf]],
+    ["the leaf in place of the intermediate", "broken_chain", [leaf, leaf, root]],
+    ["the root in place of the intermediate", "broken_chain", [leaf, root, root]],
+    ["the root in all places", "certificate_role", [root, root, root]],
+  ])("are refused when they are %s", (_, reason, x5c) => {
+    expect(outcome(x5c)).toBe(reason);
+  });
+});
+
+describe("the root", () => {
+  test("is told by its certificate, not by its name", () => {
+    expect(outcome(makeChain().x5c)).toBe("untrusted_root");
+  });
+  test("is trusted only while the trust names it", () => {
+    expect(word(verifyChain(chain.x5c, trusting({})))).toBe("untrusted_root");
+    expect(word(verifyChain(chain.x5c, { ...trust, roots: new Set(APPLE_ROOTS) }))).toBe("untrusted_root");
+    expect(word(verifyChain(chain.x5c, trusting({ xcodeCertificates: [chain.root] })))).toBe(
+      "untrusted_root",
+    );
+  });
+  test("is signed by itself, trusted or not", () => {
+    const signedByAnother = issueCertificate(TEMPLATES.root, makeChain().root);
+    const intermediate = issueCertificate(TEMPLATES.intermediate, signedByAnother);
+    const leaf = issueCertificate(TEMPLATES.leaf, intermediate);
+    expect(outcomeOf({ ...signerWith(leaf, intermediate, signedByAnother), root: signedByAnother })).toBe(
+      "broken_chain",
+    );
+  });
+});
+
+describe("each certificate is issued by the next", () => {
+  const stranger = makeChain();
+  test("a stranger's leaf under the right names is refused", () => {
+    expect(outcome(base64(stranger.leaf, chain.intermediate, chain.root))).toBe("broken_chain");
+  });
+  test("a stranger's intermediate under the right names is refused", () => {
+    expect(outcome(base64(stranger.leaf, stranger.intermediate, chain.root))).toBe("broken_chain");
+  });
+  test.each<[Part, string]>([
+    ["leaf", "Somebody Else"],
+    ["leaf", TEMPLATES.intermediate.commonName.toLowerCase()],
+    ["intermediate", "Somebody Else"],
+    ["intermediate", `${TEMPLATES.root.commonName} `],
+    ["root", "Somebody Else"],
+    ["root", TEMPLATES.root.commonName.toUpperCase()],
+  ])("the %s names its issuer byte for byte, so not as %p", (part, issuerName) => {
+    expect(outcomeOf(makeChain({ [part]: { issuerName } }))).toBe("broken_chain");
+  });
+});
+
+describe("only authorities issue", () => {
+  const marked = [marker(MARKERS.leaf), marker(MARKERS.intermediate)];
+  test("a leaf that issues another is refused", () => {
+    const second = issueCertificate(TEMPLATES.leaf, chain.leaf);
+    expect(outcome(base64(second, chain.leaf, chain.root))).toBe("broken_chain");
+    expect(outcome(base64(second, chain.leaf, chain.intermediate))).toBe("untrusted_root");
+  });
+  test.each<[string, Part, readonly Extension[]]>([
+    ["an intermediate that is no authority", "intermediate", [basicConstraints(false), ...marked]],
+    ["an intermediate that does not say", "intermediate", marked],
+    ["a root that is no authority", "root", [basicConstraints(false)]],
+    ["a root that does not say", "root", [keyUsage("keyCertSign")]],
+    ["a root that allows no intermediate", "root", [basicConstraints(true, 0)]],
+    ["a leaf that is an authority", "leaf", [basicConstraints(true), ...marked]],
+    ["a leaf that may only sign certificates", "leaf", [keyUsage("keyCertSign"), ...marked]],
+  ])("%s is refused", (_, part, extensions) => {
+    expect(outcomeOf(makeChain({ [part]: { extensions } }))).toBe("certificate_role");
+  });
+  test.each(["intermediate", "root"] as const)(
+    "an authority (%s) that may only sign data is refused",
+    (part) => {
+      const { [part]: template } = TEMPLATES;
+      const extensions = [
+        keyUsage("digitalSignature"),
+        ...template.extensions.filter(({ oid }) => oid !== OIDS.keyUsage),
+      ];
+      expect(outcomeOf(makeChain({ [part]: { extensions } }))).toBe("broken_chain");
+    },
+  );
+  test.each([1, 2, 127])("a root that allows %d intermediates is accepted", (pathLength) => {
+    const extensions = [basicConstraints(true, pathLength), keyUsage("keyCertSign")];
+    expect(outcomeOf(makeChain({ root: { extensions } }))).toBe("verified");
+  });
+  test.each(PARTS)("a %s without a key usage may be used for anything", (part) => {
+    expect(outcomeOf(makeChain(without(part, OIDS.keyUsage)))).toBe("verified");
+  });
+  test("a leaf without basic constraints is no authority", () => {
+    expect(outcomeOf(makeChain(without("leaf", OIDS.basicConstraints)))).toBe("verified");
+  });
+});
+
+describe("Apple's markers", () => {
+  test.each<[string, ChainOverrides]>([
+    ["no marker on the leaf", without("leaf", MARKERS.leaf)],
+    ["no marker on the intermediate", without("intermediate", MARKERS.intermediate)],
+    [
+      "the intermediate's marker on the leaf",
+      { leaf: { extensions: [basicConstraints(false), marker(MARKERS.intermediate)] } },
+    ],
+    [
+      "the leaf's marker on the intermediate",
+      { intermediate: { extensions: [basicConstraints(true), marker(MARKERS.leaf)] } },
+    ],
+  ])("are needed: %s is refused", (_, overrides) => {
+    expect(outcomeOf(makeChain(overrides))).toBe("certificate_role");
+  });
+  test("may be critical", () => {
+    const extensions = [basicConstraints(false), marker(MARKERS.leaf, true)];
+    expect(outcomeOf(makeChain({ leaf: { extensions } }))).toBe("verified");
+  });
+});
+
+describe("the leaf's key", () => {
+  test.each([
+    ["on P-384", generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey],
+    ["on secp256k1", generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey],
+    ["of RSA", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey],
+    ["of Ed25519", generateKeyPairSync("ed25519").privateKey],
+  ])("is on P-256: one %s is refused", (_, privateKey) => {
+    expect(outcomeOf(makeChain({ leaf: { privateKey } }))).toBe("certificate_role");
+  });
+});
+
+describe("extensions", () => {
+  test.each(PARTS)("an unknown critical one on the %s is refused", (part) => {
+    expect(outcomeOf(makeChain(extended(part, CRITICAL_UNKNOWN)))).toBe("certificate_extensions");
+  });
+  test.each(PARTS)("an unknown one on the %s that is not critical is tolerated", (part) => {
+    expect(outcomeOf(makeChain(extended(part, { ...CRITICAL_UNKNOWN, critical: false })))).toBe("verified");
+  });
+  test.each(PARTS)("a duplicate one on the %s is refused", (part) => {
+    const twice = marker("1.2.840.113635.100.6.99.1");
+    expect(outcomeOf(makeChain(extended(part, twice, twice)))).toBe("certificate_extensions");
+  });
+  test.each(PARTS)("contradictory basic constraints on the %s are refused", (part) => {
+    expect(outcomeOf(makeChain(extended(part, basicConstraints(part === "leaf"))))).not.toBe("verified");
+  });
+  test.each<[string, Extension, string]>([
+    [
+      "basic constraints",
+      { oid: OIDS.basicConstraints, critical: true, value: Buffer.of(5, 0) },
+      "broken_chain",
+    ],
+    ["a key usage", { oid: OIDS.keyUsage, critical: true, value: Buffer.of(0x30, 0x80) }, "broken_chain"],
+    [
+      "a key usage with bytes after it",
+      { oid: OIDS.keyUsage, critical: true, value: Buffer.of(3, 2, 7, 0x80, 0) },
+      "certificate_extensions",
+    ],
+  ])("%s that cannot be read is refused", (_, extension, reason) => {
+    const extensions = [extension, marker(MARKERS.leaf)];
+    expect(outcomeOf(makeChain({ leaf: { extensions } }))).toBe(reason);
+  });
+});
+
+describe("a certificate's encoding", () => {
+  const spoiled = (spoil: (certificate: Buffer) => string): string[][] =>
+    PARTS.map((part) =>
+      chain.x5c.map((text, index) => (PARTS[index] === part ? spoil(chain[part].certificate) : text)),
+    );
+  test.each<[string, (certificate: Buffer) => string]>([
+    ["trailing bytes", (der) => Buffer.concat([der, Buffer.alloc(2)]).toString("base64")],
+    ["another certificate behind it", (der) => Buffer.concat([der, der]).toString("base64")],
+    ["bytes missing", (der) => der.subarray(0, -1).toString("base64")],
+    ["no bytes", () => ""],
+    ["PEM", (der) => Buffer.from(new X509Certificate(der).toString()).toString("base64")],
+    ["PEM as it is", (der) => new X509Certificate(der).toString()],
+    ["base64url", (der) => Buffer.concat([der, Buffer.of(0xfb, 0xff, 0xfe)]).toString("base64url")],
+    ["a line end", (der) => `${der.toString("base64")}\n`],
+    ["a space within", (der) => der.toString("base64").replace(/^..../, "$& ")],
+    ["padding too much", (der) => `${der.toString("base64")}=`],
+    ["bytes that are no certificate", () => Buffer.of(0x30, 0x03, 0x02, 0x01, 0x01).toString("base64")],
+  ])("is canonical base64 of DER: %s is refused", (_, spoil) => {
+    for (const x5c of spoiled(spoil)) expect(outcome(x5c)).toBe("malformed_certificate");
+  });
+  test("has its padding", () => {
+    const padded = Array.from({ length: 3 }, (_, serialNumber) =>
+      makeChain({ leaf: { commonName: "L".repeat(serialNumber + 1) } }),
+    ).find(({ x5c }) => x5c[0]?.endsWith("="));
+    expect(padded).toBeDefined();
+    if (padded === undefined) return;
+    const [leaf = "", ...issuers] = padded.x5c;
+    expect(outcomeOf(padded)).toBe("verified");
+    expect(outcomeOf({ ...padded, x5c: [leaf.replace(/=+$/, ""), ...issuers] })).toBe(
+      "malformed_certificate",
+    );
+  });
+});
+
+describe("the time of signing", () => {
+  const SECOND = 1000;
+  const at = (iso: string) => Date.parse(iso);
+  const limited = (part: Part) =>
+    makeChain({ [part]: { notBefore: at("2024-01-01T00:00:00Z"), notAfter: at("2026-01-01T00:00:00Z") } });
+  const signedAt = async (limits: SigningChain, signedDate: number, verifier = createIosStoreVerifier()) =>
+    word(
+      await verifier.verifyTransaction(
+        signJws(aTransaction({ signedDate }), limits),
+        trusting({ roots: [limits.root] }),
+        NOW,
+      ),
+    );
+  describe.each(PARTS)("is within the validity of the %s", (part) => {
+    const limits = limited(part);
+    test.each([
+      ["before the first moment", at("2024-01-01T00:00:00Z") - 1, "outside_validity"],
+      ["at the first moment", at("2024-01-01T00:00:00Z"), "verified"],
+      ["at the last moment, though expired now", at("2026-01-01T00:00:00Z"), "verified"],
+      ["after the last moment", at("2026-01-01T00:00:00Z") + 1, "outside_validity"],
+      ["long after", NOW - SECOND, "outside_validity"],
+    ])("%s", async (_, signedDate, expected) => {
+      expect(await signedAt(limits, signedDate)).toBe(expected);
+    });
+  });
+  test("is asked of each JWS, whether or not its chain is known", async () => {
+    const limits = limited("leaf");
+    const verifier = createIosStoreVerifier();
+    expect(await signedAt(limits, at("2025-06-01T00:00:00Z"), verifier)).toBe("verified");
+    expect(await signedAt(limits, at("2026-06-01T00:00:00Z"), verifier)).toBe("outside_validity");
+    expect(await signedAt(limits, at("2025-06-01T00:00:00Z"), verifier)).toBe("verified");
+  });
+});
+
+describe("known chains", () => {
+  const counted = async (work: () => Promise<unknown>) => {
+    const certificates = jest.spyOn(X509Certificate.prototype, "verify");
+    const signatures = jest.spyOn(crypto.subtle, "verify");
+    try {
+      await work();
+      return { certificates: certificates.mock.calls.length, signatures: signatures.mock.calls.length };
+    } finally {
+      certificates.mockRestore();
+      signatures.mockRestore();
+    }
+  };
+  const jwsOf = (signer: SigningChain) => signJws(aTransaction(), signer);
+
+  test("cost one signature each", async () => {
+    const verifier = createIosStoreVerifier();
+    const jws = Array.from({ length: 20 }, () => jwsOf(chain));
+    expect(await counted(() => verifier.verifyTransaction(jwsOf(chain), trust, NOW))).toEqual({
+      certificates: 3,
+      signatures: 1,
+    });
+    expect(await counted(() => verifier.verifyTransactions(jws, trust, NOW))).toEqual({
+      certificates: 0,
+      signatures: 20,
+    });
+  });
+  test("that alternate stay known", async () => {
+    const other = makeChain();
+    const both = trusting({ roots: [chain.root, other.root] });
+    const verifier = createIosStoreVerifier();
+    const jws = [chain, other, chain, other, chain, other].map(jwsOf);
+    const work = async () => {
+      for (const one of jws) expect(word(await verifier.verifyTransaction(one, both, NOW))).toBe("verified");
+    };
+    expect(await counted(work)).toEqual({ certificates: 6, signatures: 6 });
+  });
+  test("are verified once for a request that brings them for the first time", async () => {
+    const jws = Array.from({ length: 8 }, () => jwsOf(chain));
+    expect(await counted(() => createIosStoreVerifier().verifyTransactions(jws, trust, NOW))).toEqual({
+      certificates: 3,
+      signatures: 8,
+    });
+  });
+  test("are trusted no longer than their root is", async () => {
+    const verifier = createIosStoreVerifier();
+    expect(word(await verifier.verifyTransaction(jwsOf(chain), trust, NOW))).toBe("verified");
+    expect(word(await verifier.verifyTransaction(jwsOf(chain), trusting({}), NOW))).toBe("untrusted_root");
+  });
+  test("are known by the exact certificates", () => {
+    const cache = createChainCache();
+    const [leaf = "", intermediate = "", root = ""] = chain.x5c;
+    expect(word(cache.verify(chain.x5c, trust))).toBe("verified");
+    expect(word(cache.verify([`${leaf},${intermediate}`, root], trust))).toBe("chain_length");
+    expect(word(cache.verify([`${leaf}","${intermediate}`, root], trust))).toBe("chain_length");
+    expect(word(cache.verify([leaf, intermediate, `${root}\n`], trust))).toBe("malformed_certificate");
+    expect(word(cache.verify([makeChain().x5c[0] ?? "", intermediate, root], trust))).toBe("broken_chain");
+  });
+  test("vouch for no signature by another key", async () => {
+    const verifier = createIosStoreVerifier();
+    await verifier.verifyTransaction(jwsOf(chain), trust, NOW);
+    const forged = signJws(aTransaction(), { x5c: chain.x5c, privateKey: makeChain().privateKey });
+    expect(word(await verifier.verifyTransaction(forged, trust, NOW))).toBe("signature");
+  });
+  test("are bounded, and the oldest is forgotten", async () => {
+    const chains = Array.from({ length: 65 }, (_, serialNumber) => {
+      const leaf = issueCertificate(
+        { ...TEMPLATES.leaf, serialNumber: serialNumber + 100 },
+        chain.intermediate,
+      );
+      return signerWith(leaf, chain.intermediate, chain.root).x5c;
+    });
+    const cache = createChainCache();
+    const costOf = async (x5c: readonly string[] | undefined) =>
+      (await counted(async () => expect(word(cache.verify(x5c ?? [], trust))).toBe("verified"))).certificates;
+    for (const x5c of chains.slice(0, 64)) expect(await costOf(x5c)).toBe(3);
+    expect(await costOf(chains[0])).toBe(0);
+    expect(await costOf(chains[64])).toBe(3);
+    expect(await costOf(chains[1])).toBe(0);
+    expect(await costOf(chains[0])).toBe(3);
+  });
+  test("are only good ones: bad chains push none out", async () => {
+    const cache = createChainCache(1);
+    cache.verify(chain.x5c, trust);
+    for (let count = 0; count < 5; count += 1)
+      cache.verify(base64(makeChain().leaf, chain.intermediate, chain.root), trust);
+    expect(await counted(async () => cache.verify(chain.x5c, trust))).toMatchObject({ certificates: 0 });
+  });
+});
+
+test("the JWS of one request are verified side by side", async () => {
+  let running = 0;
+  let most = 0;
+  const original = crypto.subtle.verify.bind(crypto.subtle);
+  const spy = jest.spyOn(crypto.subtle, "verify").mockImplementation(async (...parameters) => {
+    running += 1;
+    most = Math.max(most, running);
+    try {
+      return await original(...parameters);
+    } finally {
+      running -= 1;
+    }
+  });
+  try {
+    const jws = Array.from({ length: 10 }, () => signJws(aTransaction(), chain));
+    const verdict = await createIosStoreVerifier().verifyTransactions(jws, trust, NOW);
+    expect(verdict.outcome).toBe("verified");
+    expect(most).toBe(10);
+  } finally {
+    spy.mockRestore();
+  }
+});

@@ -1,0 +1,277 @@
+import { createHmac, createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import * as fc from "fast-check";
+import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import { aTransaction, aVerifiedTransaction, trusting, word } from "../../support/ios-store.ts";
+import { NOW } from "../../support/purchases.ts";
+
+const chain = makeChain();
+const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const verifier = createIosStoreVerifier();
+const trust = trusting({ roots: [chain.root] });
+
+const verify = (jws: string) => verifier.verifyTransaction(jws, trust, NOW);
+const outcome = async (jws: string) => word(await verify(jws));
+
+const good = signJws(aTransaction(), chain);
+const [header = "", payload = "", signature = ""] = good.split(".");
+const signatureBytes = Buffer.from(signature, "base64url");
+const withSignature = (bytes: Uint8Array) =>
+  `${header}.${payload}.${Buffer.from(bytes).toString("base64url")}`;
+
+/** The same bytes in another spelling: the last character's bits that encode nothing are set. */
+const withStrayBits = (part: string): string => {
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  return part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1) ?? "") + 1];
+};
+/** Text of a length that leaves such bits. */
+const unaligned = (text: string): string => (Buffer.byteLength(text) % 3 === 0 ? `${text} ` : text);
+
+describe("a compact JWS", () => {
+  test("that the chain's leaf signed is verified", async () => {
+    expect(await verify(good)).toEqual({ outcome: "verified", payload: aVerifiedTransaction() });
+  });
+
+  const spaced = signJws(
+    unaligned(JSON.stringify(aTransaction())),
+    chain,
+    unaligned(JSON.stringify({ alg: "ES256", x5c: chain.x5c })),
+  );
+  const [spacedHeader = "", spacedPayload = "", spacedSignature = ""] = spaced.split(".");
+  test("may hold whitespace in its JSON", async () => {
+    expect(await outcome(spaced)).toBe("verified");
+  });
+  test.each([
+    ["header", `${withStrayBits(spacedHeader)}.${spacedPayload}.${spacedSignature}`],
+    ["payload", `${spacedHeader}.${withStrayBits(spacedPayload)}.${spacedSignature}`],
+    ["signature", `${spacedHeader}.${spacedPayload}.${withStrayBits(spacedSignature)}`],
+  ])("has one spelling: stray bits in the %s are refused", async (_, jws) => {
+    expect(await outcome(jws)).toBe("malformed_jws");
+  });
+  test.each([
+    ["empty text", ""],
+    ["one part", header],
+    ["two parts", `${header}.${payload}`],
+    ["four parts", `${good}.`],
+    ["five parts, as an encrypted one", `${good}.${header}.${payload}`],
+    ["an empty header", `.${payload}.${signature}`],
+    ["an empty signature", `${header}.${payload}.`],
+    ["a padded signature", `${good}==`],
+    ["a padded header", `${header}=.${payload}.${signature}`],
+    ["a space before", ` ${good}`],
+    ["a line end behind", `${good}\n`],
+    ["a space within", `${header}. ${payload}.${signature}`],
+    ["a line end within the signature", `${good.slice(0, -10)}\n${good.slice(-10)}`],
+    [
+      "the alphabet of base64",
+      `${header}.${payload}.${Buffer.alloc(64, 0xfb).toString("base64").replace(/=+$/, "")}`,
+    ],
+    ["a character of no alphabet", `${header}.${payload}.${signature.slice(0, -1)}ü`],
+  ])("is refused with %s", async (_, jws) => {
+    expect(await outcome(jws)).toBe("malformed_jws");
+  });
+});
+
+describe("the signature", () => {
+  const derEncoded = sign("sha256", Buffer.from(`${header}.${payload}`), chain.privateKey);
+  test.each([
+    ["truncated by a byte", signatureBytes.subarray(0, 63)],
+    ["with a byte more", Buffer.concat([signatureBytes, Buffer.alloc(1)])],
+    ["in DER", derEncoded],
+    ["as long as of ES384", Buffer.alloc(96, 1)],
+  ])("has exactly 64 bytes: refused when %s", async (_, bytes) => {
+    expect(await outcome(withSignature(bytes))).toBe("malformed_jws");
+  });
+  test.each([
+    ["zero", Buffer.alloc(64)],
+    ["out of range", Buffer.alloc(64, 0xff)],
+    ["another signature", randomBytes(64)],
+  ])("is refused when it is %s", async (_, bytes) => {
+    expect(await outcome(withSignature(bytes))).toBe("signature");
+  });
+  test("is refused when another key made it", async () => {
+    expect(await outcome(signJws(aTransaction(), { x5c: chain.x5c, privateKey: stranger.privateKey }))).toBe(
+      "signature",
+    );
+  });
+  test("covers the payload and the header", async () => {
+    const other = signJws(aTransaction({ productId: "other" }), chain, { typ: "JWT" }).split(".");
+    expect(await outcome(`${header}.${other[1]}.${signature}`)).toBe("signature");
+    expect(await outcome(`${other[0]}.${payload}.${signature}`)).toBe("signature");
+  });
+  test("in its other form (S negated) is of the same purchase", async () => {
+    const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+    const negated = (order - BigInt(`0x${signatureBytes.subarray(32).toString("hex")}`)).toString(16);
+    const malleated = withSignature(
+      Buffer.concat([signatureBytes.subarray(0, 32), Buffer.from(negated.padStart(64, "0"), "hex")]),
+    );
+    expect(malleated).not.toBe(good);
+    const both = await verifier.verifyTransactions([good, malleated], trust, NOW);
+    expect(both.outcome).toBe("verified");
+    if (both.outcome === "rejected") return;
+    expect(purchasesOf(both.payload)).toEqual(purchasesOf(both.payload.slice(0, 1)));
+    expect(both.payload[0]).toEqual(both.payload[1]);
+  });
+  test("no change of one character goes unnoticed", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(good.length - 1),
+        fc.constantFrom(..."AQgw05_-.=+/ \n"),
+        async (index, character) => {
+          fc.pre(good[index] !== character);
+          expect(await outcome(good.slice(0, index) + character + good.slice(index + 1))).not.toBe(
+            "verified",
+          );
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("the algorithm", () => {
+  const signedWith = (alg: unknown) => signJws(aTransaction(), chain, { alg });
+  test.each([
+    "none",
+    "None",
+    "HS256",
+    "HS512",
+    "ES384",
+    "ES512",
+    "ES256K",
+    "RS256",
+    "PS256",
+    "EdDSA",
+    "es256",
+    "",
+  ])("%p is refused", async (alg) => {
+    expect(await outcome(signedWith(alg))).toBe("algorithm_not_accepted");
+  });
+  test.each([[undefined], [null], [256], [["ES256"]], [{ alg: "ES256" }]])("%p is refused", async (alg) => {
+    expect(await outcome(signedWith(alg))).toBe("algorithm_not_accepted");
+  });
+  test.each(["sha256", "sha512"])("HMAC (%s) keyed with the certificate is refused", async (hash) => {
+    const alg = hash === "sha256" ? "HS256" : "HS512";
+    const input = signedWith(alg).split(".").slice(0, 2).join(".");
+    for (const key of [
+      chain.leaf.certificate,
+      chain.x5c[0] ?? "",
+      createPublicKey(chain.privateKey).export({ format: "pem", type: "spki" }),
+    ]) {
+      const mac = createHmac(hash, key).update(input).digest();
+      // HMAC with SHA-256 is too short to be taken for a signature of ES256 at all.
+      expect(await outcome(`${input}.${mac.toString("base64url")}`)).toBe(
+        hash === "sha256" ? "malformed_jws" : "algorithm_not_accepted",
+      );
+    }
+  });
+  test("none without a signature is refused", async () => {
+    const [unsecured, body] = signedWith("none").split(".");
+    expect(await outcome(`${unsecured}.${body}.`)).toBe("malformed_jws");
+  });
+});
+
+describe("the header", () => {
+  test.each([
+    ["an unknown critical extension", { crit: ["exp"], exp: 1 }],
+    ["an empty list of critical extensions", { crit: [] }],
+    ["an unencoded payload", { b64: false, crit: ["b64"] }],
+    ["an unencoded payload that is not marked critical", { b64: false }],
+    ["b64 with its default value", { b64: true }],
+    ["crit that is null", { crit: null }],
+  ])("with %s is refused", async (_, members) => {
+    expect(await outcome(signJws(aTransaction(), chain, members))).toBe("critical_header");
+  });
+
+  const strangersKey = {
+    jwk: stranger.publicKey.export({ format: "jwk" }),
+    jku: "https://stranger.example/keys",
+    x5u: "https://stranger.example/certificate",
+    kid: "stranger",
+  };
+  test("names no key but by its certificates", async () => {
+    expect(await outcome(signJws(aTransaction(), chain, strangersKey))).toBe("verified");
+    const signed = signJws(aTransaction(), { x5c: chain.x5c, privateKey: stranger.privateKey }, strangersKey);
+    expect(await outcome(signed)).toBe("signature");
+    const alone = signJws(aTransaction(), { x5c: [], privateKey: stranger.privateKey }, strangersKey);
+    expect(await outcome(alone)).toBe("chain_length");
+  });
+
+  const x5c = JSON.stringify(chain.x5c);
+  test.each([
+    ["an algorithm twice", `{"alg":"none","alg":"ES256","x5c":${x5c}}`],
+    ["an algorithm twice, once escaped", `{"\\u0061lg":"none","alg":"ES256","x5c":${x5c}}`],
+    ["certificates twice", `{"alg":"ES256","x5c":[],"x5c":${x5c}}`],
+    ["a duplicate deep within", `{"alg":"ES256","x5c":${x5c},"a":[{"b":{"c":1,"c":1}}]}`],
+    ["a list for an object", `[{"alg":"ES256"}]`],
+    ["a text for an object", `"ES256"`],
+    ["no JSON", `alg=ES256`],
+    ["JSON and more", `{"alg":"ES256","x5c":${x5c}}{}`],
+    ["a byte order mark", `\uFEFF{"alg":"ES256","x5c":${x5c}}`],
+    ["null", "null"],
+  ])("that holds %s is refused", async (_, text) => {
+    expect(await outcome(signJws(aTransaction(), chain, text))).toBe("malformed_jws");
+  });
+  test("that is not UTF-8 is refused", async () => {
+    const bytes = Buffer.concat([Buffer.from(`{"alg":"ES256","a":"`), Buffer.of(0xff), Buffer.from(`"}`)]);
+    expect(await outcome(`${bytes.toString("base64url")}.${payload}.${signature}`)).toBe("malformed_jws");
+  });
+  test("may name the same member in different objects, and use names that JavaScript knows", async () => {
+    const text = `{"alg":"ES256","x5c":${x5c},"a":{"alg":"none"},"b":[{"alg":1},{"alg":"\\"alg\\":"}],"__proto__":{"alg":"none"},"constructor":1}`;
+    expect(await outcome(signJws(aTransaction(), chain, text))).toBe("verified");
+  });
+  test.each([
+    ["nothing", undefined],
+    ["null", null],
+    ["one text", chain.x5c[0]],
+    ["an object", { ...chain.x5c, length: 3 }],
+    ["numbers", [1, 2, 3]],
+    ["one that is null", [...chain.x5c.slice(0, 2), null]],
+  ])("has its certificates in a list of texts: %s is refused", async (_, value) => {
+    expect(await outcome(signJws(aTransaction(), chain, { x5c: value }))).toBe("chain_length");
+  });
+});
+
+describe("32 KiB of anything", () => {
+  const size = 32 * 1024;
+  const encoded = (text: string) => Buffer.from(text).toString("base64url").slice(0, size);
+  const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times);
+  const certificates = Array.from({ length: 3 }, () => randomBytes(6000).toString("base64"));
+  const nestedSequences = () => {
+    let der = Buffer.of(5, 0);
+    while (der.length < 6000)
+      der = Buffer.concat([Buffer.of(0x30, 0x82, der.length >> 8, der.length & 0xff), der]);
+    return der.toString("base64");
+  };
+  const inHeader = (text: string) => `${encoded(text)}.e30.${signature}`;
+  test.each([
+    ["dots", ".".repeat(size)],
+    ["letters", "A".repeat(size)],
+    ["random text", randomBytes(size).toString("latin1")],
+    ["open brackets in the header", inHeader("[".repeat(24_000))],
+    ["open braces in the header", inHeader('{"a":'.repeat(4_000))],
+    ["a deeply nested header", inHeader(`{"alg":"ES256","x5c":${deep("[", "]", 11_000)}}`)],
+    ["a deeply nested duplicate", inHeader(deep('{"a":1,"a":', "1}", 1_500))],
+    ["quotes in the header", inHeader('"'.repeat(24_000))],
+    ["backslashes in the header", inHeader(`{"a":"${"\\\\".repeat(11_000)}"}`)],
+    ["spaces in the header", inHeader(`{"a"${" ".repeat(23_000)}:1}`)],
+    ["very many certificates", inHeader(JSON.stringify({ alg: "ES256", x5c: Array(5000).fill("") }))],
+    ["certificates of random bytes", inHeader(JSON.stringify({ alg: "ES256", x5c: certificates }))],
+    [
+      "certificates nested deeply",
+      inHeader(JSON.stringify({ alg: "ES256", x5c: Array(3).fill(nestedSequences()) })),
+    ],
+    ["a deeply nested payload", signJws(`{"a":${deep("[", "]", 12_000)}}`, chain)],
+    ["a payload of open brackets", signJws("[".repeat(20_000), chain)],
+    ["a payload of nested objects", signJws(deep('{"a":', "}", 4_000).replace("{}", "{"), chain)],
+  ])("is refused at once: %s", async (_, jws) => {
+    const before = performance.now();
+    expect(await outcome(jws)).not.toBe("verified");
+    expect(performance.now() - before).toBeLessThan(250);
+  });
+  test("a valid payload with deep nesting in a field that nobody reads is verified", async () => {
+    const text = JSON.stringify(aTransaction()).replace(/\}$/, `,"new":${deep("[", "]", 9_000)}}`);
+    expect(await outcome(signJws(text, chain))).toBe("verified");
+  });
+});

@@ -1,0 +1,260 @@
+import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import {
+  anAppTransaction,
+  aTransaction,
+  aVerifiedTransaction,
+  trusting,
+  word,
+} from "../../support/ios-store.ts";
+import { DAY, NOW } from "../../support/purchases.ts";
+
+const chain = makeChain();
+const trust = trusting({ roots: [chain.root] });
+const verifier = createIosStoreVerifier();
+const verify = (payload: object | string | Uint8Array) =>
+  verifier.verifyTransaction(signJws(payload, chain), trust, NOW);
+const outcome = async (payload: object | string | Uint8Array) => word(await verify(payload));
+
+const YEAR_10000 = 253_402_300_800_000;
+
+describe("a transaction", () => {
+  test.each([
+    ["transactionId"],
+    ["originalTransactionId"],
+    ["productId"],
+    ["bundleId"],
+    ["purchaseDate"],
+    ["environment"],
+    ["type"],
+  ])("has %s", async (field) => {
+    expect(await outcome(aTransaction({ [field]: undefined }))).toBe("wrong_kind");
+    expect(await outcome(aTransaction({ [field]: null }))).toBe(
+      field === "environment" ? "environment" : "malformed_payload",
+    );
+  });
+
+  test.each<[string, unknown]>([
+    ["transactionId", 700000000000002],
+    ["transactionId", ""],
+    ["transactionId", "1 2"],
+    ["transactionId", "1#2"],
+    ["transactionId", "1\n"],
+    ["transactionId", "1".repeat(129)],
+    ["originalTransactionId", "é"],
+    ["originalTransactionId", ["1"]],
+    ["productId", ""],
+    ["productId", "p".repeat(257)],
+    ["productId", 1],
+    ["bundleId", ""],
+    ["bundleId", {}],
+    ["purchaseDate", String(NOW)],
+    ["purchaseDate", NOW + 0.5],
+    ["purchaseDate", -1],
+    ["purchaseDate", 8_640_000_000_000_001],
+    ["purchaseDate", 1e300],
+    ["expiresDate", "2026-01-01"],
+    ["expiresDate", NOW + 0.5],
+    ["revocationDate", true],
+    ["revocationDate", -1],
+    ["isUpgraded", "true"],
+    ["isUpgraded", 1],
+    ["type", "Auto-Renewable"],
+    ["type", "auto-renewable subscription"],
+    ["type", "Gift"],
+    ["type", 1],
+    ["appTransactionId", ""],
+    ["appTransactionId", 704],
+    ["appTransactionId", "7 4"],
+    ["appTransactionId", "7".repeat(129)],
+  ])("is refused where %s is %p", async (field, value) => {
+    expect(await outcome(aTransaction({ [field]: value }))).toBe("malformed_payload");
+  });
+
+  test.each<[string, unknown]>([
+    ["transactionId", "a.b-c_1"],
+    ["transactionId", "1".repeat(128)],
+    ["productId", "p".repeat(256)],
+    ["revocationDate", null],
+    ["isUpgraded", null],
+    ["appTransactionId", null],
+    ["appTransactionId", undefined],
+    ["offerType", 99],
+    ["offerDiscountType", "A_NEW_ONE"],
+    ["revocationReason", 42],
+    ["transactionReason", "A_NEW_ONE"],
+    ["inAppOwnershipType", "A_NEW_ONE"],
+    ["inAppOwnershipType", "FAMILY_SHARED"],
+    ["inAppOwnershipType", undefined],
+    ["price", 4.99],
+    ["aNewField", { deeply: [{ nested: true }] }],
+    ["__proto__", { productId: "other" }],
+  ])("is verified where %s is %p", async (field, value) => {
+    expect(await outcome(aTransaction({ [field]: value }))).toBe("verified");
+  });
+
+  test.each([
+    ["Non-Renewing Subscription", "non_renewing"],
+    ["Non-Consumable", "non_consumable"],
+    ["Consumable", "consumable"],
+  ])("of type %p needs no end", async (type, nature) => {
+    expect(await verify(aTransaction({ type, expiresDate: undefined }))).toEqual({
+      outcome: "verified",
+      payload: aVerifiedTransaction({ nature: nature as "consumable", expiresAt: null }),
+    });
+  });
+  test.each([undefined, null])(
+    "of an auto-renewable subscription needs an end: %p is refused",
+    async (expiresDate) => {
+      expect(await outcome(aTransaction({ expiresDate }))).toBe("malformed_payload");
+    },
+  );
+
+  test("carries what entitlements are computed from", async () => {
+    const payload = aTransaction({
+      revocationDate: NOW - DAY,
+      isUpgraded: true,
+      appTransactionId: undefined,
+      environment: "Sandbox",
+    });
+    expect(await verify(payload)).toEqual({
+      outcome: "verified",
+      payload: aVerifiedTransaction({
+        revokedAt: NOW - DAY,
+        isUpgraded: true,
+        appTransactionIdentifier: null,
+        environment: "sandbox",
+      }),
+    });
+  });
+});
+
+describe("the environment", () => {
+  test.each([
+    ["Production", "verified"],
+    ["Sandbox", "verified"],
+    ["Xcode", "environment"],
+    ["LocalTesting", "environment"],
+    ["production", "environment"],
+    ["ProductionSandbox", "environment"],
+    ["", "environment"],
+    [1, "environment"],
+    [["Production"], "environment"],
+    ["constructor", "environment"],
+  ])("%p under a chain of the App Store: %s", async (environment, expected) => {
+    expect(await outcome(aTransaction({ environment }))).toBe(expected);
+  });
+});
+
+describe("the time of signing", () => {
+  test.each<[string, unknown, string]>([
+    ["missing", undefined, "signing_time"],
+    ["null", null, "signing_time"],
+    ["text", String(NOW), "signing_time"],
+    ["ISO 8601", new Date(NOW).toISOString(), "signing_time"],
+    ["a fraction", NOW - 0.5, "signing_time"],
+    ["negative", -1, "signing_time"],
+    ["not finite", Number.NaN, "signing_time"],
+    ["the far future", YEAR_10000, "signing_time"],
+    ["no time at all", 1e300, "signing_time"],
+    ["more than an integer holds", 2 ** 53, "signing_time"],
+    ["now", NOW, "verified"],
+    ["as late as clocks may differ", NOW + 60_000, "verified"],
+    ["later", NOW + 60_001, "signing_time"],
+    ["in seconds, so before any certificate", Math.floor(NOW / 1000), "outside_validity"],
+    ["zero, so before any certificate", 0, "outside_validity"],
+  ])("that is %s", async (_, signedDate, expected) => {
+    expect(await outcome(aTransaction({ signedDate }))).toBe(expected);
+  });
+});
+
+describe("in place of a transaction", () => {
+  const renewalInfo = {
+    originalTransactionId: "700000000000001",
+    autoRenewProductId: "com.example.trails.premium.monthly",
+    productId: "com.example.trails.premium.monthly",
+    autoRenewStatus: 1,
+    renewalDate: NOW + DAY,
+    signedDate: NOW - 1000,
+    environment: "Production",
+    appTransactionId: "704000000000001",
+  };
+  const notification = {
+    notificationType: "DID_RENEW",
+    notificationUUID: "002e14d5-51f5-4503-b5a8-c3a1af68eb20",
+    version: "2.0",
+    signedDate: NOW - 1000,
+    data: { bundleId: "com.example.trails", environment: "Production", signedTransactionInfo: "…" },
+  };
+  test.each<[string, object]>([
+    ["renewal info", renewalInfo],
+    ["a notification", notification],
+    ["an app transaction", anAppTransaction()],
+    ["nothing", {}],
+    ["a transaction that is renewal info too", { ...aTransaction(), autoRenewStatus: 1 }],
+    ["a transaction that says what it renews to", { ...aTransaction(), autoRenewProductId: "p" }],
+    ["a transaction that is a notification too", { ...aTransaction(), notificationType: "REFUND" }],
+    ["a transaction that is an app transaction too", { ...anAppTransaction(), ...aTransaction() }],
+  ])("%s is refused", async (_, payload) => {
+    expect(await outcome(payload)).toBe("wrong_kind");
+  });
+});
+
+describe("a payload", () => {
+  const json = JSON.stringify(aTransaction());
+  const adding = (member: string) => json.replace(/\}$/, `,${member}}`);
+  test.each([
+    ["a product twice", adding('"productId":"com.example.trails.premium.yearly"')],
+    ["the same product twice", adding('"productId":"com.example.trails.premium.monthly"')],
+    ["a product twice, once escaped", adding('"product\\u0049d":"other"')],
+    ["a product twice, once with spaces before its colon", adding('"productId" \n:"other"')],
+    ["a duplicate deep within", adding('"new":[[{"a":{"b":1,"c":"}","b":2}}]]')],
+    ["__proto__ twice", adding('"__proto__":{},"__proto__":{}')],
+    ["a list", `[${json}]`],
+    ["a text", JSON.stringify(json)],
+    ["null", "null"],
+    ["nothing", ""],
+    ["half an object", json.slice(0, -1)],
+    ["an object and more", `${json}{}`],
+    ["a comment", `${json}//`],
+    ["a byte order mark", `\uFEFF${json}`],
+  ])("that is %s is refused", async (_, text) => {
+    expect(await outcome(text)).toBe("malformed_payload");
+  });
+  test("that is not UTF-8 is refused", async () => {
+    const [before = "", after = ""] = json.split("PURCHASED");
+    const bytes = Buffer.concat([Buffer.from(before), Buffer.of(0xc3, 0x28), Buffer.from(after)]);
+    expect(await outcome(bytes)).toBe("malformed_payload");
+  });
+  test("may use one name in different objects, and hold keys in its texts", async () => {
+    const text = adding('"a":{"productId":"x"},"b":[{"productId":"y"},{"productId":"z"}],"c":"\\"c\\":{"');
+    expect(await verify(text)).toEqual({ outcome: "verified", payload: aVerifiedTransaction() });
+  });
+  test("that names __proto__ changes nothing", async () => {
+    const text = `{"__proto__":${json},"signedDate":${NOW}}`;
+    expect(await outcome(text)).toBe("wrong_kind");
+  });
+});
+
+describe("the transactions of a request", () => {
+  test("keep their order", async () => {
+    const jws = ["1", "2", "3"].map((transactionId) => signJws(aTransaction({ transactionId }), chain));
+    expect(await verifier.verifyTransactions(jws, trust, NOW)).toEqual({
+      outcome: "verified",
+      payload: ["1", "2", "3"].map((transactionIdentifier) =>
+        aVerifiedTransaction({ transactionIdentifier }),
+      ),
+    });
+    expect(await verifier.verifyTransactions([], trust, NOW)).toEqual({ outcome: "verified", payload: [] });
+  });
+  test("are refused with the first bad one, and where it is", async () => {
+    const jws = [aTransaction(), aTransaction({ type: "Gift" }), {}].map((payload) =>
+      signJws(payload, chain),
+    );
+    expect(await verifier.verifyTransactions([...jws, ""], trust, NOW)).toEqual({
+      outcome: "rejected",
+      reason: "malformed_payload",
+      index: 1,
+    });
+  });
+});

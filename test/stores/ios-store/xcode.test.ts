@@ -1,0 +1,147 @@
+import {
+  basicConstraints,
+  issueCertificate,
+  keyUsage,
+  makeChain,
+  makeXcodeSigner,
+  marker,
+  signerWith,
+  signJws,
+  TEMPLATES,
+  type CertificateTemplate,
+  type Identity,
+  type JwsSigner,
+} from "../../../infra/local/sandbox/ios-signing.ts";
+import { selfSignedBundle } from "../../../lib/stores/ios-store/app-transaction.ts";
+import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import {
+  anAppTransaction,
+  aTransaction,
+  aVerifiedTransaction,
+  BUNDLE,
+  trusting,
+  word,
+} from "../../support/ios-store.ts";
+import { DAY, NOW } from "../../support/purchases.ts";
+
+const chain = makeChain();
+const xcode = makeXcodeSigner();
+const trust = trusting({ roots: [chain.root], xcodeCertificates: [xcode.certificate] });
+const [xcodeCertificate = ""] = trust.xcodeCertificates;
+const verifier = createIosStoreVerifier();
+
+const inXcode = (fields = {}) => aTransaction({ environment: "Xcode", transactionId: "0", ...fields });
+const verify = (payload: object, signer: JwsSigner = xcode, given = trust) =>
+  verifier.verifyTransaction(signJws(payload, signer, { kid: "Apple_Xcode_Key" }), given, NOW);
+const outcome = async (...parameters: Parameters<typeof verify>) => word(await verify(...parameters));
+
+describe("StoreKit testing in Xcode", () => {
+  test("is accepted with a registered certificate, and gives the environment xcode", async () => {
+    expect(await verify(inXcode())).toEqual({
+      outcome: "verified",
+      payload: aVerifiedTransaction({ transactionIdentifier: "0", environment: "xcode", xcodeCertificate }),
+    });
+    const appTransaction = signJws(anAppTransaction({ receiptType: "Xcode", appAppleId: undefined }), xcode);
+    expect(await verifier.verifyAppTransaction(appTransaction, trust, NOW)).toMatchObject({
+      outcome: "verified",
+      payload: { environment: "xcode", appAppleIdentifier: null, xcodeCertificate },
+    });
+  });
+  test("is refused with any other certificate", async () => {
+    expect(await outcome(inXcode(), makeXcodeSigner())).toBe("untrusted_xcode_certificate");
+  });
+  test("is refused where its certificate is not registered, however often it was accepted elsewhere", async () => {
+    expect(await outcome(inXcode())).toBe("verified");
+    const elsewhere = trusting({ roots: [chain.root, xcode.certificate] });
+    expect(await outcome(inXcode(), xcode, elsewhere)).toBe("untrusted_xcode_certificate");
+  });
+  test.each(["Production", "Sandbox", "LocalTesting"])(
+    "signs for no other environment: %s",
+    async (environment) => {
+      expect(await outcome(inXcode({ environment }))).toBe("environment");
+    },
+  );
+  test("is not signed by the App Store's chain", async () => {
+    expect(await outcome(inXcode(), chain)).toBe("environment");
+  });
+  test("has one certificate: a chain up to a registered one is refused", async () => {
+    const registered = trusting({ xcodeCertificates: [chain.root, chain.leaf] });
+    expect(await outcome(inXcode(), chain, registered)).toBe("untrusted_root");
+    expect(await outcome(inXcode(), signerWith(xcode.certificate, xcode.certificate))).toBe("chain_length");
+  });
+  test("is refused when another key signed", async () => {
+    const forged = { x5c: xcode.x5c, privateKey: makeXcodeSigner().privateKey };
+    expect(await outcome(inXcode(), forged)).toBe("signature");
+  });
+
+  const xcodeWith = (template: Partial<CertificateTemplate>, issuer: Identity | null = null) =>
+    issueCertificate({ ...TEMPLATES.xcode, ...template }, issuer);
+  test.each([
+    ["signed by another", "broken_chain", xcodeWith({}, xcode.certificate)],
+    ["that names another issuer", "broken_chain", xcodeWith({ issuerName: "Somebody Else" })],
+    ["with a key on P-384", "certificate_role", xcodeWith({ curve: "P-384" })],
+    ["that may not sign data", "certificate_role", xcodeWith({ extensions: [keyUsage("keyCertSign")] })],
+    [
+      "with an unknown critical extension",
+      "certificate_extensions",
+      xcodeWith({ extensions: [marker("1.2.3.4", true)] }),
+    ],
+    [
+      "that is no authority, as it need not be",
+      "verified",
+      xcodeWith({ extensions: [basicConstraints(false)] }),
+    ],
+  ])("with a registered certificate %s: %s", (_, expected, certificate) => {
+    const registered = trusting({ xcodeCertificates: [certificate] });
+    expect(word(verifyChain(signerWith(certificate).x5c, registered))).toBe(expected);
+  });
+
+  test("is signed while the certificate is valid", async () => {
+    const brief = makeXcodeSigner({ notBefore: NOW - 2 * DAY, notAfter: NOW - DAY });
+    const registered = trusting({ xcodeCertificates: [brief.certificate] });
+    const at = (signedDate: number) => outcome(inXcode({ signedDate }), brief, registered);
+    expect(await at(NOW - 2 * DAY)).toBe("verified");
+    expect(await at(NOW - DAY)).toBe("verified");
+    expect(await at(NOW - DAY + 1)).toBe("outside_validity");
+    expect(await at(NOW - 2 * DAY - 1)).toBe("outside_validity");
+  });
+  test("signs fractions of milliseconds, which are dropped", async () => {
+    const times = {
+      signedDate: NOW - 999.5,
+      purchaseDate: NOW - 10 * DAY + 0.7297,
+      expiresDate: NOW + DAY + 0.9,
+    };
+    expect(await verify(inXcode(times))).toMatchObject({
+      outcome: "verified",
+      payload: { signedAt: NOW - 1000, purchasedAt: NOW - 10 * DAY, expiresAt: NOW + DAY },
+    });
+    expect(await outcome(aTransaction({ signedDate: NOW - 999.5 }), chain)).toBe("signing_time");
+    expect(await outcome(aTransaction({ expiresDate: NOW + 0.9 }), chain)).toBe("malformed_payload");
+  });
+});
+
+describe("the bundle that a self-signed JWS claims", () => {
+  const claim = (payload: object | string) => selfSignedBundle(signJws(payload, xcode));
+  test("is read before anything is verified", () => {
+    expect(claim(anAppTransaction({ receiptType: "Xcode" }))).toBe(BUNDLE);
+    expect(selfSignedBundle(signJws(anAppTransaction(), makeXcodeSigner()))).toBe(BUNDLE);
+  });
+  test("is nothing where the form is another", () => {
+    expect(selfSignedBundle(signJws(anAppTransaction(), chain))).toBeNull();
+    expect(selfSignedBundle(signJws(anAppTransaction(), { ...xcode, x5c: [] }))).toBeNull();
+    expect(selfSignedBundle("")).toBeNull();
+    expect(selfSignedBundle("a.b.c")).toBeNull();
+  });
+  test.each([
+    {},
+    { bundleId: 1 },
+    { bundleId: "" },
+    { bundleId: "b".repeat(257) },
+    [],
+    "null",
+    '{"bundleId":"a","bundleId":"b"}',
+  ])("is nothing where the payload is %p", (payload) => {
+    expect(claim(payload)).toBeNull();
+  });
+});

@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createGateway } from "../../infra/local/gateway.ts";
+import { startLocalService, type LocalService, type LocalServiceOptions } from "../../infra/local/local-service.ts";
+import { synthesize } from "../../infra/local/synthesize.ts";
+import { readAssembly, type Assembly } from "../../infra/local/template.ts";
+
+export interface TestGateway {
+  readonly address: string;
+  /** What functions wrote to standard error, and why they failed. */
+  readonly log: string[];
+  stop(): Promise<void>;
+}
+
+/** Serves an assembly's REST API on a free port. */
+export const serveGateway = async (
+  assembly: Assembly,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestGateway> => {
+  const log: string[] = [];
+  const gateway = createGateway({
+    assembly,
+    region: "us-east-1",
+    names: {},
+    environment,
+    log: (line) => void log.push(line),
+  });
+  const server = createServer((request, response) => void gateway.handle(request, response));
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `http://127.0.0.1:${port}`,
+    log,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+      await gateway.stop();
+    },
+  };
+};
+
+/** The service. */
+export const SERVICE_APP = fileURLToPath(new URL("../../infra/app.ts", import.meta.url));
+/** The service's stack around functions that do what tests tell them. */
+export const FUNCTIONS_APP = fileURLToPath(new URL("../local/functions-app.ts", import.meta.url));
+
+const SYNTHESIZED_WITHIN_MILLISECONDS = 60_000;
+
+/**
+ * The folder of an application's assembly, synthesized once in a run of the tests: the first who asks makes it, in
+ * whatever process, and the others wait. It goes when the run ends.
+ *
+ * @param app the application's module.
+ */
+export const assemblyFolder = async (app: string): Promise<string> => {
+  const folder = join(process.env["TEST_RUN_FOLDER"] ?? "", app.replaceAll(/\W+/g, "-"));
+  const ready = `${folder}.ready`;
+  const failed = `${folder}.failed`;
+  try {
+    mkdirSync(folder);
+  } catch {
+    const deadline = performance.now() + SYNTHESIZED_WITHIN_MILLISECONDS;
+    while (!existsSync(ready)) {
+      if (existsSync(failed) || performance.now() > deadline)
+        throw new Error(`The assembly of ${app} was not made; the test that made it says why.`);
+      await sleep(100);
+    }
+    return folder;
+  }
+  try {
+    await synthesize({ folder, app });
+    writeFileSync(ready, "");
+    return folder;
+  } catch (error) {
+    writeFileSync(failed, "");
+    throw error;
+  }
+};
+
+export interface TestAssembly {
+  readonly assembly: Assembly;
+  readonly folder: string;
+  /** Does nothing: the assembly is shared, and goes when the run ends. */
+  remove(): void;
+}
+
+/** The assembly of an application, synthesized once in a run of the tests. */
+export const synthesizeForTest = async (app: string): Promise<TestAssembly> => {
+  const folder = await assemblyFolder(app);
+  return { assembly: readAssembly(folder), folder, remove: () => undefined };
+};
+
+export interface WholeService extends LocalService {
+  /** What functions wrote to standard error, and why they failed. */
+  readonly log: string[];
+}
+
+/** The whole service as `npm start` runs it, on free ports, with a table of its own in the tests' DynamoDB Local. */
+export const startWholeService = async (options: Partial<LocalServiceOptions> = {}): Promise<WholeService> => {
+  const log: string[] = [];
+  const service = await startLocalService({
+    port: 0,
+    dynamoDb: { endpoint: process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "" },
+    dataFolder: null,
+    tableName: `test-${randomUUID()}`,
+    assemblyFolder: await assemblyFolder(SERVICE_APP),
+    log: (line) => void log.push(line),
+    ...options,
+  });
+  return { ...service, log };
+};
+
+/** The assembly with other values in some properties: `{ [type]: properties }`. */
+export const withProperties = (
+  assembly: Assembly,
+  changes: Readonly<Record<string, (properties: Record<string, unknown>) => Record<string, unknown>>>,
+): Assembly => {
+  const { Resources, ...rest } = assembly.document;
+  const changed = Object.entries(Resources).map(([id, { Type, Properties }]) => [
+    id,
+    { Type, Properties: changes[Type]?.(Properties) ?? Properties },
+  ]);
+  return { ...assembly, document: { ...rest, Resources: Object.fromEntries(changed) } };
+};

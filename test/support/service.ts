@@ -1,0 +1,301 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { v7 as uuid } from "uuid";
+import { createGateway } from "../../infra/local/gateway.ts";
+import { tableOf } from "../../infra/local/local-table.ts";
+import { readAssembly } from "../../infra/local/template.ts";
+import {
+  createAndroidPublisherSandbox,
+  type AndroidPublisherSandbox,
+} from "../../infra/local/sandbox/android-publisher.ts";
+import {
+  fingerprintOf,
+  makeChain,
+  signJws,
+  type SigningChain,
+} from "../../infra/local/sandbox/ios-signing.ts";
+import {
+  appTransactionPayload,
+  newIdentifier,
+  transactionPayload,
+  type SandboxCustomer,
+  type SandboxTransaction,
+} from "../../infra/local/sandbox/ios-store.ts";
+import { applyManifest } from "../../lib/applications/apply.ts";
+import { issueCredential } from "../../lib/applications/credential.ts";
+import { readManifest } from "../../lib/applications/manifest.ts";
+import { SCOPES, type CustomerEntitlement, type Scope } from "../../lib/contract/schemas.ts";
+import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
+import { assemblyFolder } from "./local-gateway.ts";
+import { createTestTable, type TestTable } from "./table.ts";
+
+const DAY = 86_400_000;
+const ANDROID_PREFIX = "/sandbox/android-publisher";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: {
+    readonly error?: string;
+    readonly message?: string;
+    readonly issues?: readonly { readonly path: string }[];
+    readonly customerIdentifier?: string | null;
+    readonly customerIdentifiers?: readonly string[];
+    readonly applicationIdentifier?: string;
+    readonly applicationAccountIdentifier?: string;
+    readonly entitlements?: readonly CustomerEntitlement[];
+  };
+}
+
+/** The whole service on a table of its own, as `npm start` runs it, without the demo. */
+export interface TestService {
+  readonly address: string;
+  readonly table: TestTable;
+  readonly credentials: CredentialTable;
+  readonly chain: SigningChain;
+  readonly android: AndroidPublisherSandbox;
+  /** What functions wrote to standard error. */
+  readonly log: string[];
+  send(method: string, path: string, options?: SendOptions): Promise<Answer>;
+  /** An application with both stores, and a key with both scopes. */
+  application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
+  stop(): Promise<void>;
+}
+
+export interface SendOptions {
+  readonly key?: string | undefined;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ManifestOptions {
+  readonly bundleIdentifier: string;
+  readonly packageName: string;
+  readonly iosStore: object;
+  readonly products: readonly object[];
+}
+
+export interface TestApplication {
+  readonly identifier: ApplicationId;
+  readonly bundleIdentifier: string;
+  readonly packageName: string;
+  readonly key: string;
+  issue(
+    scopes: readonly Scope[],
+    expiresAt?: number | null,
+  ): Promise<{ apiKey: string; keyIdentifier: string }>;
+  /** Applies the manifest again with other products. */
+  sell(products: readonly object[]): Promise<void>;
+  device(changes?: Partial<SandboxCustomer>): Device;
+  buyOnAndroid(purchase?: object): string;
+  linkAndroid(purchaseToken: string, account: string, changes?: object): Promise<Answer>;
+  link(request: object, account: string): Promise<Answer>;
+  synchronize(request: object, account?: string | null): Promise<Answer>;
+  read(account: string): Promise<Answer>;
+}
+
+/** One Apple Account's copy of the application's iOS app. */
+export interface Device {
+  /** A request of the app: its app transaction, and the transactions given. */
+  request(...transactions: readonly Partial<SandboxTransaction>[]): {
+    signedAppTransaction: string;
+    signedTransactions: string[];
+  };
+}
+
+export const PRODUCTS = [
+  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "basic", grants: ["basics"] },
+  { store: "ios-store", productIdentifier: "forever", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "day_pass", grants: ["premium"], accessDuration: "P1D" },
+  {
+    store: "android-store",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+    grants: ["premium"],
+  },
+  { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
+] as const;
+
+/** A monthly subscription that was bought ten days ago. */
+const aSandboxTransaction = (changes: Partial<SandboxTransaction>): SandboxTransaction => ({
+  productIdentifier: "monthly",
+  type: "Auto-Renewable Subscription",
+  purchaseDate: Date.now() - 10 * DAY,
+  expiresDate: Date.now() + 20 * DAY,
+  signedDate: Date.now() - 1000,
+  ...changes,
+});
+
+export const startTestService = async (environment: Record<string, string> = {}): Promise<TestService> => {
+  const table = await createTestTable();
+  const assembly = readAssembly(await assemblyFolder("service"));
+  const chain = makeChain();
+  const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });
+  const log: string[] = [];
+  const serving = Promise.withResolvers<ReturnType<typeof createGateway>>();
+  const server = createServer((request, response) => {
+    void (async () => {
+      if (await android.handle(request, response)) return;
+      await (await serving.promise).handle(request, response);
+    })();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const androidRoot = `${address}${ANDROID_PREFIX}`;
+  const gateway = createGateway({
+    assembly,
+    region: "us-east-1",
+    names: { [tableOf(assembly, "us-east-1").logicalId]: table.name },
+    environment: {
+      AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "",
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+      ANDROID_PUBLISHER_URL: androidRoot,
+      IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
+      ...environment,
+    },
+    log: (line) => void log.push(line),
+  });
+  serving.resolve(gateway);
+
+  const send: TestService["send"] = async (method, path, { key, body, headers } = {}) => {
+    const response = await fetch(`${address}${path}`, {
+      method,
+      headers: {
+        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && {
+        body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+      }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer["body"] };
+  };
+
+  const applications = createApplicationTable(table);
+  const credentials = createCredentialTable(table);
+
+  const application: TestService["application"] = async (changes = {}) => {
+    const identifier = applicationId(uuid());
+    const name = `com.example.t${identifier.replaceAll("-", "")}`;
+    const options: ManifestOptions = {
+      bundleIdentifier: name,
+      packageName: name,
+      iosStore: { appAppleIdentifier: 1_234_567_890 },
+      products: PRODUCTS,
+      ...changes,
+    };
+    const apply = async (products: readonly object[]): Promise<void> => {
+      const reading = readManifest(
+        JSON.stringify({
+          application: { identifier, name: "Trails" },
+          stores: {
+            "ios-store": [{ bundleIdentifier: options.bundleIdentifier, ...options.iosStore }],
+            "android-store": [
+              {
+                packageName: options.packageName,
+                credential: { workloadIdentity: android.externalAccount(androidRoot) },
+              },
+            ],
+          },
+          entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
+          products,
+        }),
+      );
+      if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
+      const applied = await applyManifest(reading.manifest, identifier, applications);
+      if (applied.outcome !== "applied") throw new Error(applied.outcome);
+    };
+    await apply(options.products);
+
+    const issue: TestApplication["issue"] = async (scopes, expiresAt = null) => {
+      const issued = issueCredential(
+        { application: identifier, label: "test", scopes, expiresAt },
+        Date.now(),
+      );
+      await credentials.add(issued.credential);
+      return { apiKey: issued.apiKey, keyIdentifier: issued.credential.keyIdentifier };
+    };
+    const { apiKey: key } = await issue(SCOPES);
+    const { bundleIdentifier, packageName } = options;
+
+    return {
+      identifier,
+      bundleIdentifier,
+      packageName,
+      key,
+      issue,
+      sell: apply,
+      device: (changes = {}) => {
+        const customer: SandboxCustomer = {
+          bundleIdentifier,
+          appAppleIdentifier: 1_234_567_890,
+          environment: "Production",
+          appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
+          receiptCreationDate: Date.now() - 1000,
+          transactions: [],
+          ...changes,
+        };
+        return {
+          request: (...transactions) => ({
+            signedAppTransaction: signJws(appTransactionPayload(customer), chain),
+            signedTransactions: transactions.map((transaction) =>
+              signJws(transactionPayload(customer, aSandboxTransaction(transaction)), chain),
+            ),
+          }),
+        };
+      },
+      buyOnAndroid: (purchase = {}) =>
+        android.buy({
+          packageName,
+          productKind: "subscription",
+          productIdentifier: "premium",
+          basePlanIdentifier: "monthly",
+          ...purchase,
+        }),
+      linkAndroid: (purchaseToken, account, changes = {}) =>
+        send("POST", "/v1/customers/android-store/link", {
+          key,
+          body: {
+            packageName,
+            purchaseToken,
+            productKind: "subscription",
+            applicationAccountIdentifier: account,
+            ...changes,
+          },
+        }),
+      link: (request, account) =>
+        send("POST", "/v1/customers/ios-store/link", {
+          key,
+          body: { ...request, applicationAccountIdentifier: account },
+        }),
+      synchronize: (request, account) =>
+        send("POST", "/v1/customers/ios-store/synchronize", {
+          body: { ...request, ...(account !== undefined && { applicationAccountIdentifier: account }) },
+        }),
+      read: (account) => send("GET", `/v1/customers/${encodeURIComponent(account)}/entitlements`, { key }),
+    };
+  };
+
+  return {
+    address,
+    table,
+    credentials,
+    chain,
+    android,
+    log,
+    send,
+    application,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+      await gateway.stop();
+      await table.remove();
+    },
+  };
+};
