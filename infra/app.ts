@@ -33,7 +33,8 @@ export const createApp = ({
   });
   const { secretPrefix } = settings.parse({ secretPrefix: app.node.tryGetContext("secretPrefix") });
   new EntitlementsStack(app, "CustomerEntitlements", {
-    description: "Links verified store purchases to an application's accounts and answers their entitlements.",
+    description:
+      "Links verified store purchases to an application's accounts and answers their entitlements.",
     functionsFolder,
     secretPrefix,
   });

@@ -40,11 +40,7 @@ export class EntitlementsStack extends Stack {
     });
     authorizer.getsItemsOf(table);
 
-    const linkAndroid = functionOf(
-      "linkAndroidStoreCustomer",
-      "LinkAndroidStoreCustomer",
-      WITHIN_A_REQUEST,
-    );
+    const linkAndroid = functionOf("linkAndroidStoreCustomer", "LinkAndroidStoreCustomer", WITHIN_A_REQUEST);
     linkAndroid.changes(table);
     linkAndroid.readsSecrets(secretPrefix);
 

@@ -61,7 +61,8 @@ export const authorizersOf = (
               : "AUTHORIZER_FAILURE",
           );
         const parsed = authorizerResult.safeParse(invocation.payload);
-        if (!parsed.success) throw new GatewayError("AUTHORIZER_CONFIGURATION_ERROR", { cause: parsed.error });
+        if (!parsed.success)
+          throw new GatewayError("AUTHORIZER_CONFIGURATION_ERROR", { cause: parsed.error });
         return parsed.data;
       };
 

@@ -58,14 +58,18 @@ class Environment {
       const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
       this.#end(failed(name, message, stack?.split("\n")));
     });
-    this.#worker.on("exit", (code) => this.#end(failed("Runtime.ExitError", `The runtime ended with ${code}.`)));
+    this.#worker.on("exit", (code) =>
+      this.#end(failed("Runtime.ExitError", `The runtime ended with ${code}.`)),
+    );
   }
 
   async invoke(requestId: string, event: string): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#finish = resolve;
     const timer = setTimeout(() => {
-      this.#end(failed("Sandbox.Timedout", `Task timed out after ${(this.#timeout / 1000).toFixed(2)} seconds`));
+      this.#end(
+        failed("Sandbox.Timedout", `Task timed out after ${(this.#timeout / 1000).toFixed(2)} seconds`),
+      );
       void this.stop();
     }, this.#timeout);
     this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#timeout } satisfies Invocation);

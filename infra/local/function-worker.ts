@@ -87,7 +87,10 @@ const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): voi
     }
   };
 
-  port.on("message", (invocation: Invocation) => void run(invocation).then((outcome) => port.postMessage(outcome)));
+  port.on(
+    "message",
+    (invocation: Invocation) => void run(invocation).then((outcome) => port.postMessage(outcome)),
+  );
 };
 
 if (parentPort) serve(parentPort, workerData);

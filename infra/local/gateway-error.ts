@@ -64,10 +64,9 @@ export const gatewayResponsesOf = (
   template: Template,
 ): ((error: GatewayError, variables: ContextVariables) => GatewayAnswer) => {
   const responses = new Map(
-    [...template.resourcesOf("AWS::ApiGateway::GatewayResponse", gatewayResponse).values()].map((response) => [
-      response.ResponseType,
-      response,
-    ]),
+    [...template.resourcesOf("AWS::ApiGateway::GatewayResponse", gatewayResponse).values()].map(
+      (response) => [response.ResponseType, response],
+    ),
   );
   return ({ type }, variables) => {
     const { status, message } = RESPONSE_TYPES[type];

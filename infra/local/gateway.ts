@@ -36,7 +36,9 @@ const lambdaFunction = z.object({
   Runtime: z.string().regex(/^nodejs/),
   MemorySize: z.number().default(128),
   Timeout: z.number().default(3),
-  Environment: z.object({ Variables: z.record(z.string(), z.string()).default({}) }).default({ Variables: {} }),
+  Environment: z
+    .object({ Variables: z.record(z.string(), z.string()).default({}) })
+    .default({ Variables: {} }),
 });
 
 const restApi = z.object({
@@ -196,7 +198,9 @@ export const createGateway = (options: GatewayOptions): Gateway => {
         apiId: API_ID,
         stage: StageName,
       };
-      const { status, headers, body } = await answer(exchange).catch((error: unknown) => refusal(error, exchange));
+      const { status, headers, body } = await answer(exchange).catch((error: unknown) =>
+        refusal(error, exchange),
+      );
       if (response.destroyed) return;
       response.statusCode = status;
       for (const [name, value] of headers) response.appendHeader(name, value);

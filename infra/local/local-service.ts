@@ -22,7 +22,13 @@ import { LocalError } from "./local-error.ts";
 import { ensureTable, tableOf } from "./local-table.ts";
 import type { Mount } from "./mount.ts";
 import { createAndroidPublisherSandbox } from "./sandbox/android-publisher.ts";
-import { exportChain, fingerprintOf, importChain, makeChain, type SigningChain } from "./sandbox/ios-signing.ts";
+import {
+  exportChain,
+  fingerprintOf,
+  importChain,
+  makeChain,
+  type SigningChain,
+} from "./sandbox/ios-signing.ts";
 import { synthesize } from "./synthesize.ts";
 import { readAssembly, type Assembly } from "./template.ts";
 
@@ -269,7 +275,10 @@ const start = async (
       ...options.environment,
       ...connectionVariables(connection),
       ANDROID_PUBLISHER_URL: publisherUrl,
-      IOS_STORE_TRUSTED_ROOTS: [fingerprintOf(chain.root), options.trustedRoots ?? APPLE_ROOTS.join(",")].join(","),
+      IOS_STORE_TRUSTED_ROOTS: [
+        fingerprintOf(chain.root),
+        options.trustedRoots ?? APPLE_ROOTS.join(","),
+      ].join(","),
     },
     log: options.log,
   });

@@ -44,7 +44,8 @@ const dynamoDbOf = (environment: Environment): GivenDynamoDb | { readonly port: 
   return {
     endpoint,
     ...(region && { region }),
-    ...(accessKeyId && secretAccessKey && { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }),
+    ...(accessKeyId &&
+      secretAccessKey && { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }),
   };
 };
 
@@ -52,7 +53,9 @@ const dynamoDbOf = (environment: Environment): GivenDynamoDb | { readonly port: 
 const otherEndpoints = (environment: Environment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) =>
-      name.startsWith("AWS_ENDPOINT_URL_") && name !== "AWS_ENDPOINT_URL_DYNAMODB" && value ? [[name, value]] : [],
+      name.startsWith("AWS_ENDPOINT_URL_") && name !== "AWS_ENDPOINT_URL_DYNAMODB" && value
+        ? [[name, value]]
+        : [],
     ),
   );
 

@@ -11,7 +11,8 @@ const DECOMPRESS = { gzip: promisify(gunzip), deflate: promisify(inflate) };
 const isDecompressed = (coding: string): coding is keyof typeof DECOMPRESS => coding in DECOMPRESS;
 
 const received = async (request: IncomingMessage): Promise<Buffer> => {
-  if (Number(request.headers["content-length"] ?? 0) > LARGEST_BODY) throw new GatewayError("REQUEST_TOO_LARGE");
+  if (Number(request.headers["content-length"] ?? 0) > LARGEST_BODY)
+    throw new GatewayError("REQUEST_TOO_LARGE");
   const chunks: Buffer[] = [];
   let size = 0;
   // The connection must outlive a refusal, or the caller never sees it.

@@ -96,7 +96,9 @@ export const routesOf = (template: Template): Route[] => {
  * does not hide one that has it; fixed segments before parameters; segments compared as they were sent, never decoded;
  * one slash at the end of the path is ignored.
  */
-export const createRouter = (routes: readonly Route[]): ((method: string, path: string) => RouteMatch | null) => {
+export const createRouter = (
+  routes: readonly Route[],
+): ((method: string, path: string) => RouteMatch | null) => {
   const ordered = [...routes].sort(bySpecificity);
   return (method, path) => {
     const segments = segmentsOf(path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path);

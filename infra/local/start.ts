@@ -32,6 +32,8 @@ try {
   }
 } catch (error) {
   if (starting.signal.aborted) process.exit(0);
-  complain(error instanceof LocalError ? error.message : String(error instanceof Error ? error.stack : error));
+  complain(
+    error instanceof LocalError ? error.message : String(error instanceof Error ? error.stack : error),
+  );
   process.exit(1);
 }

@@ -28,7 +28,9 @@ const manifest = z.object({
     z.string(),
     z.object({
       type: z.string(),
-      properties: z.looseObject({ templateFile: z.string().optional(), file: z.string().optional() }).optional(),
+      properties: z
+        .looseObject({ templateFile: z.string().optional(), file: z.string().optional() })
+        .optional(),
     }),
   ),
 });
@@ -48,7 +50,9 @@ export const readAssembly = (folder: string): Assembly => {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), "utf8"));
   const artifacts = Object.values(manifest.parse(read("manifest.json")).artifacts);
   const fileOf = (type: string, key: "templateFile" | "file"): string => {
-    const files = artifacts.filter((artifact) => artifact.type === type).map(({ properties }) => properties?.[key]);
+    const files = artifacts
+      .filter((artifact) => artifact.type === type)
+      .map(({ properties }) => properties?.[key]);
     if (files.length !== 1 || files[0] === undefined)
       throw new LocalError(`The assembly in ${folder} must have one ${type}; it has ${files.length}.`);
     return files[0];
@@ -120,7 +124,8 @@ export class Template {
   }
 
   #resolve(value: Json): Json | undefined {
-    if (Array.isArray(value)) return value.map((item) => this.#resolve(item)).filter((item) => item !== undefined);
+    if (Array.isArray(value))
+      return value.map((item) => this.#resolve(item)).filter((item) => item !== undefined);
     if (typeof value !== "object" || value === null) return value;
     if (isIntrinsic(value)) return this.#intrinsic(value);
     return Object.fromEntries(

@@ -70,7 +70,9 @@ const listing = (folder: string): Record<string, string> =>
 
 /** The only function whose logical id starts so. */
 const functionOf = (name: string, { resources } = first): Resource => {
-  const [found] = ofType("AWS::Lambda::Function", { ...first, resources }).filter(([id]) => id.startsWith(name));
+  const [found] = ofType("AWS::Lambda::Function", { ...first, resources }).filter(([id]) =>
+    id.startsWith(name),
+  );
   if (!found) throw new Error(`There is no function ${name}.`);
   return found[1];
 };
@@ -201,7 +203,11 @@ describe("functions", () => {
     const functions = ofType("AWS::Lambda::Function");
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const [, { Properties }] of functions)
-      expect(Properties).toMatchObject({ Runtime: "nodejs24.x", Architectures: ["arm64"], Handler: "index.handler" });
+      expect(Properties).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Handler: "index.handler",
+      });
   });
 
   test.each(FUNCTIONS)("%s is told the table, and nothing else", (name) => {
@@ -328,13 +334,23 @@ test("the table is on demand, recoverable, kept when its stack goes, and keyed a
 test("the outputs are the address, which the contract's paths follow, and the table's name", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
   const [[table] = [""]] = ofType("AWS::DynamoDB::GlobalTable");
-  expect(Object.fromEntries(Object.entries(first.outputs).map(([name, { Value }]) => [name, Value]))).toEqual({
-    Address: {
-      "Fn::Join": [
-        "",
-        ["https://", { Ref: api }, ".execute-api.", { Ref: "AWS::Region" }, ".", { Ref: "AWS::URLSuffix" }, "/live"],
-      ],
+  expect(Object.fromEntries(Object.entries(first.outputs).map(([name, { Value }]) => [name, Value]))).toEqual(
+    {
+      Address: {
+        "Fn::Join": [
+          "",
+          [
+            "https://",
+            { Ref: api },
+            ".execute-api.",
+            { Ref: "AWS::Region" },
+            ".",
+            { Ref: "AWS::URLSuffix" },
+            "/live",
+          ],
+        ],
+      },
+      TableName: { Ref: table },
     },
-    TableName: { Ref: table },
-  });
+  );
 });

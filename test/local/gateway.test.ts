@@ -6,7 +6,13 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Assembly } from "../../infra/local/template.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import type { Behaviour } from "./functions/behaviour.ts";
-import { FUNCTIONS_APP, serveGateway, synthesizeForTest, withProperties, type TestGateway } from "../support/local-gateway.ts";
+import {
+  FUNCTIONS_APP,
+  serveGateway,
+  synthesizeForTest,
+  withProperties,
+  type TestGateway,
+} from "../support/local-gateway.ts";
 
 const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 const LINK = "/v1/customers/ios-store/link";
@@ -198,8 +204,7 @@ describe("the authorizer", () => {
       truth: "true",
       invocations: expect.any(String),
       authorizationToken: authorization,
-      methodArn:
-        "arn:aws:execute-api:us-east-1:123456789012:local/live/GET/v1/customers/a%2Fb/entitlements",
+      methodArn: "arn:aws:execute-api:us-east-1:123456789012:local/live/GET/v1/customers/a%2Fb/entitlements",
     });
   });
 
@@ -375,9 +380,9 @@ describe("bodies", () => {
     ["identity", Buffer.from],
   ] as const)("a request may be %s", async (coding, encode) => {
     const body = encode(Buffer.from('{"a":"é"}'));
-    expect(eventOf(await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": coding }, body })).body).toBe(
-      '{"a":"é"}',
-    );
+    expect(
+      eventOf(await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": coding }, body })).body,
+    ).toBe('{"a":"é"}');
   });
 
   test("a body that is not what its Content-Encoding says: 400", async () => {
@@ -413,7 +418,9 @@ describe("bodies", () => {
   test("an event over the 6 MB that Lambda takes: 413", async () => {
     const body = Buffer.alloc(6 * MEGABYTE, 0x20);
     expectError(await send("POST", SYNCHRONIZE, { body }), 413, "REQUEST_TOO_LARGE");
-    const smaller = await send("POST", SYNCHRONIZE, { body: JSON.stringify({ do: "count" }) + " ".repeat(5 * MEGABYTE) });
+    const smaller = await send("POST", SYNCHRONIZE, {
+      body: JSON.stringify({ do: "count" }) + " ".repeat(5 * MEGABYTE),
+    });
     expect(smaller.status).toBe(200);
   });
 
@@ -433,15 +440,18 @@ describe("bodies", () => {
     ["deflate, gzip", "gzip", gunzipSync],
     ["*", "gzip", gunzipSync],
     ["gzip;q=0, deflate;q=0.5", "deflate", inflateSync],
-  ] as const)("an answer of 1 KB or more is compressed for a caller who accepts %s", async (accepted, coding, decode) => {
-    const answer = await send("POST", SYNCHRONIZE, {
-      headers: { "Accept-Encoding": accepted },
-      body: JSON.stringify({ do: "repeat", length: 5000 } satisfies Behaviour),
-    });
-    expect(answer.headers["content-encoding"]).toBe(coding);
-    expect(answer.headers["content-length"]).toBe(String(answer.body.length));
-    expect(decode(answer.body).toString()).toBe(`"${"x".repeat(5000)}"`);
-  });
+  ] as const)(
+    "an answer of 1 KB or more is compressed for a caller who accepts %s",
+    async (accepted, coding, decode) => {
+      const answer = await send("POST", SYNCHRONIZE, {
+        headers: { "Accept-Encoding": accepted },
+        body: JSON.stringify({ do: "repeat", length: 5000 } satisfies Behaviour),
+      });
+      expect(answer.headers["content-encoding"]).toBe(coding);
+      expect(answer.headers["content-length"]).toBe(String(answer.body.length));
+      expect(decode(answer.body).toString()).toBe(`"${"x".repeat(5000)}"`);
+    },
+  );
 
   test.each([
     ["identity", 5000],
@@ -498,10 +508,13 @@ describe("answers of a function", () => {
     expectError(await behave({ do: "answer", with: answer }), 502, "INTERNAL_ERROR");
   });
 
-  test.each(["throw", "crash", "exit"] as const)("%s: the body of DEFAULT_5XX, and nothing of the reason", async (what) => {
-    const answer = await behave({ do: what });
-    expectError(answer, 502, "INTERNAL_ERROR");
-  });
+  test.each(["throw", "crash", "exit"] as const)(
+    "%s: the body of DEFAULT_5XX, and nothing of the reason",
+    async (what) => {
+      const answer = await behave({ do: what });
+      expectError(answer, 502, "INTERNAL_ERROR");
+    },
+  );
 
   test("why a function failed is in the log", async () => {
     gateway.log.length = 0;
@@ -515,8 +528,10 @@ describe("answers of a function", () => {
 });
 
 describe("environments of a function", () => {
-  const environmentOf = async (behaviour: Behaviour, address?: string): Promise<{ environment: string; invocations: number }> =>
-    jsonOf(await behave(behaviour, address));
+  const environmentOf = async (
+    behaviour: Behaviour,
+    address?: string,
+  ): Promise<{ environment: string; invocations: number }> => jsonOf(await behave(behaviour, address));
 
   test("one is used again, and keeps its memory", async () => {
     const first = await environmentOf({ do: "count" });
@@ -534,7 +549,9 @@ describe("environments of a function", () => {
   });
 
   test("a hundred requests at once are all served, by ten environments at most", async () => {
-    const served = await Promise.all(Array.from({ length: 100 }, async () => environmentOf({ do: "wait", milliseconds: 5 })));
+    const served = await Promise.all(
+      Array.from({ length: 100 }, async () => environmentOf({ do: "wait", milliseconds: 5 })),
+    );
     expect(served).toHaveLength(100);
     expect(new Set(served.map(({ environment }) => environment)).size).toBeLessThanOrEqual(10);
   });
@@ -628,9 +645,7 @@ describe("gateway responses", () => {
 
 describe("a template that is not understood", () => {
   const serving = async (type: string, change: Record<string, unknown>) =>
-    serveGateway(
-      withProperties(assembly, { [type]: (properties) => ({ ...properties, ...change }) }),
-    );
+    serveGateway(withProperties(assembly, { [type]: (properties) => ({ ...properties, ...change }) }));
 
   test.each([
     ["AWS::ApiGateway::Method", { AuthorizationType: "AWS_IAM" }],

@@ -23,13 +23,18 @@ const jsonOf = async (response: Response): Promise<Json> => response.json();
 const get = async (path: string): Promise<Response> => fetch(service.address + path);
 
 const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
-  const response = await fetch(service.address + path, { method: "POST", headers, body: JSON.stringify(body) });
+  const response = await fetch(service.address + path, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+  });
   return { status: response.status, body: await jsonOf(response) };
 };
 
 const credential = (): Record<string, string> => ({ Authorization: `Bearer ${service.demo.apiKey}` });
 
-const buy = async (bought: Record<string, unknown>) => (await post("/sandbox/ios-store/purchases", bought)).body;
+const buy = async (bought: Record<string, unknown>) =>
+  (await post("/sandbox/ios-store/purchases", bought)).body;
 
 test("the table is the template's: keys, index and time to live", async () => {
   const client = new DynamoDBClient({});
@@ -140,9 +145,15 @@ describe("the whole way, from the stores to the account", () => {
     const person = { appTransactionIdentifier: "2000000000000099" };
     const synchronized = await post(
       "/v1/customers/ios-store/synchronize",
-      await buy({ ...person, transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }] }),
+      await buy({
+        ...person,
+        transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }],
+      }),
     );
-    expect(synchronized).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "offline-maps" }] } });
+    expect(synchronized).toMatchObject({
+      status: 200,
+      body: { entitlements: [{ identifier: "offline-maps" }] },
+    });
 
     const linkedIos = await post(
       "/v1/customers/ios-store/link",
@@ -183,11 +194,20 @@ describe("the whole way, from the stores to the account", () => {
 });
 
 test("a given publisher takes the place of the sandbox's", async () => {
-  const other = await startWholeService({ androidPublisherUrl: `${service.address}/sandbox/android-publisher` });
+  const other = await startWholeService({
+    androidPublisherUrl: `${service.address}/sandbox/android-publisher`,
+  });
   expect(other.androidPurchaseToken).toBeNull();
-  const purchase = { packageName: DEMO.packageName, productKind: "subscription", productIdentifier: "premium" };
+  const purchase = {
+    packageName: DEMO.packageName,
+    productKind: "subscription",
+    productIdentifier: "premium",
+  };
   const at = async (address: string) =>
-    fetch(`${address}/sandbox/android-publisher/purchases`, { method: "POST", body: JSON.stringify(purchase) });
+    fetch(`${address}/sandbox/android-publisher/purchases`, {
+      method: "POST",
+      body: JSON.stringify(purchase),
+    });
   expect((await at(other.address)).status).toBe(404);
   const { purchaseToken } = await jsonOf(await at(service.address));
   const linked = await fetch(`${other.address}/v1/customers/android-store/link`, {
@@ -210,7 +230,12 @@ test("given roots are trusted beside the sandbox's own", async () => {
   const stranger = await startWholeService();
   const friend = await startWholeService({ trustedRoots: fingerprint });
   const status = async (address: string, body: unknown): Promise<number> =>
-    (await fetch(`${address}/v1/customers/ios-store/synchronize`, { method: "POST", body: JSON.stringify(body) })).status;
+    (
+      await fetch(`${address}/v1/customers/ios-store/synchronize`, {
+        method: "POST",
+        body: JSON.stringify(body),
+      })
+    ).status;
   expect(await status(stranger.address, { signedAppTransaction })).toBe(400);
   expect(await status(friend.address, { signedAppTransaction })).toBe(200);
   const own = await fetch(`${friend.address}/sandbox/ios-store/purchases`, { method: "POST", body: "{}" });

@@ -36,7 +36,9 @@ describe("what a local service is started with", () => {
 
   test("may be a DynamoDB that runs already, reached with the shell's credentials where it has them", () => {
     const endpoint = "http://127.0.0.1:8000";
-    expect(readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ACCESS_KEY_ID: "half" }).dynamoDb).toEqual({
+    expect(
+      readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ACCESS_KEY_ID: "half" }).dynamoDb,
+    ).toEqual({
       endpoint,
     });
     expect(
@@ -75,7 +77,9 @@ describe("what cannot be read is refused, in one sentence", () => {
   test.each([[["--port", "3000"]], [["--data"]], [["--data", ""]], [["folder"]], [["-d", "folder"]]])(
     "%j is no option",
     (args) => {
-      expect(() => readOptions(args, {})).toThrow(/^[^\n]+: npm start takes --data <folder>, and nothing else\.$/);
+      expect(() => readOptions(args, {})).toThrow(
+        /^[^\n]+: npm start takes --data <folder>, and nothing else\.$/,
+      );
     },
   );
 

@@ -90,13 +90,15 @@ test("it serves where it says, keeps the data, stops all it started with exit co
   expect(printed(output, "Table")).toBe("customer-entitlements");
   expect(statSync(join(data, "sandbox-ios-store.json")).mode & 0o077).toBe(0);
   const apiKey = printed(output, "API key");
-  const kept = await (await fetch(`${address}/sandbox/ios-store/purchases`, {
-    method: "POST",
-    body: JSON.stringify({
-      applicationAccountIdentifier: "somebody",
-      transactions: [{ productIdentifier: "com.example.demo.offline_maps", type: "Non-Consumable" }],
-    }),
-  })).text();
+  const kept = await (
+    await fetch(`${address}/sandbox/ios-store/purchases`, {
+      method: "POST",
+      body: JSON.stringify({
+        applicationAccountIdentifier: "somebody",
+        transactions: [{ productIdentifier: "com.example.demo.offline_maps", type: "Non-Consumable" }],
+      }),
+    })
+  ).text();
   const link = async (): Promise<Response> =>
     fetch(`${address}/v1/customers/ios-store/link`, {
       method: "POST",

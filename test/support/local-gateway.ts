@@ -6,7 +6,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createGateway } from "../../infra/local/gateway.ts";
-import { startLocalService, type LocalService, type LocalServiceOptions } from "../../infra/local/local-service.ts";
+import {
+  startLocalService,
+  type LocalService,
+  type LocalServiceOptions,
+} from "../../infra/local/local-service.ts";
 import { synthesize } from "../../infra/local/synthesize.ts";
 import { readAssembly, type Assembly } from "../../infra/local/template.ts";
 
@@ -101,7 +105,9 @@ export interface WholeService extends LocalService {
 }
 
 /** The whole service as `npm start` runs it, on free ports, with a table of its own in the tests' DynamoDB Local. */
-export const startWholeService = async (options: Partial<LocalServiceOptions> = {}): Promise<WholeService> => {
+export const startWholeService = async (
+  options: Partial<LocalServiceOptions> = {},
+): Promise<WholeService> => {
   const log: string[] = [];
   const service = await startLocalService({
     port: 0,
