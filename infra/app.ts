@@ -32,6 +32,7 @@ export const createApp = ({
     ...(outputFolder !== undefined && { outdir: outputFolder }),
   });
   const { secretPrefix } = settings.parse({ secretPrefix: app.node.tryGetContext("secretPrefix") });
+  // oxlint-disable-next-line no-new -- a construct joins its scope when it is made
   new EntitlementsStack(app, "CustomerEntitlements", {
     description:
       "Links verified store purchases to an application's accounts and answers their entitlements.",

@@ -67,10 +67,12 @@ export class EntitlementsStack extends Stack {
       },
     });
 
+    // oxlint-disable-next-line no-new -- a construct joins its scope when it is made
     new CfnOutput(this, "Address", {
       description: "The base address: paths of the contract follow it.",
       value: api.address,
     });
+    // oxlint-disable-next-line no-new -- a construct joins its scope when it is made
     new CfnOutput(this, "TableName", {
       description: "The table, as the operator's command line takes it.",
       value: table.name,

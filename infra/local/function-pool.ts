@@ -72,6 +72,7 @@ class Environment {
       );
       void this.stop();
     }, this.#timeout);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#timeout } satisfies Invocation);
     try {
       return await promise;

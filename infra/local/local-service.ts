@@ -205,7 +205,7 @@ const together = async <A, B>(
 export const startLocalService = async (options: LocalServiceOptions): Promise<LocalService> => {
   const cleanups: Cleanup[] = [];
   const stop = async (): Promise<void> => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
   };
   try {
     return await start(options, cleanups, stop);

@@ -34,10 +34,12 @@ const matches = (pattern: string, value: string, flags = ""): boolean => {
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
 export const allows = ({ Statement }: PolicyDocument, methodArn: string): boolean => {
-  const effects = Statement.filter(
-    ({ Action, Resource }) =>
-      Action.some((pattern) => matches(pattern, ACTION, "i")) &&
-      Resource.some((pattern) => matches(pattern, methodArn)),
-  ).map(({ Effect }) => Effect);
-  return effects.includes("Allow") && !effects.includes("Deny");
+  const effects = new Set(
+    Statement.filter(
+      ({ Action, Resource }) =>
+        Action.some((pattern) => matches(pattern, ACTION, "i")) &&
+        Resource.some((pattern) => matches(pattern, methodArn)),
+    ).map(({ Effect }) => Effect),
+  );
+  return effects.has("Allow") && !effects.has("Deny");
 };

@@ -183,5 +183,5 @@ const cases: [rule: string, owners: Owner[], says: Says | undefined, expected: s
 
 test.each(cases)("%s", (_, owners, says, expected) => {
   expect(outcome(owners, says)).toBe(expected);
-  expect(outcome([...owners].reverse(), says)).toBe(expected);
+  expect(outcome(owners.toReversed(), says)).toBe(expected);
 });

@@ -70,9 +70,7 @@ const listing = (folder: string): Record<string, string> =>
 
 /** The only function whose logical id starts so. */
 const functionOf = (name: string, { resources } = first): Resource => {
-  const [found] = ofType("AWS::Lambda::Function", { ...first, resources }).filter(([id]) =>
-    id.startsWith(name),
-  );
+  const found = ofType("AWS::Lambda::Function", { ...first, resources }).find(([id]) => id.startsWith(name));
   if (!found) throw new Error(`There is no function ${name}.`);
   return found[1];
 };

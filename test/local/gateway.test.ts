@@ -66,13 +66,18 @@ const behave = async (behaviour: Behaviour, address?: string): Promise<Answer> =
 
 const eventOf = (answer: Answer): APIGatewayProxyEvent => jsonOf(answer).event;
 
-const expectError = (answer: Answer, status: number, code: ErrorCode): void => {
-  expect({ status: answer.status, body: jsonOf(answer) }).toEqual({
-    status,
-    body: { error: code, message: ERRORS[code].message },
-  });
-  expect(answer.headers["content-type"]).toBe("application/json");
-};
+/** What a caller sees of an error. */
+const shownBy = (answer: Answer) => ({
+  status: answer.status,
+  contentType: answer.headers["content-type"],
+  body: jsonOf(answer),
+});
+
+const refusal = (status: number, code: ErrorCode) => ({
+  status,
+  contentType: "application/json",
+  body: { error: code, message: ERRORS[code].message },
+});
 
 const KEY = `cek_${"a".repeat(16)}_${"0".repeat(72)}`;
 let keys = 0xa000;
@@ -96,25 +101,26 @@ describe("routes", () => {
     ["GET", "/v1/%63ustomers/somebody/entitlements"],
     ["GET", "//v1/customers/somebody/entitlements"],
     ["POST", "/v1/customers/somebody/entitlements"],
-    ["HEAD", "/v1/customers/somebody/entitlements"],
     ["OPTIONS", "/v1/customers/somebody/entitlements"],
     ["GET", SYNCHRONIZE],
     ["PUT", LINK],
     ["DELETE", "/v1/customers/android-store/link"],
     ["GET", "/v1/customers/android-store/link"],
   ])("%s %s is no route: 404, with or without a credential", async (method, path) => {
-    for (const headers of [{}, { Authorization: bearer() }]) {
-      const answer = await send(method, path, { headers });
-      if (method === "HEAD") expect(answer.status).toBe(404);
-      else expectError(answer, 404, "ROUTE_NOT_FOUND");
-    }
+    for (const headers of [{}, { Authorization: bearer() }])
+      expect(shownBy(await send(method, path, { headers }))).toEqual(refusal(404, "ROUTE_NOT_FOUND"));
+  });
+
+  test("HEAD is no method of any route: 404, without a body", async () => {
+    const answer = await send("HEAD", "/v1/customers/somebody/entitlements");
+    expect({ status: answer.status, length: answer.body.length }).toEqual({ status: 404, length: 0 });
   });
 
   test("one slash at the end of the path is ignored", async () => {
     const answer = await send("POST", `${SYNCHRONIZE}/`);
     expect(answer.status).toBe(200);
     expect(eventOf(answer)).toMatchObject({ path: `${SYNCHRONIZE}/`, resource: SYNCHRONIZE });
-    expectError(await send("POST", `${SYNCHRONIZE}//`), 404, "ROUTE_NOT_FOUND");
+    expect(shownBy(await send("POST", `${SYNCHRONIZE}//`))).toEqual(refusal(404, "ROUTE_NOT_FOUND"));
   });
 
   test.each(["android-store", "ios-store", "link"])(
@@ -140,7 +146,7 @@ describe("routes", () => {
 describe("the authorizer", () => {
   test("no header: 401 without a call, and the header that says how to authenticate", async () => {
     const answer = await send("GET", "/v1/customers/somebody/entitlements");
-    expectError(answer, 401, "INVALID_CREDENTIAL");
+    expect(shownBy(answer)).toEqual(refusal(401, "INVALID_CREDENTIAL"));
     expect(answer.headers["www-authenticate"]).toBe("Bearer");
   });
 
@@ -155,7 +161,7 @@ describe("the authorizer", () => {
     ["capital letters", `Bearer ${KEY.toUpperCase()}`],
     ["a digit that is none", `Bearer ${KEY.slice(0, -1)}g`],
   ])("a header with %s: 401 without a call", async (_, authorization) => {
-    expectError(await read(authorization), 401, "INVALID_CREDENTIAL");
+    expect(shownBy(await read(authorization))).toEqual(refusal(401, "INVALID_CREDENTIAL"));
   });
 
   test.each(["bearer", "BEARER", "Bearer  "])("the scheme may be written %s", async (scheme) => {
@@ -163,26 +169,30 @@ describe("the authorizer", () => {
   });
 
   test("it refuses: 401", async () => {
-    expectError(await read(bearer("0000000000000001")), 401, "INVALID_CREDENTIAL");
+    expect(shownBy(await read(bearer("0000000000000001")))).toEqual(refusal(401, "INVALID_CREDENTIAL"));
   });
 
   test("it fails: 500", async () => {
-    expectError(await read(bearer("0000000000000002")), 500, "INTERNAL_ERROR");
+    expect(shownBy(await read(bearer("0000000000000002")))).toEqual(refusal(500, "INTERNAL_ERROR"));
   });
 
   test.each(["0000000000000003", "0000000000000007"])("its answer is of no known shape: 500", async (key) => {
-    expectError(await read(bearer(key)), 500, "INTERNAL_ERROR");
+    expect(shownBy(await read(bearer(key)))).toEqual(refusal(500, "INTERNAL_ERROR"));
   });
 
   test("its policy does not allow the route: 403", async () => {
     const authorization = bearer("0000000000000004");
-    expectError(await send("POST", LINK, { headers: { authorization } }), 403, "INSUFFICIENT_SCOPE");
+    expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(
+      refusal(403, "INSUFFICIENT_SCOPE"),
+    );
     expect((await read(authorization)).status).toBe(200);
   });
 
   test("its policy denies what it also allows: 403", async () => {
     const authorization = bearer("0000000000000005");
-    expectError(await send("POST", LINK, { headers: { authorization } }), 403, "INSUFFICIENT_SCOPE");
+    expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(
+      refusal(403, "INSUFFICIENT_SCOPE"),
+    );
     expect((await read(authorization)).status).toBe(200);
   });
 
@@ -190,7 +200,7 @@ describe("the authorizer", () => {
     const authorization = bearer("0000000000000006");
     expect((await send("POST", LINK, { headers: { authorization } })).status).toBe(200);
     const other = await send("POST", "/v1/customers/android-store/link", { headers: { authorization } });
-    expectError(other, 403, "INSUFFICIENT_SCOPE");
+    expect(shownBy(other)).toEqual(refusal(403, "INSUFFICIENT_SCOPE"));
   });
 
   test("its context reaches the function, as text, beside the principal and the latency", async () => {
@@ -387,37 +397,33 @@ describe("bodies", () => {
 
   test("a body that is not what its Content-Encoding says: 400", async () => {
     for (const body of ["{}", gzipSync("{}").subarray(0, 15)])
-      expectError(
-        await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "gzip" }, body }),
-        400,
-        "INVALID_REQUEST",
-      );
+      expect(
+        shownBy(await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "gzip" }, body })),
+      ).toEqual(refusal(400, "INVALID_REQUEST"));
   });
 
   test("a Content-Encoding that is not known: 415", async () => {
     const answer = await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "br" }, body: "{}" });
-    expectError(answer, 415, "UNSUPPORTED_MEDIA_TYPE");
+    expect(shownBy(answer)).toEqual(refusal(415, "UNSUPPORTED_MEDIA_TYPE"));
   });
 
   test("a body over 10 MB: 413, announced or not", async () => {
     const body = Buffer.alloc(10 * MEGABYTE + 1, 0x20);
-    expectError(await send("POST", SYNCHRONIZE, { body }), 413, "REQUEST_TOO_LARGE");
-    expectError(
-      await send("POST", SYNCHRONIZE, { headers: { "Transfer-Encoding": "chunked" }, body }),
-      413,
-      "REQUEST_TOO_LARGE",
-    );
+    expect(shownBy(await send("POST", SYNCHRONIZE, { body }))).toEqual(refusal(413, "REQUEST_TOO_LARGE"));
+    expect(
+      shownBy(await send("POST", SYNCHRONIZE, { headers: { "Transfer-Encoding": "chunked" }, body })),
+    ).toEqual(refusal(413, "REQUEST_TOO_LARGE"));
   });
 
   test("a small body that decompresses to more than 10 MB: 413", async () => {
     const body = gzipSync(Buffer.alloc(50 * MEGABYTE));
     const answer = await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "gzip" }, body });
-    expectError(answer, 413, "REQUEST_TOO_LARGE");
+    expect(shownBy(answer)).toEqual(refusal(413, "REQUEST_TOO_LARGE"));
   });
 
   test("an event over the 6 MB that Lambda takes: 413", async () => {
     const body = Buffer.alloc(6 * MEGABYTE, 0x20);
-    expectError(await send("POST", SYNCHRONIZE, { body }), 413, "REQUEST_TOO_LARGE");
+    expect(shownBy(await send("POST", SYNCHRONIZE, { body }))).toEqual(refusal(413, "REQUEST_TOO_LARGE"));
     const smaller = await send("POST", SYNCHRONIZE, {
       body: JSON.stringify({ do: "count" }) + " ".repeat(5 * MEGABYTE),
     });
@@ -505,14 +511,14 @@ describe("answers of a function", () => {
     ["a header that is none", { statusCode: 200, headers: { "X-Bad": "a\nb" } }],
     ["a header's name that is none", { statusCode: 200, headers: { "X Bad": "a" } }],
   ])("%s in place of a response: the body of DEFAULT_5XX", async (_, answer) => {
-    expectError(await behave({ do: "answer", with: answer }), 502, "INTERNAL_ERROR");
+    expect(shownBy(await behave({ do: "answer", with: answer }))).toEqual(refusal(502, "INTERNAL_ERROR"));
   });
 
   test.each(["throw", "crash", "exit"] as const)(
     "%s: the body of DEFAULT_5XX, and nothing of the reason",
     async (what) => {
       const answer = await behave({ do: what });
-      expectError(answer, 502, "INTERNAL_ERROR");
+      expect(shownBy(answer)).toEqual(refusal(502, "INTERNAL_ERROR"));
     },
   );
 
@@ -523,7 +529,9 @@ describe("answers of a function", () => {
   });
 
   test("an answer over Lambda's 6 MB: the body of DEFAULT_5XX", async () => {
-    expectError(await behave({ do: "repeat", length: 6 * MEGABYTE + 100 }), 502, "INTERNAL_ERROR");
+    expect(shownBy(await behave({ do: "repeat", length: 6 * MEGABYTE + 100 }))).toEqual(
+      refusal(502, "INTERNAL_ERROR"),
+    );
   });
 });
 
@@ -586,7 +594,7 @@ describe("environments of a function", () => {
       }),
     );
     const { environment } = await environmentOf({ do: "count" }, brief.address);
-    expectError(await behave({ do: "block" }, brief.address), 502, "INTERNAL_ERROR");
+    expect(shownBy(await behave({ do: "block" }, brief.address))).toEqual(refusal(502, "INTERNAL_ERROR"));
     expect((await environmentOf({ do: "count" }, brief.address)).environment).not.toBe(environment);
     expect(brief.log.join("\n")).toContain("Task timed out after 1.00 seconds");
     await brief.stop();
@@ -602,7 +610,9 @@ describe("environments of a function", () => {
       }),
     );
     await environmentOf({ do: "count" }, brief.address);
-    expectError(await behave({ do: "wait", milliseconds: 2000 }, brief.address), 504, "INTERNAL_ERROR");
+    expect(shownBy(await behave({ do: "wait", milliseconds: 2000 }, brief.address))).toEqual(
+      refusal(504, "INTERNAL_ERROR"),
+    );
     await brief.stop();
   });
 });

@@ -67,10 +67,13 @@ const answers = async (port: number): Promise<boolean> =>
 
 const ports = async () => ({ PORT: String(await freePort()), DYNAMODB_PORT: String(await freePort()) });
 
-const expectNothingLeft = async ({ PORT, DYNAMODB_PORT }: { PORT: string; DYNAMODB_PORT: string }) => {
-  expect(await answers(Number(PORT))).toBe(false);
-  expect(await answers(Number(DYNAMODB_PORT))).toBe(false);
-  expect(readdirSync(folder).filter((name) => name.startsWith("entitlements-"))).toEqual([]);
+/** What of a run is still there: who answers on its ports, and its temporary folders. */
+const leftBy = async (environment: Readonly<Record<"PORT" | "DYNAMODB_PORT", string>>): Promise<string[]> => {
+  const answering = await Promise.all(
+    Object.values(environment).map(async (port) => ((await answers(Number(port))) ? [port] : [])),
+  );
+  const folders = readdirSync(folder).filter((name) => name.startsWith("entitlements-"));
+  return [...answering.flat(), ...folders];
 };
 
 const answerOf = async (response: Response): Promise<ReturnType<typeof JSON.parse>> => response.json();
@@ -109,7 +112,7 @@ test("it serves where it says, keeps the data, stops all it started with exit co
   expect(linked.entitlements).toHaveLength(1);
   first.child.kill("SIGTERM");
   expect(await first.ended).toMatchObject({ exitCode: 0, stderr: "" });
-  await expectNothingLeft(environment);
+  expect(await leftBy(environment)).toEqual([]);
 
   const second = start(environment, `--data=${data}`);
   expect(printed(await second.ready, "API key")).toBe(apiKey);
@@ -120,7 +123,7 @@ test("it serves where it says, keeps the data, stops all it started with exit co
   expect(await read.json()).toMatchObject({ customerIdentifiers: [linked.customerIdentifier] });
   second.child.kill("SIGINT");
   expect(await second.ended).toMatchObject({ exitCode: 0, stderr: "" });
-  await expectNothingLeft(environment);
+  expect(await leftBy(environment)).toEqual([]);
 }, 120_000);
 
 test("Ctrl-C before it is ready stops what was started", async () => {
@@ -129,34 +132,34 @@ test("Ctrl-C before it is ready stops what was started", async () => {
   while (!(await answers(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
   child.kill("SIGINT");
   expect((await ended).exitCode).toBe(0);
-  await expectNothingLeft(environment);
+  expect(await leftBy(environment)).toEqual([]);
 }, 60_000);
 
 describe("what keeps it from running is one sentence that says what to do, with exit code 1 and nothing left running", () => {
-  const expectSentence = async ({ ended }: Run, sentence: RegExp): Promise<void> => {
+  const endOf = async ({ ended }: Run) => {
     const { exitCode, stderr } = await ended;
-    expect(stderr).toMatch(sentence);
-    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
-    expect(exitCode).toBe(1);
+    return { exitCode, sentences: stderr.trimEnd().split("\n") };
   };
+
+  const refusal = (sentence: RegExp) => ({ exitCode: 1, sentences: [expect.stringMatching(sentence)] });
 
   test.each([["PORT"], ["DYNAMODB_PORT"]] as const)("%s is taken", async (taken) => {
     const server = createServer();
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     const environment = { ...(await ports()), [taken]: String(port) };
-    await expectSentence(
-      start(environment),
-      new RegExp(`^Port ${port} is taken; stop what uses it, or choose another with ${taken}=<port>\\.`),
+    expect(await endOf(start(environment))).toEqual(
+      refusal(
+        new RegExp(`^Port ${port} is taken; stop what uses it, or choose another with ${taken}=<port>\\.`),
+      ),
     );
     await new Promise((resolve) => void server.close(resolve));
-    await expectNothingLeft(environment);
+    expect(await leftBy(environment)).toEqual([]);
   });
 
   test("an option that is none", async () => {
-    await expectSentence(
-      start(await ports(), "--port", "3000"),
-      /^Unknown option '--port': npm start takes --data <folder>, and nothing else\.$/m,
+    expect(await endOf(start(await ports(), "--port", "3000"))).toEqual(
+      refusal(/^Unknown option '--port': npm start takes --data <folder>, and nothing else\.$/m),
     );
   });
 
@@ -164,29 +167,28 @@ describe("what keeps it from running is one sentence that says what to do, with 
     const file = join(folder, "a-file");
     writeFileSync(file, "");
     const environment = await ports();
-    await expectSentence(
-      start(environment, "--data", join(file, "data")),
-      /^The data folder .+ cannot be written \(ENOTDIR\); choose another with --data <folder>\.$/m,
+    expect(await endOf(start(environment, "--data", join(file, "data")))).toEqual(
+      refusal(/^The data folder .+ cannot be written \(ENOTDIR\); choose another with --data <folder>\.$/m),
     );
-    await expectNothingLeft(environment);
+    expect(await leftBy(environment)).toEqual([]);
   });
 
   test("neither Java nor Docker", async () => {
     const environment = await ports();
-    await expectSentence(
-      start({ ...environment, PATH: folder }),
-      /^DynamoDB Local needs Java 17 or later, or a running Docker; neither was found\. Install .+, or set AWS_ENDPOINT_URL_DYNAMODB /,
+    expect(await endOf(start({ ...environment, PATH: folder }))).toEqual(
+      refusal(
+        /^DynamoDB Local needs Java 17 or later, or a running Docker; neither was found\. Install .+, or set AWS_ENDPOINT_URL_DYNAMODB /,
+      ),
     );
-    await expectNothingLeft(environment);
+    expect(await leftBy(environment)).toEqual([]);
   });
 
   test("the given DynamoDB does not answer", async () => {
     const environment = await ports();
     const endpoint = `http://127.0.0.1:${await freePort()}`;
-    await expectSentence(
-      start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }),
-      new RegExp(`^No DynamoDB answers at ${endpoint} `),
+    expect(await endOf(start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }))).toEqual(
+      refusal(new RegExp(`^No DynamoDB answers at ${endpoint} `)),
     );
-    await expectNothingLeft(environment);
+    expect(await leftBy(environment)).toEqual([]);
   }, 60_000);
 });

@@ -103,14 +103,12 @@ describe("the main job", () => {
     "android-store",
     "ios-store",
     "a%2Fb",
-    "..",
-    "ü+=&?",
+    "ü+=&?;:@",
     "x".repeat(256),
   ])("the account %j is linked and read as itself", async (account) => {
     const app = await service.application();
     const linked = await app.link(app.device().request({}), account);
-    const read = await app.read(account === ".." ? "%2E%2E" : account);
-    if (account === "..") return expect(linked.status).toBe(200);
+    const read = await app.read(account);
     expect(read.body.applicationAccountIdentifier).toBe(account);
     expect(read.body.customerIdentifiers).toEqual([linked.body.customerIdentifier]);
   });

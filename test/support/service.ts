@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { v7 as uuid } from "uuid";
 import { createGateway } from "../../infra/local/gateway.ts";
 import { tableOf } from "../../infra/local/local-table.ts";
-import { readAssembly } from "../../infra/local/template.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
@@ -28,9 +28,10 @@ import { SCOPES, type CustomerEntitlement, type Scope } from "../../lib/contract
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
-import { assemblyFolder } from "./local-gateway.ts";
+import { synthesizeForTest } from "./local-gateway.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
+const APP = fileURLToPath(new URL("../../infra/app.ts", import.meta.url));
 const DAY = 86_400_000;
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
@@ -131,7 +132,7 @@ const aSandboxTransaction = (changes: Partial<SandboxTransaction>): SandboxTrans
 
 export const startTestService = async (environment: Record<string, string> = {}): Promise<TestService> => {
   const table = await createTestTable();
-  const assembly = readAssembly(await assemblyFolder("service"));
+  const assembly = (await synthesizeForTest(APP)).assembly;
   const chain = makeChain();
   const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });
   const log: string[] = [];
