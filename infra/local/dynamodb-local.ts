@@ -87,7 +87,9 @@ const untilReady = async (endpoint: string, child: ChildProcess): Promise<void> 
   try {
     for (;;) {
       if (child.exitCode !== null || child.signalCode !== null)
-        throw new LocalError("DynamoDB Local ended before it was ready.");
+        throw new LocalError(
+          "DynamoDB Local ended before it was ready; choose another port with DYNAMODB_PORT=<port>, or another folder with --data <folder>.",
+        );
       try {
         await client.send(new ListTablesCommand({ Limit: 1 }));
         return;

@@ -169,7 +169,14 @@ const openDatabase = async (
 
 const signingChain = (folder: DataFolder): SigningChain => {
   const kept = folder.read(CHAIN_FILE);
-  if (kept !== null) return importChain(kept);
+  try {
+    if (kept !== null) return importChain(kept);
+  } catch (cause) {
+    throw new LocalError(
+      `${CHAIN_FILE} in the data folder is not what was written there; remove it, and new certificates are made.`,
+      { cause },
+    );
+  }
   const chain = makeChain();
   folder.write(CHAIN_FILE, exportChain(chain));
   return chain;
@@ -232,7 +239,8 @@ const start = async (
       for (const mount of mounts) if (await mount(request, response)) return;
       await gateway.handle(request, response);
     })().catch((error: unknown) => {
-      options.log(String(error));
+      // A LocalError is why the start failed, which its caller is told.
+      if (!(error instanceof LocalError)) options.log(String(error));
       response.destroy();
     });
   });
@@ -288,7 +296,7 @@ const start = async (
     mounts: [
       createDocumentation(),
       createIosPurchases({ prefix: IOS_PREFIX, signer: chain, now, ...DEMO }),
-      ...(android ? [(...exchange: Parameters<Mount>) => android.handle(...exchange)] : []),
+      ...(android ? [android.handle] : []),
     ],
   });
 

@@ -32,11 +32,16 @@ const dataFolderOf = (args: readonly string[]): string | null => {
   }
 };
 
+const requireAddress = (name: string, text: string): string => {
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ""))
+    throw new LocalError(`${name} must be an http or https address: ${text} is none.`);
+  return text;
+};
+
 const dynamoDbOf = (environment: Environment): GivenDynamoDb | { readonly port: number } => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
   if (!endpoint) return { port: portOf(environment, "DYNAMODB_PORT", DYNAMODB_PORT) };
-  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ""))
-    throw new LocalError(`AWS_ENDPOINT_URL_DYNAMODB must be an http or https address: ${endpoint} is none.`);
+  requireAddress("AWS_ENDPOINT_URL_DYNAMODB", endpoint);
   const region = environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"];
   const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = environment["AWS_SECRET_ACCESS_KEY"];
@@ -47,6 +52,18 @@ const dynamoDbOf = (environment: Environment): GivenDynamoDb | { readonly port: 
     ...(accessKeyId &&
       secretAccessKey && { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }),
   };
+};
+
+const FINGERPRINT = /^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$/;
+
+const trustedRootsOf = (environment: Environment): { trustedRoots?: string } => {
+  const trustedRoots = environment["IOS_STORE_TRUSTED_ROOTS"];
+  if (!trustedRoots) return {};
+  if (!trustedRoots.split(",").every((root) => FINGERPRINT.test(root.trim())))
+    throw new LocalError(
+      "IOS_STORE_TRUSTED_ROOTS must be SHA-256 fingerprints of certificates (64 hexadecimal digits), separated by commas.",
+    );
+  return { trustedRoots };
 };
 
 /** Other services of AWS that functions call, where the shell says where they are. */
@@ -68,14 +85,15 @@ export const readOptions = (
   args: readonly string[],
   environment: Environment,
 ): Omit<LocalServiceOptions, "log"> => {
-  const trustedRoots = environment["IOS_STORE_TRUSTED_ROOTS"];
   const androidPublisherUrl = environment["ANDROID_PUBLISHER_URL"];
   return {
     port: portOf(environment, "PORT", PORT),
     dynamoDb: dynamoDbOf(environment),
     dataFolder: dataFolderOf(args),
     environment: otherEndpoints(environment),
-    ...(trustedRoots && { trustedRoots }),
-    ...(androidPublisherUrl && { androidPublisherUrl }),
+    ...trustedRootsOf(environment),
+    ...(androidPublisherUrl && {
+      androidPublisherUrl: requireAddress("ANDROID_PUBLISHER_URL", androidPublisherUrl),
+    }),
   };
 };

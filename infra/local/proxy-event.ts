@@ -134,7 +134,8 @@ export const proxyEvent = (
       },
       domainName: host,
       apiId: exchange.apiId,
-      authorizer,
+      // Absent where the route has no authorizer.
+      authorizer: authorizer ?? undefined,
     },
     body,
     isBase64Encoded: false,

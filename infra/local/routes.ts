@@ -22,13 +22,16 @@ export interface RouteMatch {
   readonly pathParameters: Readonly<Record<string, string>> | null;
 }
 
-const resource = z.object({ ParentId: z.string(), PathPart: z.string() });
+const resource = z.object({
+  ParentId: z.string(),
+  PathPart: z.string().regex(/^(?:[^{}]+|\{\w+\})$/, "must be a fixed segment or a parameter of one segment"),
+});
 
 // Strict: a property that changes what a method does, and that nothing here honours, must not pass unseen.
 const method = z.strictObject({
   RestApiId: z.string(),
   ResourceId: z.string(),
-  HttpMethod: z.string(),
+  HttpMethod: z.enum(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]),
   AuthorizationType: z.enum(["NONE", "CUSTOM"]),
   AuthorizerId: z.string().optional(),
   OperationName: z.string().optional(),
@@ -64,14 +67,11 @@ const parametersOf = (route: Route, segments: readonly string[]): Record<string,
   return parameters;
 };
 
-/** Fixed segments before parameters, from the left. */
-const bySpecificity = (a: Route, b: Route): number => {
-  const shape = ({ resourcePath }: Route): string =>
-    segmentsOf(resourcePath)
-      .map((segment) => (parameterOf(segment) === null ? "0" : "1"))
-      .join("");
-  return shape(a) < shape(b) ? -1 : 1;
-};
+/** Orders routes: fixed segments before parameters, from the left. */
+const specificity = ({ resourcePath }: Route): string =>
+  segmentsOf(resourcePath)
+    .map((segment) => (parameterOf(segment) === null ? "0" : "1"))
+    .join("");
 
 export const routesOf = (template: Template): Route[] => {
   const resources = template.resourcesOf("AWS::ApiGateway::Resource", resource);
@@ -99,7 +99,7 @@ export const routesOf = (template: Template): Route[] => {
 export const createRouter = (
   routes: readonly Route[],
 ): ((method: string, path: string) => RouteMatch | null) => {
-  const ordered = [...routes].sort(bySpecificity);
+  const ordered = [...routes].sort((a, b) => specificity(a).localeCompare(specificity(b)));
   return (method, path) => {
     const segments = segmentsOf(path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path);
     for (const route of ordered) {

@@ -24,7 +24,7 @@ type Verified = Omit<VerifiedPurchase, "identities"> & Partial<Pick<VerifiedPurc
 
 /** What was stored of a purchase that the store has dropped since. */
 const storedPurchase = async (
-  { table }: AndroidStoreLinking,
+  { table, now }: AndroidStoreLinking,
   application: Application,
   { purchaseToken, productKind, productIdentifier }: AndroidStoreLinkRequest,
 ): Promise<Verified> => {
@@ -34,7 +34,8 @@ const storedPurchase = async (
     environment,
     key,
   }));
-  const { purchases } = await table.findFacts(application.identifier, [], references);
+  const { purchases, erased } = await table.findFacts(application.identifier, [], references, now());
+  if (erased) throw new ServiceError("CUSTOMER_NOT_FOUND");
   const purchase = [...purchases.values()]
     .map((stored) => stored.purchase)
     .find(({ verifiedAt }) => verifiedAt > 0);

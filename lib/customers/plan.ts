@@ -12,7 +12,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import type { CustomerChange } from "../table/customer-change.ts";
 import type { KnownFacts } from "../table/customers.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "../table/records.ts";
+import type { Link, StoredCustomer } from "../table/records.ts";
 import type { Evidence } from "./evidence.ts";
 
 /**
@@ -35,15 +35,18 @@ const withEvidence = (stored: Purchase | undefined, evidence: Purchase): Purchas
 const sameLink = (a: Link | null, b: Link | null): boolean =>
   a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
 
-const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>
-  a.length === b.length &&
-  a.every((purchase, index) => b[index] !== undefined && sameLines(purchase, b[index]));
+const byReference = (purchases: Iterable<Purchase>): Map<string, Purchase> =>
+  new Map([...purchases].map((purchase) => [referenceText(purchase), purchase]));
 
 /** Of a held purchase only its lines are stored. */
-const sameLines = (a: Purchase, b: Purchase): boolean => {
+const sameHolding = (a: Purchase | undefined, b: Purchase | undefined): boolean => {
+  if (a === undefined || b === undefined) return a === b;
   const onlyLines = { selectedProducts: null, replacedBy: null, verifiedAt: 0 } as const;
   return samePurchase({ ...a, ...onlyLines }, { ...b, ...onlyLines });
 };
+
+const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>
+  a.length === b.length && a.every((purchase, index) => sameHolding(purchase, b[index]));
 
 /** What a request comes to: the customer as it shall be, and what has to be written; null where nothing has. */
 export interface Plan {
@@ -80,21 +83,27 @@ export const planChange = (given: {
         : proven.verifiedAt > 0
           ? null
           : dueSince;
-    const next: StoredPurchase = { purchase, acknowledgementDueSince, customer: newIdentifier };
     const changed =
       stored === undefined ||
       !samePurchase(stored.purchase, purchase) ||
       stored.acknowledgementDueSince !== acknowledgementDueSince;
-    return { next, isNew: stored === undefined, changed };
+    return {
+      changed,
+      stored: {
+        purchase,
+        revision: stored?.revision ?? 0,
+        acknowledgementDueSince,
+        customer: stored?.customer ?? newIdentifier,
+      },
+    };
   });
 
-  const held = new Map(
-    [survivor, ...absorbed].flatMap((customer) =>
-      (customer?.holdings ?? []).map((purchase) => [referenceText(purchase), purchase]),
-    ),
+  const before = byReference([survivor, ...absorbed].flatMap((customer) => customer?.holdings ?? []));
+  const holdings = holdingsOf(
+    new Map([...before, ...byReference(purchases.map(({ stored }) => stored.purchase))]).values(),
+    catalog,
   );
-  for (const { next } of purchases) held.set(referenceText(next.purchase), next.purchase);
-  const holdings = holdingsOf(held.values(), catalog);
+  const after = byReference(holdings);
 
   const customer = {
     identifier: survivor?.identifier ?? newIdentifier,
@@ -103,12 +112,18 @@ export const planChange = (given: {
     holdings,
   };
   const identities = evidence.identities.filter((_, index) => known.identities[index] === null);
-  const changed = purchases.filter((purchase) => purchase.changed);
+  // What is held is replaced only together with the purchase it is taken from, whose revision proves that it is current.
+  const written = purchases
+    .filter(({ changed, stored: { purchase } }) => {
+      const reference = referenceText(purchase);
+      return changed || !sameHolding(before.get(reference), after.get(reference));
+    })
+    .map(({ stored }) => stored);
   const unchanged =
     survivor !== null &&
     absorbed.length === 0 &&
     identities.length === 0 &&
-    changed.length === 0 &&
+    written.length === 0 &&
     sameLink(survivor.link, link) &&
     sameHoldings(survivor.holdings, holdings);
   return {
@@ -121,7 +136,8 @@ export const planChange = (given: {
           after: customer,
           absorbed,
           identities,
-          purchases: changed.map(({ next, isNew }) => ({ stored: next, isNew })),
+          purchases: written,
+          moment,
         },
   };
 };

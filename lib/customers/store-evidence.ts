@@ -48,7 +48,14 @@ export const storeEvidence = async (
 
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     if (attempt > 1) await pause(attempt);
-    const known = await table.findFacts(application.identifier, evidence.identities, evidence.purchases);
+    const moment = now();
+    const known = await table.findFacts(
+      application.identifier,
+      evidence.identities,
+      evidence.purchases,
+      moment,
+    );
+    if (known.erased) throw new ServiceError("CUSTOMER_NOT_FOUND");
     const named = [
       ...known.identities.filter((customer) => customer !== null),
       ...[...known.purchases.values()].map(({ customer }) => customer),
@@ -58,7 +65,6 @@ export const storeEvidence = async (
     const owners = await table.findCustomers(application.identifier, named);
     if (owners === null) throw new ServiceError("CUSTOMER_NOT_FOUND");
 
-    const moment = now();
     const resolution = resolve(owners, claim, moment);
     if (resolution.outcome === "refused") throw new ServiceError(resolution.code);
     const { survivor, absorbed } = resolution;

@@ -1,6 +1,7 @@
 import { TransactionCanceledException, TransactionInProgressException } from "@aws-sdk/client-dynamodb";
 import { TransactWriteCommand, type TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { encodeHoldings } from "./items.ts";
 import { customerPartition, keys, type IdentityReference } from "./keys.ts";
@@ -18,7 +19,10 @@ export interface CustomerChange {
   readonly absorbed: readonly StoredCustomer[];
   /** Identities that nobody has yet. */
   readonly identities: readonly IdentityReference[];
-  readonly purchases: readonly { readonly stored: StoredPurchase; readonly isNew: boolean }[];
+  /** Purchases to write, with the revision each was read at; 0: it is new. */
+  readonly purchases: readonly StoredPurchase[];
+  /** What was erased until this moment, or before, is free again. */
+  readonly moment: Instant;
 }
 
 type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
@@ -114,11 +118,18 @@ const absorption = (
   ...accountDeletion(table, application, absorbed, null),
 ];
 
+/** Nobody has it: it is not there, or it is only the tombstone of an erasure that is over. */
+const free = (moment: Instant) => ({
+  ConditionExpression: `${absent} OR erasedUntil <= :moment`,
+  ExpressionAttributeValues: { ":moment": moment },
+});
+
 const identityWrite = (
   table: string,
   application: ApplicationId,
   identity: IdentityReference,
   customer: CustomerId,
+  moment: Instant,
 ): TransactItem => ({
   Put: {
     TableName: table,
@@ -127,16 +138,16 @@ const identityWrite = (
       customer,
       owner: customerPartition(application, customer),
     },
-    ConditionExpression: absent,
+    ...free(moment),
   },
 });
 
 const purchaseWrite = (
   table: string,
   application: ApplicationId,
-  { purchase, acknowledgementDueSince }: StoredPurchase,
-  isNew: boolean,
+  { purchase, revision, acknowledgementDueSince }: StoredPurchase,
   customer: CustomerId,
+  moment: Instant,
 ): TransactItem => ({
   Put: {
     TableName: table,
@@ -144,11 +155,16 @@ const purchaseWrite = (
       ...keys.purchase(application, purchase),
       customer,
       owner: customerPartition(application, customer),
+      revision: revision + 1,
       ...purchase,
       ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
     },
-    // The customer's version guards a purchase that is known already: all who write it move that version on.
-    ...(isNew && { ConditionExpression: absent }),
+    ...(revision === 0
+      ? free(moment)
+      : {
+          ConditionExpression: "revision = :revision",
+          ExpressionAttributeValues: { ":revision": revision },
+        }),
   },
 });
 
@@ -163,15 +179,15 @@ const heldBefore = ({ before, absorbed }: CustomerChange): readonly Purchase[] =
  * with the holdings: when it breaks off half way, what was written is true, and the same request again completes it.
  */
 export const transactionsOf = (table: string, change: CustomerChange): TransactItem[][] => {
-  const { application, before, after, absorbed, identities, purchases } = change;
+  const { application, before, after, absorbed, identities, purchases, moment } = change;
   const version = before?.version ?? 0;
   const next = version + 1;
   const around = [
     ...absorbed.flatMap((customer) => absorption(table, application, customer, after.identifier)),
-    ...identities.map((identity) => identityWrite(table, application, identity, after.identifier)),
+    ...identities.map((identity) => identityWrite(table, application, identity, after.identifier, moment)),
   ];
-  const purchaseWrites = purchases.map(({ stored, isNew }) =>
-    purchaseWrite(table, application, stored, isNew, after.identifier),
+  const purchaseWrites = purchases.map((purchase) =>
+    purchaseWrite(table, application, purchase, after.identifier, moment),
   );
   const whole = [
     ...customerWrites(table, change, after.holdings, { from: version, to: next }),

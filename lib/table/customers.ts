@@ -1,9 +1,10 @@
 import { paginateQuery, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import { accountCustomerItem, customerItem, identityItem, purchaseItem } from "./items.ts";
+import { accountCustomerItem, customerItem, identityItem, purchaseItem, tombstone } from "./items.ts";
 import { createBatchReader, type Item } from "./batch-reader.ts";
-import { accountPartition, keys, keyText, type IdentityReference } from "./keys.ts";
+import { accountPartition, keys, keyText, type IdentityReference, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import { parseItem, type Table } from "./table.ts";
 
@@ -13,6 +14,8 @@ export interface KnownFacts {
   readonly identities: readonly (CustomerId | null)[];
   /** By {@link referenceText}. */
   readonly purchases: ReadonlyMap<string, StoredPurchase>;
+  /** One of them was a customer's who has been erased, and its erasure still blocks it. */
+  readonly erased: boolean;
 }
 
 /** A customer and its holdings, as an account's read finds them. */
@@ -28,6 +31,7 @@ export interface CustomerTable {
     application: ApplicationId,
     identities: readonly IdentityReference[],
     purchases: readonly PurchaseReference[],
+    moment: Instant,
   ): Promise<KnownFacts>;
   /**
    * The living customers behind the identifiers, aliases followed. One strongly consistent read, and one more for each
@@ -44,8 +48,8 @@ export interface CustomerTable {
 }
 
 export const storedPurchase = (item: Item): StoredPurchase => {
-  const { customer, acknowledgementDueSince = null, ...purchase } = parseItem(purchaseItem, item);
-  return { purchase, customer, acknowledgementDueSince };
+  const { customer, revision, acknowledgementDueSince = null, ...purchase } = parseItem(purchaseItem, item);
+  return { purchase, customer, revision, acknowledgementDueSince };
 };
 
 export const storedCustomer = (item: Item): StoredCustomer => {
@@ -61,18 +65,25 @@ export const createCustomerTable = (
   const getAll = createBatchReader(table, pause);
 
   return {
-    findFacts: async (application, identities, purchases) => {
+    findFacts: async (application, identities, purchases, moment) => {
       const identityKeys = identities.map((identity) => keys.identity(application, identity));
       const purchaseKeys = purchases.map((purchase) => keys.purchase(application, purchase));
       const found = await getAll([...identityKeys, ...purchaseKeys]);
+      const erasures = [...found.values()].filter((item) => "erasedUntil" in item);
+      const erased = erasures.some((item) => parseItem(tombstone, item).erasedUntil > moment);
+      const living = (key: Key): Item | undefined => {
+        const item = found.get(keyText(key));
+        return item !== undefined && "erasedUntil" in item ? undefined : item;
+      };
       return {
+        erased,
         identities: identityKeys.map((key) => {
-          const item = found.get(keyText(key));
+          const item = living(key);
           return item === undefined ? null : parseItem(identityItem, item).customer;
         }),
         purchases: new Map(
           purchaseKeys.flatMap((key) => {
-            const item = found.get(keyText(key));
+            const item = living(key);
             if (item === undefined) return [];
             const stored = storedPurchase(item);
             return [[referenceText(stored.purchase), stored]];
@@ -121,8 +132,9 @@ export const createCustomerTable = (
         new UpdateCommand({
           TableName: name,
           Key: keys.purchase(application, purchase),
-          UpdateExpression: "REMOVE acknowledgementDueSince",
-          ConditionExpression: "attribute_exists(pk)",
+          UpdateExpression: "REMOVE acknowledgementDueSince ADD revision :one",
+          ConditionExpression: "attribute_exists(acknowledgementDueSince)",
+          ExpressionAttributeValues: { ":one": 1 },
         }),
       );
     },

@@ -26,6 +26,7 @@ const line = z.object({
 
 export const purchaseItem = z.object({
   customer: customerIdentifier,
+  revision: z.int(),
   store: z.enum(STORES),
   environment: z.enum(ENVIRONMENTS),
   key: z.string().transform(purchaseKey),
@@ -38,6 +39,9 @@ export const purchaseItem = z.object({
 });
 
 export const identityItem = z.object({ customer: customerIdentifier });
+
+/** What stays of an identity or a purchase whose customer was erased, until the moment it names. */
+export const tombstone = z.object({ erasedUntil: instant });
 
 const indexOf = (values: readonly unknown[]) =>
   z

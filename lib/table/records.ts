@@ -23,8 +23,12 @@ export interface StoredCustomer {
   readonly aliasOf: CustomerId | null;
 }
 
-/** A purchase as stored, with the customer it was stored for (who may be an alias by now). */
+/**
+ * A purchase as stored, with the customer it was stored for (who may be an alias by now). Its revision moves with every
+ * write, so that nobody joins new facts with facts that have been replaced since they were read.
+ */
 export interface StoredPurchase {
+  readonly revision: number;
   readonly purchase: Purchase;
   readonly customer: CustomerId;
   /** Since when the store waits for an acknowledgement; null: it does not. */

@@ -29,6 +29,8 @@ const pause = (attempt: number): Promise<void> => sleep(Math.random() * 10 * att
 
 interface World {
   readonly application: Application;
+  /** The same world, in which something happens once between a request's first read and its second. */
+  interrupted(by: () => Promise<unknown>): World;
   store(evidence: Partial<Evidence>, claim?: Claim | null): Promise<ResolvedCustomer | null>;
   at(moment: number): World;
   selling(catalog: Catalog): World;
@@ -45,9 +47,18 @@ const aWorld = (
     catalog: aCatalog(),
   },
   moment = NOW,
+  interruption: (() => Promise<unknown>)[] = [],
 ): World => {
+  const customers = createCustomerTable(table, pause);
   const evidenceStore: EvidenceStore = {
-    table: createCustomerTable(table, pause),
+    table: {
+      ...customers,
+      findFacts: async (...asked) => {
+        const known = await customers.findFacts(...asked);
+        await interruption.pop()?.();
+        return known;
+      },
+    },
     write: (change) => writeCustomerChange(table, change),
     newCustomerIdentifier: () => customerId(uuid()),
     pause,
@@ -62,6 +73,7 @@ const aWorld = (
         { identities: [], purchases: [], acknowledgementDue: null, ...evidence },
         claim,
       ),
+    interrupted: (by) => aWorld(application, moment, [by]),
     at: (later) => aWorld(application, later),
     selling: (catalog) => aWorld({ ...application, catalog }, moment),
     read: (account) =>
@@ -407,6 +419,36 @@ describe("contention", () => {
     );
     expect(new Set(made.map((customer) => customer?.identifier)).size).toBe(1);
     expect((await world.store({ identities: [device("1")] }))?.holdings).toHaveLength(13);
+  });
+  test.each([
+    ["the same purchase, with newer facts", owned("1", { verifiedAt: NOW + 9, revokedAt: NOW })],
+    ["another purchase of the customer", owned("2")],
+  ])("what is stored between a request's two reads is not lost: %s", async (_, meanwhile) => {
+    for (const late of [owned("1", { verifiedAt: NOW }), owned("1", { verifiedAt: NOW - 1000 })]) {
+      const world = aWorld();
+      await world.store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("a"));
+      const other = () => world.store({ purchases: [meanwhile] });
+      const answered = await world.interrupted(other).store({ purchases: [late] });
+      const expected = aWorld();
+      await expected.store({ purchases: [meanwhile] });
+      await expected.store({ purchases: [owned("1")] });
+      const inOrder = await expected.store({ purchases: [late] });
+      expect(answered?.holdings).toEqual(inOrder?.holdings);
+      expect((await world.store({ identities: [device("1")] }))?.holdings).toEqual(inOrder?.holdings);
+    }
+  });
+  test("a purchase that is replaced between a request's two reads does not come back", async () => {
+    const world = aWorld();
+    const old = aPurchase({ store: "android-store", key: "1" });
+    await world.store({ purchases: [old] }, byCredential("a"));
+    const replacing = [
+      aPurchase({ store: "android-store", key: "2" }),
+      mentionedPurchase(old, purchaseKey("2")),
+    ];
+    const answered = await world
+      .interrupted(() => world.store({ purchases: replacing }))
+      .store({ purchases: [old] });
+    expect(answered?.holdings.map(({ key }) => key)).toEqual(["2"]);
   });
   test("of two accounts that claim one customer at once exactly one wins", async () => {
     const world = aWorld();

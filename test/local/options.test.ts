@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import { readOptions } from "../../infra/local/options.ts";
 
+const ROOT = "ab".repeat(32);
+
 describe("what a local service is started with", () => {
   test("is port 3000, DynamoDB Local on port 8000, and memory, where nothing is said", () => {
     expect(readOptions([], {})).toEqual({
@@ -16,7 +18,7 @@ describe("what a local service is started with", () => {
       readOptions([], {
         PORT: "3900",
         DYNAMODB_PORT: "0",
-        IOS_STORE_TRUSTED_ROOTS: "ab",
+        IOS_STORE_TRUSTED_ROOTS: `${ROOT}, ${ROOT.toUpperCase()}`,
         ANDROID_PUBLISHER_URL: "http://publisher",
         AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://secrets",
         AWS_ENDPOINT_URL_DYNAMODB: "",
@@ -26,7 +28,7 @@ describe("what a local service is started with", () => {
       dynamoDb: { port: 0 },
       dataFolder: null,
       environment: { AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://secrets" },
-      trustedRoots: "ab",
+      trustedRoots: `${ROOT}, ${ROOT.toUpperCase()}`,
       androidPublisherUrl: "http://publisher",
     });
     expect(readOptions([], { PORT: "", IOS_STORE_TRUSTED_ROOTS: "", ANDROID_PUBLISHER_URL: "" })).toEqual(
@@ -83,9 +85,16 @@ describe("what cannot be read is refused, in one sentence", () => {
     },
   );
 
-  test("an endpoint that is no address", () => {
-    expect(() => readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: "here" })).toThrow(
-      "AWS_ENDPOINT_URL_DYNAMODB must be an http or https address",
-    );
+  test.each(["AWS_ENDPOINT_URL_DYNAMODB", "ANDROID_PUBLISHER_URL"])("%s=here is no address", (name) => {
+    expect(() => readOptions([], { [name]: "here" })).toThrow(`${name} must be an http or https address`);
   });
+
+  test.each(["here", "abcd", `${ROOT},`, `${ROOT}0`])(
+    "IOS_STORE_TRUSTED_ROOTS=%s is no certificate's",
+    (roots) => {
+      expect(() => readOptions([], { IOS_STORE_TRUSTED_ROOTS: roots })).toThrow(
+        "IOS_STORE_TRUSTED_ROOTS must be SHA-256 fingerprints",
+      );
+    },
+  );
 });
