@@ -13,6 +13,10 @@ import type {
   LinkResponse,
   SynchronizeResponse,
 } from "./contract/schemas.ts";
+import {
+  acknowledgeDuePurchases,
+  type AcknowledgementReport,
+} from "./customers/acknowledge-due-purchases.ts";
 import { loadAccountReport, type AccountReport } from "./customers/account-report.ts";
 import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "./customers/ios-store-customers.ts";
 import { linkAndroidStoreCustomer } from "./customers/link-android-store-customer.ts";
@@ -22,6 +26,7 @@ import type { Instant } from "./entitlements/time.ts";
 import { accountId, customerId, type AccountId, type ApplicationId } from "./identifiers.ts";
 import { createAndroidStore } from "./stores/android-store/android-store.ts";
 import { createIosStoreVerifier } from "./stores/ios-store/verifier.ts";
+import { createAcknowledgementQueue } from "./table/acknowledgements.ts";
 import { createApplicationTable } from "./table/applications.ts";
 import { createCredentialTable } from "./table/credentials.ts";
 import { writeCustomerChange } from "./table/customer-change.ts";
@@ -96,18 +101,32 @@ export const composeReadAccount = (configuration: ServiceConfiguration) => {
     readAccount(reading, application, accountId(account));
 };
 
-export const composeLinkAndroidStoreCustomer = (
-  configuration: ServiceConfiguration & {
-    readonly readSecret: (name: string) => Promise<string>;
-    /** The root of the Android Publisher API; unset: Google's. */
-    readonly androidPublisherUrl: string | undefined;
-  },
-) => {
+/** How the Android store is reached. */
+export interface AndroidStoreAccess {
+  readonly readSecret: (name: string) => Promise<string>;
+  /** The root of the Android Publisher API; unset: Google's. */
+  readonly androidPublisherUrl: string | undefined;
+}
+
+/** Tries the acknowledgements that are due, until the moment given. */
+export const composeAcknowledgeDuePurchases = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
+  const { table, readSecret, androidPublisherUrl: rootUrl, now } = configuration;
+  const run = {
+    directory: directoryOf(configuration),
+    androidStore: createAndroidStore({ rootUrl, readSecret, now }),
+    queue: createAcknowledgementQueue(table),
+    now,
+  };
+  return (until: Instant): Promise<AcknowledgementReport> => acknowledgeDuePurchases(run, until);
+};
+
+export const composeLinkAndroidStoreCustomer = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
   const { readSecret, androidPublisherUrl: rootUrl, now } = configuration;
   const linking = {
     ...evidenceStoreOf(configuration),
     directory: directoryOf(configuration),
     androidStore: createAndroidStore({ rootUrl, readSecret, now }),
+    acknowledgements: createAcknowledgementQueue(configuration.table),
   };
   return (application: ApplicationId, request: AndroidStoreLinkRequest): Promise<LinkResponse> =>
     linkAndroidStoreCustomer(linking, application, request);

@@ -2,7 +2,7 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { composeLinkAndroidStoreCustomer, openTable } from "../../lib/service.ts";
 import { now, optionalVariable, requiredVariable } from "../configuration.ts";
 import { endpoint } from "../endpoint.ts";
-import { readSecret } from "./secrets.ts";
+import { readSecret } from "../secrets.ts";
 
 const link = composeLinkAndroidStoreCustomer({
   table: openTable(requiredVariable("TABLE_NAME")),

@@ -1,5 +1,6 @@
-import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
+import type { Purchase } from "../entitlements/purchase.ts";
 import type { IdentityReference } from "../table/keys.ts";
+import type { PendingAcknowledgement } from "../table/records.ts";
 
 /**
  * What a store has vouched for in one request: facts about one person. Nothing else reaches the table.
@@ -9,6 +10,6 @@ export interface Evidence {
   readonly identities: readonly IdentityReference[];
   /** What the request proves. A purchase that was only mentioned (a replaced or expired token) is among them. */
   readonly purchases: readonly Purchase[];
-  /** The purchase that waits for an acknowledgement; null: none does. */
-  readonly acknowledgementDue: PurchaseReference | null;
+  /** What the store waits for to be acknowledged; null: nothing. */
+  readonly acknowledgementDue: PendingAcknowledgement | null;
 }

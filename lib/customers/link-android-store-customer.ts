@@ -9,7 +9,11 @@ import { mentionedPurchase, productKindOf, type Purchase } from "../entitlements
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import type { PendingAcknowledgement, VerifiedPurchase } from "../stores/android-store/reading.ts";
+import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
+import type { AcknowledgementQueue } from "../table/acknowledgements.ts";
+import type { PendingAcknowledgement } from "../table/records.ts";
+import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
+import type { Instant } from "../entitlements/time.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import type { Evidence } from "./evidence.ts";
 import { presentLink } from "./present.ts";
@@ -18,6 +22,7 @@ import { storeEvidence, type EvidenceStore } from "./store-evidence.ts";
 export interface AndroidStoreLinking extends EvidenceStore {
   readonly directory: ApplicationDirectory;
   readonly androidStore: AndroidStore;
+  readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
 type Verified = Omit<VerifiedPurchase, "identities"> & Partial<Pick<VerifiedPurchase, "identities">>;
@@ -93,20 +98,29 @@ const evidenceOf = ({ purchase, identities, replaces, samePerson, acknowledgemen
         : [mentionedPurchase({ store, environment, key: replaces }, key)]),
       ...samePerson.map((other) => mentionedPurchase({ store, environment, key: other }, null)),
     ],
-    acknowledgementDue: acknowledgement === null ? null : { store, environment, key },
+    acknowledgementDue:
+      acknowledgement === null
+        ? null
+        : {
+            ...acknowledgement,
+            purchase: { store, environment, key },
+            deadline: acknowledgementDeadline(purchase),
+          },
   };
 };
 
-/** Tells the store that the purchase has arrived. It is stored as due by now, so no failure here loses it. */
+/** Tells the store that the purchase has arrived. It is in the queue by now, so no failure here loses it. */
 const acknowledge = async (
-  { androidStore, table }: AndroidStoreLinking,
+  { androidStore, acknowledgements }: AndroidStoreLinking,
   application: Application,
   configuration: AndroidStoreConfiguration,
-  purchase: Purchase,
   pending: PendingAcknowledgement,
+  dueSince: Instant,
 ): Promise<void> => {
   if ((await androidStore.acknowledge(configuration, pending)) === "due") return;
-  await table.clearAcknowledgementDue(application.identifier, purchase).catch(() => undefined);
+  await acknowledgements
+    .remove({ application: application.identifier, purchase: pending.purchase, dueSince })
+    .catch(() => undefined);
 };
 
 /**
@@ -128,11 +142,13 @@ export const linkAndroidStoreCustomer = async (
   if (!configuration.environments.includes(verified.purchase.environment))
     throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED");
 
-  const customer = await storeEvidence(linking, application, evidenceOf(verified), {
+  const evidence = evidenceOf(verified);
+  const customer = await storeEvidence(linking, application, evidence, {
     account: accountId(request.applicationAccountIdentifier),
     assertedBy: "credential",
   });
-  if (verified.acknowledgement !== null)
-    await acknowledge(linking, application, configuration, verified.purchase, verified.acknowledgement);
+  const dueSince = customer?.acknowledgementDueSince ?? null;
+  if (evidence.acknowledgementDue !== null && dueSince !== null)
+    await acknowledge(linking, application, configuration, evidence.acknowledgementDue, dueSince);
   return presentLink(application, customer, linking.now());
 };

@@ -51,6 +51,8 @@ const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =
 /** What a request comes to: the customer as it shall be, and what has to be written; null where nothing has. */
 export interface Plan {
   readonly customer: Omit<StoredCustomer, "version" | "aliasOf">;
+  /** Since when the evidence's acknowledgement is due; null where none is. */
+  readonly acknowledgementDueSince: Instant | null;
   readonly change: CustomerChange | null;
 }
 
@@ -78,7 +80,7 @@ export const planChange = (given: {
     const purchase = withEvidence(stored?.purchase, proven);
     const dueSince = stored?.acknowledgementDueSince ?? null;
     const acknowledgementDueSince =
-      due !== null && referenceText(due) === referenceText(purchase)
+      due !== null && referenceText(due.purchase) === referenceText(purchase)
         ? (dueSince ?? moment)
         : proven.verifiedAt > 0
           ? null
@@ -89,6 +91,7 @@ export const planChange = (given: {
       stored.acknowledgementDueSince !== acknowledgementDueSince;
     return {
       changed,
+      dueBefore: dueSince,
       stored: {
         purchase,
         revision: stored?.revision ?? 0,
@@ -119,6 +122,19 @@ export const planChange = (given: {
       return changed || !sameHolding(before.get(reference), after.get(reference));
     })
     .map(({ stored }) => stored);
+  const acknowledgements = {
+    due:
+      due === null
+        ? []
+        : purchases
+            .filter(({ dueBefore }) => dueBefore === null)
+            .map(({ stored }) => stored.acknowledgementDueSince)
+            .filter((since) => since !== null)
+            .map((dueSince) => ({ ...due, application, dueSince })),
+    done: purchases.flatMap(({ dueBefore, stored: { purchase, acknowledgementDueSince } }) =>
+      dueBefore !== null && acknowledgementDueSince === null ? [{ purchase, dueSince: dueBefore }] : [],
+    ),
+  };
   const unchanged =
     survivor !== null &&
     absorbed.length === 0 &&
@@ -128,6 +144,9 @@ export const planChange = (given: {
     sameHoldings(survivor.holdings, holdings);
   return {
     customer,
+    acknowledgementDueSince:
+      purchases.find(({ stored }) => stored.acknowledgementDueSince !== null && due !== null)?.stored
+        .acknowledgementDueSince ?? null,
     change: unchanged
       ? null
       : {
@@ -137,6 +156,7 @@ export const planChange = (given: {
           absorbed,
           identities,
           purchases: written,
+          acknowledgements,
           moment,
         },
   };

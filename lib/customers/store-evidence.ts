@@ -23,6 +23,8 @@ export interface EvidenceStore {
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
   readonly holdings: readonly Purchase[];
+  /** Since when the evidence's acknowledgement is due; null where none is. */
+  readonly acknowledgementDueSince: Instant | null;
 }
 
 /** So many times may others be faster before a request gives up. */
@@ -85,9 +87,10 @@ export const storeEvidence = async (
       newIdentifier: newCustomerIdentifier(),
       moment,
     });
-    if (plan.change === null) return plan.customer;
+    const resolved = { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince };
+    if (plan.change === null) return resolved;
     const outcome = await write(plan.change);
-    if (outcome === "written" && !inRounds) return plan.customer;
+    if (outcome === "written" && !inRounds) return resolved;
     if (outcome === "written") attempt = 0;
   }
   throw new ServiceError("TOO_MANY_REQUESTS");

@@ -1,11 +1,11 @@
 import { TransactionCanceledException, TransactionInProgressException } from "@aws-sdk/client-dynamodb";
 import { TransactWriteCommand, type TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
-import type { Purchase } from "../entitlements/purchase.ts";
+import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { encodeHoldings } from "./items.ts";
-import { customerPartition, keys, type IdentityReference } from "./keys.ts";
-import type { StoredCustomer, StoredPurchase } from "./records.ts";
+import { acknowledgementKey, customerPartition, keys, TABLE, type IdentityReference } from "./keys.ts";
+import type { DueAcknowledgement, StoredCustomer, StoredPurchase } from "./records.ts";
 import { absent, type Table } from "./table.ts";
 
 /** All that one request changes, of one customer and of those who turn out to be the same person. */
@@ -21,6 +21,11 @@ export interface CustomerChange {
   readonly identities: readonly IdentityReference[];
   /** Purchases to write, with the revision each was read at; 0: it is new. */
   readonly purchases: readonly StoredPurchase[];
+  /** Acknowledgements that become due with the change, or are due no more. */
+  readonly acknowledgements: {
+    readonly due: readonly DueAcknowledgement[];
+    readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
+  };
   /** What was erased until this moment, or before, is free again. */
   readonly moment: Instant;
 }
@@ -173,6 +178,31 @@ const heldBefore = ({ before, absorbed }: CustomerChange): readonly Purchase[] =
   ...absorbed.flatMap((customer) => customer.holdings),
 ];
 
+const KEPT_AFTER_DEADLINE_SECONDS = 30 * 24 * 3600;
+
+const acknowledgementWrites = (
+  table: string,
+  { application, acknowledgements: { due, done } }: CustomerChange,
+): TransactItem[] => [
+  ...due.map(({ purchase, ...acknowledgement }) => ({
+    Put: {
+      TableName: table,
+      Item: {
+        ...acknowledgementKey(application, purchase, acknowledgement.dueSince),
+        ...acknowledgement,
+        store: purchase.store,
+        environment: purchase.environment,
+        key: purchase.key,
+        // The token does not stay, even if nobody ever runs the queue.
+        [TABLE.timeToLiveAttribute]: Math.ceil(acknowledgement.deadline / 1000) + KEPT_AFTER_DEADLINE_SECONDS,
+      },
+    },
+  })),
+  ...done.map(({ purchase, dueSince }) => ({
+    Delete: { TableName: table, Key: acknowledgementKey(application, purchase, dueSince) },
+  })),
+];
+
 /**
  * The transactions of a change, in the order in which they have to be sent. Most changes are one. A larger one begins
  * with the customer, its link, its identities and as many purchases as fit, goes on with the other purchases, and ends
@@ -185,6 +215,7 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
   const around = [
     ...absorbed.flatMap((customer) => absorption(table, application, customer, after.identifier)),
     ...identities.map((identity) => identityWrite(table, application, identity, after.identifier, moment)),
+    ...acknowledgementWrites(table, change),
   ];
   const purchaseWrites = purchases.map((purchase) =>
     purchaseWrite(table, application, purchase, after.identifier, moment),

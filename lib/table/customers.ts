@@ -1,4 +1,4 @@
-import { paginateQuery, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
@@ -43,8 +43,6 @@ export interface CustomerTable {
   ): Promise<readonly StoredCustomer[] | null>;
   /** The customers linked to an account, in order of identifier: one strongly consistent Query. */
   findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
-  /** Notes that the store has confirmed the acknowledgement. */
-  clearAcknowledgementDue(application: ApplicationId, purchase: PurchaseReference): Promise<void>;
 }
 
 export const storedPurchase = (item: Item): StoredPurchase => {
@@ -125,18 +123,6 @@ export const createCustomerTable = (
       for await (const page of pages)
         for (const item of page.Items ?? []) customers.push(parseItem(accountCustomerItem, item));
       return customers;
-    },
-
-    clearAcknowledgementDue: async (application, purchase) => {
-      await client.send(
-        new UpdateCommand({
-          TableName: name,
-          Key: keys.purchase(application, purchase),
-          UpdateExpression: "REMOVE acknowledgementDueSince ADD revision :one",
-          ConditionExpression: "attribute_exists(acknowledgementDueSince)",
-          ExpressionAttributeValues: { ":one": 1 },
-        }),
-      );
     },
   };
 };

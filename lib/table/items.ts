@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ENVIRONMENTS, STORES } from "../contract/schemas.ts";
+import { ENVIRONMENTS, PRODUCT_KINDS, STORES } from "../contract/schemas.ts";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../entitlements/purchase.ts";
-import { accountId, customerId, purchaseKey } from "../identifiers.ts";
+import { accountId, applicationId, customerId, purchaseKey } from "../identifiers.ts";
 
 /**
  * The shapes of the items that belong to customers. Every item is parsed by one of these; attributes that only the
@@ -36,6 +36,20 @@ export const purchaseItem = z.object({
   verifiedAt: instant,
   /** Set while the store has not confirmed that it was acknowledged. */
   acknowledgementDueSince: instant.optional(),
+});
+
+/** The queue of acknowledgements: the only place where a purchase token is kept, until it is not needed any more. */
+export const acknowledgementItem = z.object({
+  application: z.string().transform(applicationId),
+  store: z.literal("android-store"),
+  environment: z.enum(ENVIRONMENTS),
+  key: z.string().transform(purchaseKey),
+  packageName: z.string(),
+  purchaseToken: z.string(),
+  productKind: z.enum(PRODUCT_KINDS),
+  productIdentifier: z.string(),
+  dueSince: instant,
+  deadline: instant,
 });
 
 export const identityItem = z.object({ customer: customerIdentifier });

@@ -1,6 +1,7 @@
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
+import { isoTime, type Instant } from "../entitlements/time.ts";
 
 /**
  * The keys of the one table, all of them: nobody else writes `#`. Whatever a caller or a store names comes last in a
@@ -78,6 +79,31 @@ export const accountPartition = (application: ApplicationId, account: AccountId)
 
 /** An application, its store configurations, its catalog and its credential index are under one partition. */
 export const partitionOfApplication = applicationPartition;
+
+/** So many partitions share the queue of acknowledgements, that no one of them is hot. */
+export const ACKNOWLEDGEMENT_SHARDS = 8;
+
+/** One partition of the queue of acknowledgements that are due, of all applications, the oldest first. */
+export const acknowledgementPartition = (shard: number): string => `ACKNOWLEDGEMENT#${shard}`;
+
+/** An acknowledgement that is due, found from its purchase. Purchase keys of the Android store are hexadecimal hashes. */
+export const acknowledgementKey = (
+  application: ApplicationId,
+  { environment, key }: PurchaseReference,
+  dueSince: Instant,
+): Key => ({
+  pk: acknowledgementPartition(Number.parseInt(key.slice(0, 4), 16) % ACKNOWLEDGEMENT_SHARDS),
+  sk: `${isoTime(dueSince)}#${application}#${environment}#${key}`,
+});
+
+/** What operators did to an application's customers, in order of time. */
+export const auditPartition = (application: ApplicationId): string =>
+  `${applicationPartition(application)}#AUDIT`;
+
+export const auditKey = (application: ApplicationId, moment: Instant, entry: string): Key => ({
+  pk: auditPartition(application),
+  sk: `${isoTime(moment)}#${entry}`,
+});
 
 /** One text for one key, for maps. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);

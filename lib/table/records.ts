@@ -1,6 +1,7 @@
-import type { Purchase } from "../entitlements/purchase.ts";
+import type { ProductKind } from "../contract/schemas.ts";
+import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, CustomerId } from "../identifiers.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 
 /** Who said that a customer belongs to an account: the application's backend with a credential, or a client without one. */
 export type AssertedBy = "credential" | "client";
@@ -33,4 +34,20 @@ export interface StoredPurchase {
   readonly customer: CustomerId;
   /** Since when the store waits for an acknowledgement; null: it does not. */
   readonly acknowledgementDueSince: Instant | null;
+}
+
+/** An Android purchase that the store refunds unless it is acknowledged by the deadline. It holds the purchase token. */
+export interface PendingAcknowledgement {
+  readonly packageName: string;
+  readonly purchaseToken: string;
+  readonly productKind: ProductKind;
+  readonly productIdentifier: string;
+  readonly purchase: PurchaseReference;
+  readonly deadline: Instant;
+}
+
+/** One that waits in the queue. */
+export interface DueAcknowledgement extends PendingAcknowledgement {
+  readonly application: ApplicationId;
+  readonly dueSince: Instant;
 }

@@ -13,6 +13,7 @@ import {
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { IdentityReference } from "../../lib/table/keys.ts";
@@ -377,17 +378,53 @@ describe("Android purchases", () => {
     const second = await world.store({ purchases: [android("1", NOW)] });
     expect(second).toEqual(first);
   });
-  test("an acknowledgement is due with the purchase, and due no more when the store says so", async () => {
+  test("an acknowledgement enters the queue with its purchase, once, and leaves it when the store says so", async () => {
     const world = aWorld().selling(catalog);
     const purchase = android("1", NOW);
-    await world.store({ purchases: [purchase], acknowledgementDue: purchase }, byCredential("a"));
+    const acknowledgementDue = {
+      purchase,
+      packageName: "com.example.trails",
+      purchaseToken: "the-token",
+      productKind: "subscription",
+      productIdentifier: "monthly",
+      deadline: NOW + 3 * DAY,
+    } as const;
+    await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
+    const queue = createAcknowledgementQueue(table);
+    const queued = async () =>
+      (await queue.oldest(100)).filter(({ application }) => application === world.application.identifier);
     const due = async () =>
       (await itemsOf(world)).find(({ sk }) => sk === "PURCHASE")?.["acknowledgementDueSince"];
     expect(await due()).toBe(NOW);
-    await world.at(NOW + 5).store({ purchases: [purchase], acknowledgementDue: purchase });
-    expect(await due()).toBe(NOW);
+    expect(await queued()).toMatchObject([
+      { dueSince: NOW, purchaseToken: "the-token", deadline: NOW + 3 * DAY },
+    ]);
+    await world.at(NOW + 5).store({ purchases: [purchase], acknowledgementDue });
+    expect(await queued()).toHaveLength(1);
     await world.store({ purchases: [android("1", NOW + 1)] });
     expect(await due()).toBeUndefined();
+    expect(await queued()).toEqual([]);
+    expect(JSON.stringify(await table.items())).not.toContain("the-token");
+  });
+  test("an acknowledgement that is taken out of the queue twice does not harm", async () => {
+    const world = aWorld().selling(catalog);
+    const purchase = android("1", NOW);
+    const acknowledgementDue = {
+      purchase,
+      packageName: "com.example.trails",
+      purchaseToken: "the-token",
+      productKind: "subscription",
+      productIdentifier: "monthly",
+      deadline: NOW + 3 * DAY,
+    } as const;
+    await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
+    const queue = createAcknowledgementQueue(table);
+    const due = { application: world.application.identifier, purchase, dueSince: NOW };
+    await queue.remove(due);
+    const before = await itemsOf(world);
+    await queue.remove(due);
+    expect(await itemsOf(world)).toEqual(before);
+    expect(JSON.stringify(before)).not.toContain("acknowledgementDueSince");
   });
 });
 

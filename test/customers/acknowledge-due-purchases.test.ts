@@ -1,0 +1,179 @@
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import {
+  acknowledgeDuePurchases,
+  type AcknowledgementRun,
+} from "../../lib/customers/acknowledge-due-purchases.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import { applicationId, customerId } from "../../lib/identifiers.ts";
+import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import {
+  DAY,
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../support/android-store.ts";
+import { aCatalog, aProduct } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+const FAILURE = { status: 500 };
+
+let table: TestTable;
+let local: LocalAndroidStore;
+beforeEach(async () => {
+  [table, local] = await Promise.all([createTestTable(), startAndroidStore()]);
+});
+afterEach(async () => {
+  await Promise.all([table.remove(), local.close()]);
+});
+
+/** An application whose purchases are linked and acknowledged at moments that the test chooses. */
+const aWorld = () => {
+  const application: Application = {
+    identifier: applicationId(uuid()),
+    name: "Trails",
+    iosStore: [],
+    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"] }],
+    catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
+  };
+  const directory: AcknowledgementRun["directory"] = {
+    byIdentifier: (identifier) => Promise.resolve(identifier === application.identifier ? application : null),
+    byBundle: () => Promise.resolve(null),
+  };
+  const queue = createAcknowledgementQueue(table);
+  const at = (moment: number) => {
+    const androidStore = local.store({ now: () => moment });
+    const now = () => moment;
+    const pause = () => Promise.resolve();
+    return {
+      link: (purchaseToken: string) =>
+        linkAndroidStoreCustomer(
+          {
+            table: createCustomerTable(table, pause),
+            write: (change) => writeCustomerChange(table, change),
+            newCustomerIdentifier: () => customerId(uuid()),
+            pause,
+            now,
+            directory,
+            androidStore,
+            acknowledgements: queue,
+          },
+          application.identifier,
+          {
+            packageName: PACKAGE_NAME,
+            purchaseToken,
+            productKind: "subscription",
+            applicationAccountIdentifier: "user-1",
+          },
+        ),
+      run: (until = moment + 60_000) =>
+        acknowledgeDuePurchases({ directory, androidStore, queue, now }, until),
+    };
+  };
+  return { at, queued: async () => (await queue.oldest(100)).length };
+};
+
+const buy = (changes: object = {}): string =>
+  local.sandbox.buy({
+    packageName: PACKAGE_NAME,
+    productKind: "subscription",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+    ...changes,
+  });
+const isAcknowledged = (token: string): boolean =>
+  local.sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
+const acknowledgementsSent = (): number =>
+  local.sandbox.calls.filter(({ path }) => path.endsWith(":acknowledge")).length;
+
+/** Links a purchase while the store answers questions and fails acknowledgements. */
+const linkedButNotAcknowledged = async (world: ReturnType<typeof aWorld>, token: string): Promise<void> => {
+  const answer = local.sandbox.read(token)?.answer;
+  local.sandbox.failNext("publisher", { status: 200, body: answer }, FAILURE, FAILURE);
+  await world.at(NOW).link(token);
+  local.sandbox.clearFaults();
+};
+
+test("an acknowledgement that succeeds at once leaves nothing in the queue, and no token in the table", async () => {
+  const world = aWorld();
+  const token = buy();
+  await world.at(NOW).link(token);
+  expect(isAcknowledged(token)).toBe(true);
+  expect(await world.queued()).toBe(0);
+  expect(JSON.stringify(await table.items())).not.toContain(token);
+});
+
+test("one that failed is due, is tried again, and is done once it succeeds", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  expect(await world.queued()).toBe(1);
+  const answer = local.sandbox.read(token)?.answer;
+  local.sandbox.failNext("publisher", { status: 200, body: answer }, FAILURE, FAILURE);
+  expect(await world.at(NOW + DAY).run()).toEqual({ done: 0, due: 1, nearDeadline: 0, failed: 0 });
+  local.sandbox.clearFaults();
+  expect(await world.at(NOW + DAY).run()).toEqual({ done: 1, due: 0, nearDeadline: 0, failed: 0 });
+  expect(isAcknowledged(token)).toBe(true);
+  expect(await world.queued()).toBe(0);
+  expect(await world.at(NOW + DAY).run()).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 0 });
+});
+
+test("one whose deadline comes near is counted, and past the deadline it has failed", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  const failing = async (moment: number) => {
+    local.sandbox.failNext("publisher", FAILURE, FAILURE);
+    const report = await world.at(moment).run();
+    local.sandbox.clearFaults();
+    return report;
+  };
+  expect(await failing(NOW + 2 * DAY + 1000)).toEqual({ done: 0, due: 1, nearDeadline: 1, failed: 0 });
+  expect(await failing(NOW + 3 * DAY)).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 1 });
+  expect(await world.queued()).toBe(0);
+});
+
+test("one that the store refuses for good has failed, and is tried no more", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  local.sandbox.drop(token);
+  expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 0, failed: 1 });
+  expect(await world.queued()).toBe(0);
+});
+
+test("a licence tester's purchase has three minutes, and its failure wakes nobody", async () => {
+  const world = aWorld();
+  const token = buy({ test: true });
+  await linkedButNotAcknowledged(world, token);
+  local.sandbox.failNext("publisher", FAILURE, FAILURE);
+  expect(await world.at(NOW + 3 * 60_000).run()).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 0 });
+  expect(await world.queued()).toBe(0);
+});
+
+test("one that the app has acknowledged meanwhile is done, without another call", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  const stored = local.sandbox.read(token);
+  if (stored?.productKind !== "subscription") throw new Error("not a subscription");
+  local.sandbox.put(token, {
+    ...stored,
+    answer: { ...stored.answer, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
+  });
+  const before = acknowledgementsSent();
+  expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 1 });
+  expect(acknowledgementsSent()).toBe(before);
+});
+
+test("many are tried, the oldest first, a few at once, and none is begun when time is over", async () => {
+  const world = aWorld();
+  const tokens = Array.from({ length: 9 }, () => buy());
+  for (const token of tokens) await linkedButNotAcknowledged(world, token);
+  expect(await world.at(NOW + 1000).run(NOW)).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 0 });
+  expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 9 });
+  expect(tokens.every(isAcknowledged)).toBe(true);
+});
