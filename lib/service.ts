@@ -18,12 +18,22 @@ import {
   type AcknowledgementReport,
 } from "./customers/acknowledge-due-purchases.ts";
 import { loadAccountReport, type AccountReport } from "./customers/account-report.ts";
+import { loadCustomerReport } from "./customers/customer-report.ts";
 import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "./customers/ios-store-customers.ts";
 import { linkAndroidStoreCustomer } from "./customers/link-android-store-customer.ts";
+import {
+  eraseCustomer,
+  reprojectApplication,
+  unlinkCustomer,
+  type Authority,
+  type Erasure,
+  type Operations,
+  type Reprojection,
+} from "./customers/operations.ts";
 import { readAccount } from "./customers/read-account.ts";
 import type { EvidenceStore } from "./customers/store-evidence.ts";
 import type { Instant } from "./entitlements/time.ts";
-import { accountId, customerId, type AccountId, type ApplicationId } from "./identifiers.ts";
+import { accountId, customerId, type AccountId, type ApplicationId, type CustomerId } from "./identifiers.ts";
 import { createAndroidStore } from "./stores/android-store/android-store.ts";
 import { createIosStoreVerifier } from "./stores/ios-store/verifier.ts";
 import { createAcknowledgementQueue } from "./table/acknowledgements.ts";
@@ -31,6 +41,7 @@ import { createApplicationTable } from "./table/applications.ts";
 import { createCredentialTable } from "./table/credentials.ts";
 import { writeCustomerChange } from "./table/customer-change.ts";
 import { createCustomerTable } from "./table/customers.ts";
+import { createOperationTable } from "./table/operations.ts";
 import type { Table } from "./table/table.ts";
 
 /**
@@ -161,3 +172,23 @@ export const composeAccountReport =
   (table: Table) =>
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
     loadAccountReport(table, application, account, moment, pause);
+
+/** What an operator does to customers, by hand. */
+export const composeOperations = (table: Table, now: () => Instant) => {
+  const operations: Operations = { table, now, pause, newEntry: uuid };
+  return {
+    showCustomer: (application: Application, customer: CustomerId) =>
+      loadCustomerReport(table, application, customer, pause),
+    unlinkCustomer: (application: ApplicationId, customer: CustomerId, authority: Authority) =>
+      unlinkCustomer(operations, application, customer, authority),
+    eraseCustomer: (
+      application: ApplicationId,
+      customer: CustomerId,
+      authority: Authority,
+      progress: (erased: Erasure) => void,
+    ) => eraseCustomer(operations, application, customer, authority, progress),
+    reproject: (application: Application, progress: (done: Reprojection) => void) =>
+      reprojectApplication(operations, application, progress),
+    audit: (application: ApplicationId) => createOperationTable(table).auditOf(application),
+  };
+};

@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline/promises";
 import { composeAccountReport } from "../../lib/service.ts";
 import { runOperator } from "./program.ts";
 
@@ -7,10 +8,20 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+const ask = async (question: string): Promise<boolean> => {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(question)).trim().toLowerCase() === "yes";
+  } finally {
+    terminal.close();
+  }
+};
+
 process.exitCode = await runOperator(process.argv.slice(2), {
   environment: process.env,
   now: Date.now,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   composeAccountReport,
+  ask: process.stdin.isTTY ? ask : null,
 });

@@ -4,6 +4,16 @@ import { showAccount, type ComposeAccountReport } from "./account-commands.ts";
 import type { Answer } from "./answer.ts";
 import { applyApplication, showApplication } from "./application-commands.ts";
 import { connect, tableName, type Environment } from "./connection.ts";
+import {
+  eraseAccount,
+  eraseCustomer,
+  exportAccount,
+  reproject,
+  showCustomer,
+  unlinkCustomer,
+  type Confirmation,
+  type DestructiveOptions,
+} from "./customer-commands.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { openSession, type Session } from "./session.ts";
@@ -17,12 +27,21 @@ export interface World {
   /** Standard error. */
   readonly err: (text: string) => void;
   readonly composeAccountReport: ComposeAccountReport;
+  /** Asks a person a question of yes or no; null where there is nobody to ask. */
+  readonly ask: ((question: string) => Promise<boolean>) | null;
 }
 
 interface GlobalOptions {
   readonly json?: true;
   readonly table?: string;
 }
+
+/** What every command takes that takes something away. */
+const destructive = (command: Command): Command =>
+  command
+    .requiredOption("--reason <text>", "why, for the record")
+    .option("--by <name>", "who, for the record; your user name where it is left out")
+    .option("--yes", "do it without asking");
 
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value];
 
@@ -50,6 +69,8 @@ export const createProgram = (world: World): Command => {
     }
   };
 
+  const confirmation: Confirmation = { ask: world.ask, progress: (line) => world.err(`${line}\n`) };
+
   const application = program.command("application").description("what is sold, in which stores");
   application
     .command("apply")
@@ -61,6 +82,13 @@ export const createProgram = (world: World): Command => {
     .description("show an application as a manifest")
     .argument("<application>", "the application's identifier")
     .action((identifier: string) => answer((session) => showApplication(session, identifier)));
+  application
+    .command("reproject")
+    .description(
+      "take every customer's holdings from its purchases anew, after the catalog maps more than before",
+    )
+    .argument("<application>", "the application's identifier")
+    .action((identifier: string) => answer((session) => reproject(session, confirmation, identifier)));
 
   const credential = program.command("credential").description("API keys of an application");
   credential
@@ -101,6 +129,52 @@ export const createProgram = (world: World): Command => {
     .action((applicationText: string, accountText: string) =>
       answer((session) => showAccount(session, world.composeAccountReport, applicationText, accountText)),
     );
+
+  account
+    .command("export")
+    .description("everything that is known of an account, as JSON")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier")
+    .action((applicationText: string, accountText: string) =>
+      answer((session) => exportAccount(session, world.composeAccountReport, applicationText, accountText)),
+    );
+  destructive(account.command("erase"))
+    .description("erase every customer of an account")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier")
+    .action((applicationText: string, accountText: string, options: DestructiveOptions) =>
+      answer((session) =>
+        eraseAccount(
+          session,
+          confirmation,
+          world.composeAccountReport,
+          applicationText,
+          accountText,
+          options,
+        ),
+      ),
+    );
+
+  const customer = program.command("customer").description("customers of an application");
+  customer
+    .command("show")
+    .description("show a customer's link, identities and purchases")
+    .argument("<application>", "the application's identifier")
+    .argument("<customer>", "the customer's identifier")
+    .action((applicationText: string, customerText: string) =>
+      answer((session) => showCustomer(session, applicationText, customerText)),
+    );
+  for (const [name, description, act] of [
+    ["unlink", "take a customer away from its account", unlinkCustomer],
+    ["erase", "erase a customer with its purchases and identities", eraseCustomer],
+  ] as const)
+    destructive(customer.command(name))
+      .description(description)
+      .argument("<application>", "the application's identifier")
+      .argument("<customer>", "the customer's identifier")
+      .action((applicationText: string, customerText: string, options: DestructiveOptions) =>
+        answer((session) => act(session, confirmation, applicationText, customerText, options)),
+      );
 
   return program;
 };

@@ -257,7 +257,7 @@ const CONFLICTS: ReadonlySet<string | undefined> = new Set([
 ]);
 const NO_REASON: ReadonlySet<string | undefined> = new Set(["None", undefined]);
 
-const isConflict = (error: unknown): boolean =>
+export const isConflict = (error: unknown): boolean =>
   error instanceof TransactionInProgressException ||
   (error instanceof TransactionCanceledException &&
     (error.CancellationReasons ?? []).every(({ Code }) => NO_REASON.has(Code) || CONFLICTS.has(Code)));

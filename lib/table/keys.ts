@@ -105,5 +105,21 @@ export const auditKey = (application: ApplicationId, moment: Instant, entry: str
   sk: `${isoTime(moment)}#${entry}`,
 });
 
+/** What an identity's key says; null for the key of anything else. */
+export const identityOfKey = ({
+  pk,
+  sk,
+}: Key):
+  | (Pick<IdentityReference, "kind" | "value"> & { readonly store: string; readonly environment: string })
+  | null => {
+  const [, store, kind, environment, value] =
+    /^APPLICATION#[^#]+#IDENTITY#([^#]+)#([^#]+)#([^#]+)#(.*)$/s.exec(pk) ?? [];
+  if (sk !== "IDENTITY" || store === undefined || environment === undefined || value === undefined)
+    return null;
+  return kind === "app-transaction" || kind === "obfuscated-account"
+    ? { store, kind, environment, value }
+    : null;
+};
+
 /** One text for one key, for maps. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);

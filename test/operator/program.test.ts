@@ -62,6 +62,7 @@ const run = async (words: readonly string[], environment?: Environment): Promise
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     composeAccountReport,
+    ask: null,
   });
   return { code, out, err };
 };

@@ -1,0 +1,285 @@
+import { userInfo } from "node:os";
+import * as z from "zod";
+import { composeOperations } from "../../lib/service.ts";
+import type { CustomerReport } from "../../lib/customers/customer-report.ts";
+import { accountIdentifier } from "../../lib/contract/schemas.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { accountId, customerId, type AccountId, type CustomerId } from "../../lib/identifiers.ts";
+import type { ComposeAccountReport } from "./account-commands.ts";
+import { indent, type Answer } from "./answer.ts";
+import { OperatorError } from "./operator-error.ts";
+import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
+
+/** How a command that takes something away makes sure that it is meant. */
+export interface Confirmation {
+  /** Asks a person; null where there is nobody to ask. */
+  readonly ask: ((question: string) => Promise<boolean>) | null;
+  /** Tells a person how far long work is. */
+  readonly progress: (line: string) => void;
+}
+
+export interface DestructiveOptions {
+  readonly reason: string;
+  readonly by?: string;
+  readonly yes?: true;
+}
+
+const TEXT_CHARACTERS = 256;
+
+const readText = (name: string, text: string): string => {
+  if (text === "" || [...text].length > TEXT_CHARACTERS || /\p{Cc}/u.test(text))
+    throw new OperatorError(`${name} has 1 to ${TEXT_CHARACTERS} characters, and no control characters.`);
+  return text;
+};
+
+const authorityOf = ({ reason, by }: DestructiveOptions) => ({
+  reason: readText("--reason", reason),
+  by: readText("--by", by ?? userInfo().username),
+});
+
+const readCustomer = (text: string): CustomerId => {
+  if (!z.uuid().safeParse(text).success)
+    throw new OperatorError("A customer's identifier is a UUID: this one is not.");
+  return customerId(text.toLowerCase());
+};
+
+const readAccount = (text: string): AccountId => {
+  const account = accountIdentifier.safeParse(text);
+  if (account.success) return accountId(account.data);
+  throw new OperatorError(
+    `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,
+  );
+};
+
+/** Shows what will be done, and asks whether it is meant, unless `--yes` says so. */
+const confirm = async (
+  { ask, progress }: Confirmation,
+  { yes }: Pick<DestructiveOptions, "yes">,
+  what: string,
+): Promise<void> => {
+  if (yes) return;
+  if (ask === null) throw new OperatorError(`${what} Nothing was done: add --yes to do it.`);
+  progress(what);
+  if (!(await ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
+};
+
+const customerJson = ({ link, createdAt, purchases, ...report }: CustomerReport) => ({
+  ...report,
+  createdAt: isoTime(createdAt),
+  link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
+  purchases: purchases.map((purchase) => ({
+    ...purchase,
+    verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
+    lines: purchase.lines.map((line) => ({
+      ...line,
+      startsAt: line.startsAt === null ? null : isoTime(line.startsAt),
+      endsAt: line.endsAt === null ? null : isoTime(line.endsAt),
+      revokedAt: line.revokedAt === null ? null : isoTime(line.revokedAt),
+      verifiedAt: isoTime(line.verifiedAt),
+    })),
+  })),
+});
+
+const linkText = ({ link }: CustomerReport): string =>
+  link === null
+    ? "linked to no account"
+    : `linked to account ${link.account} since ${isoTime(link.linkedAt)} by a ${link.assertedBy}`;
+
+const findCustomer = async (
+  session: Session,
+  applicationText: string,
+  customerText: string,
+): Promise<{
+  readonly application: Awaited<ReturnType<typeof findApplication>>;
+  readonly customer: CustomerReport;
+}> => {
+  const identifier = readCustomer(customerText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const customer = await operationsOf(session).showCustomer(application, identifier);
+  if (customer === null)
+    throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
+  return { application, customer };
+};
+
+const operationsOf = ({ table, moment }: Session) => composeOperations(table, (): Instant => moment);
+
+/** Shows all that is known of a customer. */
+export const showCustomer = async (
+  session: Session,
+  applicationText: string,
+  customerText: string,
+): Promise<Answer> => {
+  const { application, customer } = await findCustomer(session, applicationText, customerText);
+  const json = customerJson(customer);
+  return {
+    json: { applicationIdentifier: application.identifier, ...json },
+    text: [
+      `Customer ${customer.customerIdentifier} of ${application.name}`,
+      ...indent([
+        `created ${json.createdAt}, ${linkText(customer)}`,
+        ...(customer.aliases.length > 0 ? [`merged from ${customer.aliases.join(", ")}`] : []),
+        ...customer.identities.map(
+          ({ store, kind, environment, value }) => `identity ${store} ${environment} ${kind} ${value}`,
+        ),
+        ...json.purchases.flatMap(({ store, environment, key, replacedBy, lines }) => [
+          `purchase ${store} ${environment} ${key}${replacedBy === null ? "" : `, replaced by ${replacedBy}`}`,
+          ...indent(
+            lines.map(
+              (line) =>
+                `${line.productIdentifier}  ${line.startsAt ?? "no start"} to ${line.endsAt ?? "no end"}  ${line.standing}`,
+            ),
+          ),
+        ]),
+      ]),
+    ].join("\n"),
+  };
+};
+
+/** Takes a customer away from its account. */
+export const unlinkCustomer = async (
+  session: Session,
+  confirmation: Confirmation,
+  applicationText: string,
+  customerText: string,
+  options: DestructiveOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  const { application, customer } = await findCustomer(session, applicationText, customerText);
+  const { customerIdentifier } = customer;
+  if (customer.link === null)
+    return {
+      json: { customerIdentifier, unlinkedFrom: null },
+      text: `Customer ${customerIdentifier} is linked to no account.`,
+    };
+  await confirm(
+    confirmation,
+    options,
+    `This takes customer ${customerIdentifier} (${customer.purchases.length} purchases) away from account ${customer.link.account} of ${application.name}.`,
+  );
+  const done = await operationsOf(session).unlinkCustomer(
+    application.identifier,
+    customerIdentifier,
+    authority,
+  );
+  const account = done?.outcome === "unlinked" ? done.account : null;
+  return {
+    json: { customerIdentifier, unlinkedFrom: account },
+    text:
+      account === null
+        ? `Customer ${customerIdentifier} is linked to no account.`
+        : `Customer ${customerIdentifier} is not linked to account ${account} any more.`,
+  };
+};
+
+const TOMBSTONE_DAYS = 30;
+
+/** Erases a customer, or completes an erasure that broke off. */
+export const eraseCustomer = async (
+  session: Session,
+  confirmation: Confirmation,
+  applicationText: string,
+  customerText: string,
+  options: DestructiveOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  const identifier = readCustomer(customerText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const operations = operationsOf(session);
+  const customer = await operations.showCustomer(application, identifier);
+  const what =
+    customer === null
+      ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
+      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${customer.purchases.length} purchases, ${customer.identities.length} identities, ${customer.aliases.length} aliases. They are refused for ${TOMBSTONE_DAYS} days.`;
+  await confirm(confirmation, options, what);
+  const erased = await operations.eraseCustomer(application.identifier, identifier, authority, (sofar) =>
+    confirmation.progress(`erased ${sofar.purchases} purchases, ${sofar.identities} identities`),
+  );
+  if (erased === null) throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
+  return {
+    json: { customerIdentifier: identifier, erased },
+    text: `Customer ${identifier} is erased: ${erased.purchases} purchases, ${erased.identities} identities, ${erased.aliases} aliases.`,
+  };
+};
+
+/** Erases every customer of an account. */
+export const eraseAccount = async (
+  session: Session,
+  confirmation: Confirmation,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+  options: DestructiveOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  const account = readAccount(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const { customers } = await composeAccountReport(session.table)(application, account, session.moment);
+  const purchases = customers.reduce((sum, customer) => sum + customer.purchases.length, 0);
+  if (customers.length > 0)
+    await confirm(
+      confirmation,
+      options,
+      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days.`,
+    );
+  const operations = operationsOf(session);
+  const erased: CustomerId[] = [];
+  for (const { customerIdentifier } of customers) {
+    await operations.eraseCustomer(application.identifier, customerIdentifier, authority, () => undefined);
+    erased.push(customerIdentifier);
+    confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
+  }
+  return {
+    json: { applicationAccountIdentifier: account, erasedCustomers: erased },
+    text:
+      erased.length === 0
+        ? `No customer is linked to account ${account}.`
+        : `Account ${account} is erased: ${erased.length} customers.`,
+  };
+};
+
+/** All that is known of an account, as JSON whatever form was asked for. */
+export const exportAccount = async (
+  session: Session,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+): Promise<Answer> => {
+  const account = readAccount(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const operations = operationsOf(session);
+  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const customers = await Promise.all(
+    report.customers.map(({ customerIdentifier }) =>
+      operations.showCustomer(application, customerIdentifier),
+    ),
+  );
+  const audit = await operations.audit(application.identifier);
+  const named = new Set<string>(report.customers.map(({ customerIdentifier }) => customerIdentifier));
+  const json = {
+    applicationIdentifier: application.identifier,
+    applicationAccountIdentifier: account,
+    exportedAt: isoTime(session.moment),
+    entitlements: report.entitlements,
+    customers: customers.filter((customer) => customer !== null).map(customerJson),
+    audit: audit
+      .filter(({ customer }) => named.has(customer))
+      .map((entry) => ({ ...entry, moment: isoTime(entry.moment) })),
+  };
+  return { json, text: JSON.stringify(json, null, 2) };
+};
+
+/** Takes the holdings of all customers from their purchases anew. */
+export const reproject = async (
+  session: Session,
+  { progress }: Confirmation,
+  applicationText: string,
+): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const done = await operationsOf(session).reproject(application, ({ customers, changed }) =>
+    progress(`${customers} customers, ${changed} changed`),
+  );
+  return {
+    json: { applicationIdentifier: application.identifier, ...done },
+    text: `${done.customers} customers of ${application.name}, ${done.changed} changed.`,
+  };
+};

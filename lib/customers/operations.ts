@@ -1,0 +1,198 @@
+import type { Application } from "../applications/application.ts";
+import { holdingsOf } from "../entitlements/holdings.ts";
+import { referenceText, samePurchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { writeCustomerChange } from "../table/customer-change.ts";
+import { createCustomerTable } from "../table/customers.ts";
+import { createOperationTable, type AuditEntry } from "../table/operations.ts";
+import { findOwnership } from "../table/ownership.ts";
+import type { StoredCustomer } from "../table/records.ts";
+import type { Table } from "../table/table.ts";
+
+/** What the operator's work on customers needs. */
+export interface Operations {
+  readonly table: Table;
+  readonly now: () => Instant;
+  readonly pause: (attempt: number) => Promise<void>;
+  readonly newEntry: () => string;
+}
+
+/** Who does something, and why. */
+export type Authority = Pick<AuditEntry, "by" | "reason">;
+
+const ATTEMPTS = 20;
+const PAUSE_FOR_INDEX = 6;
+
+/** How long what an erased customer was known by is refused, before it may make a new customer. */
+export const ERASURE_BLOCKS_MILLISECONDS = 30 * 24 * 3600 * 1000;
+
+const living = async (
+  { table, pause }: Operations,
+  application: ApplicationId,
+  customer: CustomerId,
+): Promise<StoredCustomer | null> =>
+  (await createCustomerTable(table, pause).findCustomers(application, [customer]))?.[0] ?? null;
+
+/** Does something to a customer as it is read, again until nobody was faster. Null: there is no such customer. */
+const withCustomer = async <Outcome>(
+  operations: Operations,
+  application: ApplicationId,
+  identifier: CustomerId,
+  act: (customer: StoredCustomer) => Promise<Outcome | "conflict">,
+): Promise<Outcome | null> => {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await operations.pause(attempt);
+    const customer = await living(operations, application, identifier);
+    if (customer === null) return null;
+    const outcome = await act(customer);
+    if (outcome !== "conflict") return outcome;
+  }
+  throw new Error("Others kept changing the customer; try again.");
+};
+
+/** Takes a customer away from its account, so that it can be linked to another. Audited. */
+export const unlinkCustomer = (
+  operations: Operations,
+  application: ApplicationId,
+  customer: CustomerId,
+  authority: Authority,
+): Promise<
+  { readonly outcome: "unlinked"; readonly account: AccountId } | { readonly outcome: "not_linked" } | null
+> =>
+  withCustomer(operations, application, customer, async (stored) => {
+    if (stored.link === null) return { outcome: "not_linked" } as const;
+    const entry = {
+      action: "unlink",
+      customer: stored.identifier,
+      moment: operations.now(),
+      ...authority,
+    } as const;
+    const written = await createOperationTable(operations.table).unlink(
+      application,
+      stored,
+      entry,
+      operations.newEntry(),
+    );
+    return written === "conflict"
+      ? written
+      : ({ outcome: "unlinked", account: stored.link.account } as const);
+  });
+
+/** What an erasure took away. */
+export interface Erasure {
+  readonly purchases: number;
+  readonly identities: number;
+  readonly aliases: number;
+}
+
+/**
+ * Erases a customer: its link and holdings, its purchases and identities. For a while these stay as tombstones without
+ * content, and whatever names them is refused as `CUSTOMER_NOT_FOUND`; afterwards they are free. When it breaks off, the
+ * customer is refused already, and the same command completes it. Audited.
+ *
+ * Null: there is no such customer, and nothing of it is left.
+ */
+export const eraseCustomer = async (
+  operations: Operations,
+  application: ApplicationId,
+  customer: CustomerId,
+  authority: Authority,
+  progress: (erased: Erasure) => void,
+): Promise<Erasure | null> => {
+  const { table, now, pause, newEntry } = operations;
+  const writes = createOperationTable(table);
+  const ended = await withCustomer(operations, application, customer, async (stored) => {
+    const entry = { action: "erase", customer: stored.identifier, moment: now(), ...authority } as const;
+    const written = await writes.end(application, stored, entry, newEntry());
+    return written === "conflict" ? written : stored.identifier;
+  });
+  // Of a customer that was ended before, whatever is left is still found under its identifier.
+  const identifier = ended ?? customer;
+  const erased = { purchases: 0, identities: 0, aliases: 0 };
+  const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
+  // The index may be a moment behind: it is asked until it twice says that nothing is left.
+  for (let empty = 0; empty < 2;) {
+    const { purchases, identities, aliases } = await findOwnership(table, application, identifier, pause);
+    const found = purchases.length + identities.length + aliases.length;
+    if (found === 0) {
+      empty += 1;
+      if (empty < 2) await pause(PAUSE_FOR_INDEX);
+      continue;
+    }
+    empty = 0;
+    const owned = { purchases, identities, aliases: aliases.map((alias) => alias.identifier) };
+    await writes.bury(application, owned, erasedUntil);
+    erased.purchases += purchases.length;
+    erased.identities += identities.length;
+    erased.aliases += aliases.length;
+    progress(erased);
+  }
+  const nothing = erased.purchases + erased.identities + erased.aliases === 0;
+  return ended === null && nothing ? null : erased;
+};
+
+/** What a re-projection did. */
+export interface Reprojection {
+  readonly customers: number;
+  readonly changed: number;
+}
+
+const reprojectCustomer = async (
+  operations: Operations,
+  { identifier: application, catalog }: Application,
+  customer: CustomerId,
+): Promise<"changed" | "unchanged" | null> =>
+  withCustomer(operations, application, customer, async (stored) => {
+    const { table, pause, now } = operations;
+    const { purchases } = await findOwnership(table, application, stored.identifier, pause);
+    const holdings = holdingsOf(
+      new Map([
+        // The index may not know yet of what was stored this moment, which the holdings do.
+        ...stored.holdings.map((purchase) => [referenceText(purchase), purchase] as const),
+        ...purchases.map(({ purchase }) => [referenceText(purchase), purchase] as const),
+      ]).values(),
+      catalog,
+    );
+    const held = new Map(stored.holdings.map((purchase) => [referenceText(purchase), purchase]));
+    const same =
+      holdings.length === held.size &&
+      holdings.every((purchase) => {
+        const before = held.get(referenceText(purchase));
+        const lines = { selectedProducts: null, replacedBy: null, verifiedAt: 0 } as const;
+        return before !== undefined && samePurchase({ ...before, ...lines }, { ...purchase, ...lines });
+      });
+    if (same) return "unchanged";
+    const written = await writeCustomerChange(table, {
+      application,
+      before: stored,
+      after: { ...stored, holdings },
+      absorbed: [],
+      identities: [],
+      purchases: [],
+      acknowledgements: { due: [], done: [] },
+      moment: now(),
+    });
+    return written === "conflict" ? written : "changed";
+  });
+
+/**
+ * Takes the holdings of every customer of an application from its purchases anew: after a change of the catalog that
+ * maps what was not held before.
+ */
+export const reprojectApplication = async (
+  operations: Operations,
+  application: Application,
+  progress: (done: Reprojection) => void,
+): Promise<Reprojection> => {
+  const done = { customers: 0, changed: 0 };
+  for await (const page of createOperationTable(operations.table).customersOf(application.identifier)) {
+    for (const customer of page) {
+      const outcome = await reprojectCustomer(operations, application, customer);
+      done.customers += 1;
+      if (outcome === "changed") done.changed += 1;
+    }
+    progress(done);
+  }
+  return done;
+};

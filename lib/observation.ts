@@ -1,0 +1,94 @@
+import type { ApplicationId } from "./identifiers.ts";
+import type { CustomerChange } from "./table/customer-change.ts";
+import type { CustomerTable } from "./table/customers.ts";
+import type { AndroidStore } from "./stores/android-store/android-store.ts";
+import type { Rejection } from "./stores/ios-store/verdict.ts";
+import type { IosStoreVerifier } from "./stores/ios-store/verifier.ts";
+import type { Instant } from "./entitlements/time.ts";
+
+/**
+ * What happens inside a request that is worth counting. No event holds anything of a purchase, of a credential, or of
+ * an account.
+ */
+export type ServiceEvent =
+  /** A JWS was refused. */
+  | { readonly kind: "verification-failed"; readonly reason: Rejection }
+  /** Transactions of a request that were verified, each once. */
+  | { readonly kind: "transactions-verified"; readonly transactions: number }
+  /** The application is known, and its table is asked about so many purchases. */
+  | { readonly kind: "evidence-resolved"; readonly application: ApplicationId; readonly purchases: number }
+  | {
+      readonly kind: "store-asked";
+      readonly store: "android-store";
+      readonly outcome: "answered" | "unavailable" | "credential-rejected";
+      readonly milliseconds: number;
+    }
+  | { readonly kind: "acknowledgement-due" }
+  | { readonly kind: "conflict-retried" };
+
+export type Observe = (event: ServiceEvent) => void;
+
+type Write = (change: CustomerChange) => Promise<"written" | "conflict">;
+
+/** The same writer, whose conflicts are seen. */
+export const observedWrite =
+  (write: Write, observe: Observe): Write =>
+  async (change) => {
+    const outcome = await write(change);
+    if (outcome === "conflict") observe({ kind: "conflict-retried" });
+    return outcome;
+  };
+
+/** The same table, whose questions about purchases are seen. */
+export const observedCustomerTable = (table: CustomerTable, observe: Observe): CustomerTable => ({
+  ...table,
+  findFacts: (application, identities, purchases, moment) => {
+    observe({ kind: "evidence-resolved", application, purchases: purchases.length });
+    return table.findFacts(application, identities, purchases, moment);
+  },
+});
+
+/** The same verifier, whose refusals are seen. */
+export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): IosStoreVerifier => {
+  const seen = <Verdict extends { outcome: "verified" } | { outcome: "rejected"; reason: Rejection }>(
+    verdict: Verdict,
+  ): Verdict => {
+    if (verdict.outcome === "rejected") observe({ kind: "verification-failed", reason: verdict.reason });
+    return verdict;
+  };
+  return {
+    verifyAppTransaction: async (...given) => seen(await verifier.verifyAppTransaction(...given)),
+    verifyTransaction: async (...given) => seen(await verifier.verifyTransaction(...given)),
+    verifyTransactions: async (...given) => {
+      const verdict = seen(await verifier.verifyTransactions(...given));
+      if (verdict.outcome === "verified")
+        observe({ kind: "transactions-verified", transactions: verdict.payload.length });
+      return verdict;
+    },
+  };
+};
+
+/** The same store, whose answers and silences are timed. */
+export const observedAndroidStore = (
+  store: AndroidStore,
+  observe: Observe,
+  now: () => Instant,
+): AndroidStore => ({
+  lookUp: async (androidPackage, request) => {
+    const asked = now();
+    const answer = await store.lookUp(androidPackage, request);
+    const { outcome } = answer;
+    observe({
+      kind: "store-asked",
+      store: "android-store",
+      outcome: outcome === "unavailable" || outcome === "credential-rejected" ? outcome : "answered",
+      milliseconds: now() - asked,
+    });
+    return answer;
+  },
+  acknowledge: async (androidPackage, pending) => {
+    const outcome = await store.acknowledge(androidPackage, pending);
+    if (outcome === "due") observe({ kind: "acknowledgement-due" });
+    return outcome;
+  },
+});

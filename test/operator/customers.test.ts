@@ -1,0 +1,276 @@
+import { v7 as uuid } from "uuid";
+import { runOperator } from "../../infra/operator/program.ts";
+import { applyManifest } from "../../lib/applications/apply.ts";
+import { readManifest } from "../../lib/applications/manifest.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/operations.ts";
+import { storeEvidence } from "../../lib/customers/store-evidence.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
+import { composeAccountReport } from "../../lib/service.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import type { IdentityReference } from "../../lib/table/keys.ts";
+import { aLine, aPurchase, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+const pause = () => Promise.resolve();
+
+const device = (value: string): IdentityReference => ({
+  store: "ios-store",
+  kind: "app-transaction",
+  environment: "production",
+  value,
+});
+const owned = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
+  aPurchase({ key, lines: [aLine({ transactionIdentifier: key, ...line })] });
+
+const anApplication = async (
+  products: readonly object[] = [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }],
+) => {
+  const identifier = applicationId(uuid());
+  const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
+  const applications = createApplicationTable(table);
+  const sell = async (sold: readonly object[]): Promise<void> => {
+    const reading = readManifest(
+      JSON.stringify({
+        application: { identifier, name: "Trails" },
+        stores: { "ios-store": [{ bundleIdentifier, environments: ["sandbox"] }] },
+        entitlements: { premium: {} },
+        products: sold,
+      }),
+    );
+    if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
+    await applyManifest(reading.manifest, identifier, applications);
+  };
+  await sell(products);
+  const store = async (
+    evidence: { identities?: IdentityReference[]; purchases?: Purchase[] },
+    account: string | null = null,
+    moment = NOW,
+  ) => {
+    const application = await applications.load(identifier);
+    if (application === null) throw new Error("no application");
+    return storeEvidence(
+      {
+        table: createCustomerTable(table, pause),
+        write: (change) => writeCustomerChange(table, change),
+        newCustomerIdentifier: () => customerId(uuid()),
+        pause,
+        now: () => moment,
+      },
+      application,
+      { identities: [], purchases: [], acknowledgementDue: null, ...evidence },
+      account === null ? null : { account: accountId(account), assertedBy: "credential" },
+    );
+  };
+  return { identifier, sell, store };
+};
+
+const run = async (words: readonly string[], ask: ((question: string) => Promise<boolean>) | null = null) => {
+  let [out, err] = ["", ""];
+  const code = await runOperator(words, {
+    environment: { ...process.env, TABLE_NAME: table.name },
+    now: () => NOW,
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    composeAccountReport,
+    ask,
+  });
+  return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
+};
+
+const meant = ["--reason", "asked by the person", "--by", "ada", "--yes"];
+const itemsOf = async (application: ApplicationId) =>
+  (await table.items()).filter(({ pk }) => String(pk).includes(application));
+const codeOf = (act: Promise<unknown>): Promise<unknown> =>
+  act.then(
+    () => "accepted",
+    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
+  );
+
+describe("customer show", () => {
+  test("shows the link, the identities and every purchase, through an alias too", async () => {
+    const { identifier, store } = await anApplication();
+    const first = await store({ identities: [device("d1")], purchases: [owned("p1")] }, "user-1");
+    const second = await store({ purchases: [owned("p2")] });
+    await store({ identities: [device("d1")], purchases: [owned("p2")] });
+    for (const customer of [first, second]) {
+      const shown = (
+        await run(["customer", "show", identifier, customer?.identifier ?? "", "--json"])
+      ).json();
+      expect(shown).toMatchObject({
+        customerIdentifier: first?.identifier,
+        link: { account: "user-1", assertedBy: "credential" },
+        aliases: [second?.identifier],
+        identities: [{ kind: "app-transaction", value: "d1" }],
+        purchases: [{ key: "p1" }, { key: "p2" }],
+      });
+    }
+    const text = await run(["customer", "show", identifier, first?.identifier ?? ""]);
+    expect(text.out).toContain("linked to account user-1");
+  });
+  test("says so where there is none", async () => {
+    const { identifier } = await anApplication();
+    const { code, err } = await run(["customer", "show", identifier, uuid()]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^There is no customer .* in Trails\.\n$/)]);
+  });
+});
+
+describe("customer unlink", () => {
+  test("does nothing without --yes where nobody can be asked, and says what it would do", async () => {
+    const { identifier, store } = await anApplication();
+    const customer = await store({ purchases: [owned("p1")] }, "user-1");
+    const before = await itemsOf(identifier);
+    const words = ["customer", "unlink", identifier, customer?.identifier ?? "", "--reason", "r"];
+    const { code, err } = await run(words);
+    expect(code).toBe(1);
+    expect(err).toMatch(/takes customer .* \(1 purchases\) away from account user-1.*add --yes/);
+    expect((await run(words, () => Promise.resolve(false))).err).toContain("Nothing was done.");
+    expect(await itemsOf(identifier)).toEqual(before);
+    expect((await run(words, () => Promise.resolve(true))).code).toBe(0);
+    expect(await itemsOf(identifier)).not.toEqual(before);
+  });
+  test("frees the customer for another account, and records who did it and why", async () => {
+    const { identifier, store } = await anApplication();
+    const customer = await store({ purchases: [owned("p1")] }, "user-1");
+    expect(await codeOf(store({ purchases: [owned("p1")] }, "user-2"))).toBe("CUSTOMER_ALREADY_LINKED");
+    const done = await run([
+      "customer",
+      "unlink",
+      identifier,
+      customer?.identifier ?? "",
+      ...meant,
+      "--json",
+    ]);
+    expect(done.json()).toEqual({ customerIdentifier: customer?.identifier, unlinkedFrom: "user-1" });
+    expect((await store({ purchases: [owned("p1")] }, "user-2"))?.identifier).toBe(customer?.identifier);
+    const audit = (await itemsOf(identifier)).filter(({ pk }) => String(pk).endsWith("#AUDIT"));
+    expect(audit).toMatchObject([
+      {
+        action: "unlink",
+        by: "ada",
+        reason: "asked by the person",
+        customer: customer?.identifier,
+        moment: NOW,
+      },
+    ]);
+  });
+  test("of a customer without a link does nothing", async () => {
+    const { identifier, store } = await anApplication();
+    const customer = await store({ purchases: [owned("p1")] });
+    const done = await run([
+      "customer",
+      "unlink",
+      identifier,
+      customer?.identifier ?? "",
+      ...meant,
+      "--json",
+    ]);
+    expect(done.json()).toEqual({ customerIdentifier: customer?.identifier, unlinkedFrom: null });
+  });
+});
+
+describe("customer erase", () => {
+  test("leaves tombstones alone, replays are refused until they expire, and then it is somebody new", async () => {
+    const { identifier, store } = await anApplication();
+    const purchases = Array.from({ length: 120 }, (_, index) => owned(`p${index}`));
+    const customer = await store({ identities: [device("d1")], purchases }, "user-1");
+    await store({ purchases: [owned("q1")] });
+    await store({ identities: [device("d1")], purchases: [owned("q1")] });
+    const done = await run(["customer", "erase", identifier, customer?.identifier ?? "", ...meant, "--json"]);
+    expect(done.json()).toMatchObject({ erased: { purchases: 121, identities: 1, aliases: 1 } });
+
+    const left = (await itemsOf(identifier)).filter(
+      ({ sk, pk }) =>
+        ["CUSTOMER", "PURCHASE", "IDENTITY"].includes(String(sk)) || String(pk).includes("#ACCOUNT#"),
+    );
+    expect(left).toHaveLength(122);
+    for (const item of left)
+      expect(Object.keys(item).sort()).toEqual(["erasedUntil", "expiresAt", "pk", "sk"]);
+
+    for (const replay of [
+      { purchases: [owned("p7")] },
+      { identities: [device("d1")] },
+      { purchases: [owned("q1")] },
+    ])
+      expect(await codeOf(store(replay, "user-1"))).toBe("CUSTOMER_NOT_FOUND");
+    const over = NOW + ERASURE_BLOCKS_MILLISECONDS;
+    expect(await codeOf(store({ purchases: [owned("p7")] }, null, over - 1))).toBe("CUSTOMER_NOT_FOUND");
+    const made = await store({ identities: [device("d1")], purchases: [owned("p7")] }, "user-2", over);
+    expect(made?.identifier).not.toBe(customer?.identifier);
+    expect(made?.holdings.map(({ key }) => key)).toEqual(["p7"]);
+  });
+  test("completes one that broke off, and says so where nothing is left", async () => {
+    const { identifier, store } = await anApplication();
+    const customer = await store({ identities: [device("d1")], purchases: [owned("p1")] }, "user-1");
+    const { DeleteCommand } = await import("@aws-sdk/lib-dynamodb");
+    const item = (await itemsOf(identifier)).find(({ sk }) => sk === "CUSTOMER");
+    await table.client.send(
+      new DeleteCommand({ TableName: table.name, Key: { pk: item?.["pk"], sk: "CUSTOMER" } }),
+    );
+    expect(await codeOf(store({ purchases: [owned("p1")] }))).toBe("CUSTOMER_NOT_FOUND");
+    const words = ["customer", "erase", identifier, customer?.identifier ?? "", ...meant, "--json"];
+    expect((await run(words)).json()).toMatchObject({ erased: { purchases: 1, identities: 1 } });
+    expect((await run(words)).code).toBe(1);
+  });
+});
+
+describe("accounts", () => {
+  test("export holds everything known of an account, and nothing of another", async () => {
+    const { identifier, store } = await anApplication();
+    await store({ identities: [device("d1")], purchases: [owned("p1")] }, "user-1");
+    await store({ purchases: [owned("x1")] }, "user-2");
+    const exported = await run(["account", "export", identifier, "user-1"]);
+    expect(exported.json()).toMatchObject({
+      applicationAccountIdentifier: "user-1",
+      customers: [{ purchases: [{ key: "p1" }], identities: [{ value: "d1" }] }],
+      entitlements: [{ identifier: "premium" }],
+    });
+    expect(exported.out).not.toContain("x1");
+  });
+  test("erase takes every customer of the account, and shows how far it is", async () => {
+    const { identifier, store } = await anApplication();
+    await store({ purchases: [owned("p1")] }, "user-1");
+    await store({ purchases: [owned("p2")] }, "user-1");
+    const done = await run(["account", "erase", identifier, "user-1", ...meant, "--json"]);
+    expect(done.json()["erasedCustomers"]).toHaveLength(2);
+    expect(done.err).toContain("erased 2 of 2 customers");
+    expect(await codeOf(store({ purchases: [owned("p2")] }))).toBe("CUSTOMER_NOT_FOUND");
+    expect((await run(["account", "erase", identifier, "user-1", ...meant])).out).toContain("No customer");
+  });
+  test("show tells every purchase of a real account, and why it is entitled", async () => {
+    const { identifier, store } = await anApplication();
+    await store({ purchases: [owned("p1"), owned("p2", { productIdentifier: "unmapped" })] }, "user-1");
+    const shown = await run(["account", "show", identifier, "user-1"]);
+    expect(shown.out).toContain("purchase p1");
+    expect(shown.out).toContain("purchase p2");
+    expect(shown.out).toMatch(/premium/);
+  });
+});
+
+describe("application reproject", () => {
+  test("brings in what was not held before the catalog mapped it, and changes nothing the second time", async () => {
+    const { identifier, sell, store } = await anApplication();
+    const coins = owned("c1", { productIdentifier: "coins", nature: "consumable", endsAt: null });
+    await store({ purchases: [coins] }, "user-1");
+    await store({ purchases: [owned("p1")] });
+    await sell([{ store: "ios-store", productIdentifier: "coins", grants: ["premium"] }]);
+    const read = async () =>
+      (await run(["account", "show", identifier, "user-1", "--json"])).json()["entitlements"];
+    expect(await read()).toEqual([]);
+    const done = await run(["application", "reproject", identifier, "--json"]);
+    expect(done.json()).toMatchObject({ customers: 2, changed: 1 });
+    expect(done.err).toContain("customers");
+    expect(await read()).toMatchObject([{ identifier: "premium", productIdentifier: "coins" }]);
+    expect((await run(["application", "reproject", identifier, "--json"])).json()).toMatchObject({
+      changed: 0,
+    });
+  });
+});
