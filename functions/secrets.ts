@@ -5,8 +5,20 @@ const ANSWER_WITHIN_MILLISECONDS = 3_000;
 
 let client: SecretsManagerClient | undefined;
 
-/** The text of a secret of AWS Secrets Manager. The client is made when the first secret is asked for: many need none. */
-export const readSecret = async (name: string): Promise<string> => {
+/** What says that there is no such secret to read, however often one asks. */
+const NO_SECRET: ReadonlySet<string> = new Set([
+  "AccessDeniedException",
+  "DecryptionFailure",
+  "InvalidParameterException",
+  "InvalidRequestException",
+  "ResourceNotFoundException",
+]);
+
+/**
+ * The text of a secret of AWS Secrets Manager; null where there is none or it may not be read. Rejects where it could
+ * not be asked for. The client is made when the first secret is asked for: many need none.
+ */
+export const readSecret = async (name: string): Promise<string | null> => {
   client ??= new SecretsManagerClient({
     maxAttempts: 2,
     requestHandler: {
@@ -15,7 +27,11 @@ export const readSecret = async (name: string): Promise<string> => {
       throwOnRequestTimeout: true,
     },
   });
-  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: name }));
-  if (SecretString === undefined) throw new Error("The secret holds no text.");
-  return SecretString;
+  try {
+    const { SecretString = null } = await client.send(new GetSecretValueCommand({ SecretId: name }));
+    return SecretString;
+  } catch (error) {
+    if (error instanceof Error && NO_SECRET.has(error.name)) return null;
+    throw error;
+  }
 };

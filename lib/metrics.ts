@@ -18,8 +18,8 @@ export const METRICS = {
   conflictsRetried: "ConflictsRetried",
   /** Purchases that wait for their acknowledgement to be sent again. */
   acknowledgementsDue: "AcknowledgementsDue",
-  /** Hours since the oldest of them was bought or seen; the store refunds it after 72. */
-  acknowledgementAge: "AcknowledgementAge",
+  /** Those of them that the store refunds in less than a day. */
+  acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
   /** Acknowledgements that were given up: refused for good, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",
   coldStarts: "ColdStarts",

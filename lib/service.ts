@@ -34,7 +34,14 @@ import { readAccount } from "./customers/read-account.ts";
 import type { EvidenceStore } from "./customers/store-evidence.ts";
 import type { Instant } from "./entitlements/time.ts";
 import { accountId, customerId, type AccountId, type ApplicationId, type CustomerId } from "./identifiers.ts";
-import { createAndroidStore } from "./stores/android-store/android-store.ts";
+import {
+  observedAndroidStore,
+  observedCustomerTable,
+  observedVerifier,
+  observedWrite,
+  type Observe,
+} from "./observation.ts";
+import { createAndroidStore, type AndroidStore } from "./stores/android-store/android-store.ts";
 import { createIosStoreVerifier } from "./stores/ios-store/verifier.ts";
 import { createAcknowledgementQueue } from "./table/acknowledgements.ts";
 import { createApplicationTable } from "./table/applications.ts";
@@ -51,6 +58,8 @@ import type { Table } from "./table/table.ts";
 export interface ServiceConfiguration {
   readonly table: Table;
   readonly now: () => Instant;
+  /** Takes what is worth counting; unset: nobody does. */
+  readonly observe?: Observe;
 }
 
 /** Applications, their configurations and catalogs may be this old: a changed catalog acts after at most this long. */
@@ -88,9 +97,11 @@ const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory
   });
 };
 
-const evidenceStoreOf = ({ table, now }: ServiceConfiguration): EvidenceStore => ({
-  table: createCustomerTable(table, pause),
-  write: (change) => writeCustomerChange(table, change),
+const nobody: Observe = () => undefined;
+
+const evidenceStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): EvidenceStore => ({
+  table: observedCustomerTable(createCustomerTable(table, pause), observe),
+  write: observedWrite((change) => writeCustomerChange(table, change), observe),
   newCustomerIdentifier: () => customerId(uuid()),
   pause,
   now,
@@ -114,17 +125,25 @@ export const composeReadAccount = (configuration: ServiceConfiguration) => {
 
 /** How the Android store is reached. */
 export interface AndroidStoreAccess {
-  readonly readSecret: (name: string) => Promise<string>;
+  readonly readSecret: (name: string) => Promise<string | null>;
   /** The root of the Android Publisher API; unset: Google's. */
   readonly androidPublisherUrl: string | undefined;
 }
 
+const androidStoreOf = ({
+  readSecret,
+  androidPublisherUrl: rootUrl,
+  now,
+  observe = nobody,
+}: ServiceConfiguration & AndroidStoreAccess): AndroidStore =>
+  observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now);
+
 /** Tries the acknowledgements that are due, until the moment given. */
 export const composeAcknowledgeDuePurchases = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
-  const { table, readSecret, androidPublisherUrl: rootUrl, now } = configuration;
+  const { table, now } = configuration;
   const run = {
     directory: directoryOf(configuration),
-    androidStore: createAndroidStore({ rootUrl, readSecret, now }),
+    androidStore: androidStoreOf(configuration),
     queue: createAcknowledgementQueue(table),
     now,
   };
@@ -132,11 +151,10 @@ export const composeAcknowledgeDuePurchases = (configuration: ServiceConfigurati
 };
 
 export const composeLinkAndroidStoreCustomer = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
-  const { readSecret, androidPublisherUrl: rootUrl, now } = configuration;
   const linking = {
     ...evidenceStoreOf(configuration),
     directory: directoryOf(configuration),
-    androidStore: createAndroidStore({ rootUrl, readSecret, now }),
+    androidStore: androidStoreOf(configuration),
     acknowledgements: createAcknowledgementQueue(configuration.table),
   };
   return (application: ApplicationId, request: AndroidStoreLinkRequest): Promise<LinkResponse> =>
@@ -151,7 +169,7 @@ export interface IosStoreTrust {
 const iosStoreOf = (configuration: ServiceConfiguration & IosStoreTrust) => ({
   ...evidenceStoreOf(configuration),
   directory: directoryOf(configuration),
-  verifier: createIosStoreVerifier(),
+  verifier: observedVerifier(createIosStoreVerifier(), configuration.observe ?? nobody),
   trustedRoots: configuration.trustedRoots,
 });
 

@@ -1,7 +1,9 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import type { ApplicationId } from "../identifiers.ts";
 import type { AcknowledgementQueue } from "../table/acknowledgements.ts";
+import { ACKNOWLEDGEMENT_SHARDS } from "../table/keys.ts";
 import type { DueAcknowledgement } from "../table/records.ts";
 
 export interface AcknowledgementRun {
@@ -26,13 +28,14 @@ export interface AcknowledgementReport {
 type Outcome = "done" | "due" | "failed";
 
 const NEAR_MILLISECONDS = 24 * 3600 * 1000;
-const TRIED_OF_SHARD = 100;
-const AT_ONCE = 4;
 
+/** Tries one. `unusable` notes applications whose credential the store refuses: the rest of theirs can wait for a hand. */
 const tryOne = async (
   { directory, androidStore }: AcknowledgementRun,
   due: DueAcknowledgement,
+  unusable: Set<ApplicationId>,
 ): Promise<Outcome> => {
+  if (unusable.has(due.application)) return "due";
   const application = await directory.byIdentifier(due.application);
   const configuration = application?.androidStore.find(({ packageName }) => packageName === due.packageName);
   if (configuration === undefined) return "due";
@@ -46,8 +49,10 @@ const tryOne = async (
     case "rejected":
     case "gone":
       return "failed";
-    case "unavailable":
     case "credential-rejected":
+      unusable.add(due.application);
+      return "due";
+    case "unavailable":
       return "due";
     case "verified":
       if (answer.acknowledgement === null) return "done";
@@ -58,8 +63,9 @@ const tryOne = async (
 };
 
 /**
- * Tries the acknowledgements that are due, the oldest first, a few at once, until all were tried or the moment given has
- * come. What is past its deadline is tried once more, and then given up.
+ * Tries the acknowledgements that are due, the oldest of each shard first and the shards side by side, until all were
+ * tried or the moment given has come. What is past its deadline is tried once more, and then given up. A failure of one
+ * leaves the others alone.
  *
  * @param until no further one is begun from this moment on
  */
@@ -67,23 +73,31 @@ export const acknowledgeDuePurchases = async (
   run: AcknowledgementRun,
   until: Instant,
 ): Promise<AcknowledgementReport> => {
-  const waiting = [...(await run.queue.oldest(TRIED_OF_SHARD))];
   const report = { done: 0, due: 0, nearDeadline: 0, failed: 0 };
+  const unusable = new Set<ApplicationId>();
 
   const settle = async (due: DueAcknowledgement): Promise<void> => {
-    const tried = await tryOne(run, due).catch((): Outcome => "due");
-    const outcome = tried === "due" && due.deadline <= run.now() ? "failed" : tried;
-    if (outcome !== "due") await run.queue.remove(due);
-    else if (due.deadline - run.now() < NEAR_MILLISECONDS && due.purchase.environment === "production")
+    const inProduction = due.purchase.environment === "production";
+    const tried = await tryOne(run, due, unusable).catch((): Outcome => "due");
+    const wanted = tried === "due" && due.deadline <= run.now() ? "failed" : tried;
+    const outcome =
+      wanted === "due"
+        ? wanted
+        : await run.queue.remove(due).then(
+            () => wanted,
+            (): Outcome => "due",
+          );
+    if (outcome === "due" && inProduction && due.deadline - run.now() < NEAR_MILLISECONDS)
       report.nearDeadline += 1;
-    if (outcome !== "failed" || due.purchase.environment === "production") report[outcome] += 1;
+    if (outcome !== "failed" || inProduction) report[outcome] += 1;
   };
-  const work = async (): Promise<void> => {
-    for (let due = waiting.shift(); due !== undefined; due = waiting.shift()) {
-      if (run.now() >= until) return;
-      await settle(due);
-    }
+  const work = async (shard: number): Promise<void> => {
+    for await (const page of run.queue.waiting(shard))
+      for (const due of page) {
+        if (run.now() >= until) return;
+        await settle(due);
+      }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => work(shard)));
   return report;
 };

@@ -167,6 +167,7 @@ const reprojectCustomer = async (
       application,
       before: stored,
       after: { ...stored, holdings },
+      heldMeanwhile: stored.holdings,
       absorbed: [],
       identities: [],
       purchases: [],

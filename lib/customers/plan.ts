@@ -113,6 +113,9 @@ export const planChange = (given: {
     createdAt: survivor?.createdAt ?? moment,
     link,
     holdings,
+    hasPurchased:
+      evidence.purchases.length > 0 ||
+      [survivor, ...absorbed].some((customer) => customer?.hasPurchased === true),
   };
   const identities = evidence.identities.filter((_, index) => known.identities[index] === null);
   // What is held is replaced only together with the purchase it is taken from, whose revision proves that it is current.
@@ -140,19 +143,22 @@ export const planChange = (given: {
     absorbed.length === 0 &&
     identities.length === 0 &&
     written.length === 0 &&
+    survivor.hasPurchased === customer.hasPurchased &&
     sameLink(survivor.link, link) &&
     sameHoldings(survivor.holdings, holdings);
   return {
     customer,
     acknowledgementDueSince:
-      purchases.find(({ stored }) => stored.acknowledgementDueSince !== null && due !== null)?.stored
-        .acknowledgementDueSince ?? null,
+      purchases.find(
+        ({ stored }) => due !== null && referenceText(stored.purchase) === referenceText(due.purchase),
+      )?.stored.acknowledgementDueSince ?? null,
     change: unchanged
       ? null
       : {
           application,
           before: survivor,
           after: customer,
+          heldMeanwhile: holdingsOf(before.values(), catalog),
           absorbed,
           identities,
           purchases: written,

@@ -70,8 +70,7 @@ export const storeEvidence = async (
     const resolution = resolve(owners, claim, moment);
     if (resolution.outcome === "refused") throw new ServiceError(resolution.code);
     const { survivor, absorbed } = resolution;
-    const hasPurchase =
-      evidence.purchases.length > 0 || owners.some((customer) => customer.holdings.length > 0);
+    const hasPurchase = evidence.purchases.length > 0 || owners.some((customer) => customer.hasPurchased);
     const link = byCredential || hasPurchase ? resolution.link : (survivor?.link ?? null);
 
     // Very many customers of one person are merged in rounds, and nothing else until they are one.

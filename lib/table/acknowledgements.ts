@@ -1,22 +1,24 @@
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
-import { QueryCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import { paginateQuery, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { acknowledgementItem } from "./items.ts";
-import { ACKNOWLEDGEMENT_SHARDS, acknowledgementKey, acknowledgementPartition, keys } from "./keys.ts";
+import { acknowledgementKey, acknowledgementPartition, keys } from "./keys.ts";
 import type { DueAcknowledgement } from "./records.ts";
 import { parseItem, type Table } from "./table.ts";
 
 /** The queue of acknowledgements that are due. They enter it in the transaction that stores their purchase. */
 export interface AcknowledgementQueue {
-  /** The ones that wait longest, at most so many of each shard, the oldest first. */
-  oldest(limitOfShard: number): Promise<readonly DueAcknowledgement[]>;
+  /** What waits in one of the shards, a page at a time, the oldest first. */
+  waiting(shard: number): AsyncIterable<readonly DueAcknowledgement[]>;
   /** Takes one out of the queue: it is acknowledged, or will never be. */
   remove(
     due: Pick<DueAcknowledgement, "application" | "dueSince"> & { readonly purchase: PurchaseReference },
   ): Promise<void>;
 }
+
+const PAGE = 50;
 
 const toDue = (item: Record<string, unknown>): DueAcknowledgement => {
   const { store, environment, key, ...acknowledgement } = parseItem(acknowledgementItem, item);
@@ -24,29 +26,22 @@ const toDue = (item: Record<string, unknown>): DueAcknowledgement => {
 };
 
 export const createAcknowledgementQueue = ({ client, name: TableName }: Table): AcknowledgementQueue => {
-  const oldestOfShard = async (shard: number, limit: number): Promise<DueAcknowledgement[]> => {
-    const { Items = [] } = await client.send(
-      new QueryCommand({
-        TableName,
-        KeyConditionExpression: "pk = :pk",
-        ExpressionAttributeValues: { ":pk": acknowledgementPartition(shard) },
-        Limit: limit,
-        ConsistentRead: true,
-      }),
-    );
-    return Items.map(toDue);
-  };
-
   const deletion = (application: ApplicationId, purchase: PurchaseReference, dueSince: Instant) => ({
     Delete: { TableName, Key: { ...acknowledgementKey(application, purchase, dueSince) } },
   });
 
   return {
-    oldest: async (limitOfShard) => {
-      const shards = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) =>
-        oldestOfShard(shard, limitOfShard),
+    waiting: async function* (shard) {
+      const pages = paginateQuery(
+        { client, pageSize: PAGE },
+        {
+          TableName,
+          KeyConditionExpression: "pk = :pk",
+          ExpressionAttributeValues: { ":pk": acknowledgementPartition(shard) },
+          ConsistentRead: true,
+        },
       );
-      return (await Promise.all(shards)).flat().sort((a, b) => a.dueSince - b.dueSince);
+      for await (const page of pages) yield (page.Items ?? []).map(toDue);
     },
 
     remove: async ({ application, purchase, dueSince }) => {

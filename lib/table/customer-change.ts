@@ -15,6 +15,8 @@ export interface CustomerChange {
   readonly before: StoredCustomer | null;
   /** As it shall be; its version is given when it is written. */
   readonly after: Omit<StoredCustomer, "version" | "aliasOf">;
+  /** What it holds until all purchases of a large change are written: what was held before. */
+  readonly heldMeanwhile: readonly Purchase[];
   /** Customers that become aliases of this one, as they were read. */
   readonly absorbed: readonly StoredCustomer[];
   /** Identities that nobody has yet. */
@@ -56,6 +58,7 @@ const customerWrites = (
           version: versions.to,
           link: after.link,
           holdings: encoded,
+          hasPurchased: after.hasPurchased,
           aliasOf: null,
         },
         ...condition(versions.from),
@@ -114,6 +117,7 @@ const absorption = (
         version: absorbed.version + 1,
         link: null,
         holdings: [],
+        hasPurchased: absorbed.hasPurchased,
         aliasOf: survivor,
         owner: customerPartition(application, survivor),
       },
@@ -173,11 +177,6 @@ const purchaseWrite = (
   },
 });
 
-const heldBefore = ({ before, absorbed }: CustomerChange): readonly Purchase[] => [
-  ...(before?.holdings ?? []),
-  ...absorbed.flatMap((customer) => customer.holdings),
-];
-
 const KEPT_AFTER_DEADLINE_SECONDS = 30 * 24 * 3600;
 
 const acknowledgementWrites = (
@@ -228,7 +227,7 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
   if (whole.length <= ITEMS_PER_TRANSACTION) return [whole];
 
   const first = [
-    ...customerWrites(table, change, heldBefore(change), { from: version, to: next }),
+    ...customerWrites(table, change, change.heldMeanwhile, { from: version, to: next }),
     ...around,
   ];
   const transactions = [[...first, ...purchaseWrites.slice(0, ITEMS_PER_TRANSACTION - first.length)]];

@@ -157,6 +157,7 @@ export const customerItem = z.object({
   version: z.int(),
   link: link.nullable(),
   holdings,
+  hasPurchased: z.boolean(),
   aliasOf: customerIdentifier.nullable(),
 });
 

@@ -20,6 +20,8 @@ export interface StoredCustomer {
   readonly version: number;
   readonly link: Link | null;
   readonly holdings: readonly Purchase[];
+  /** Whether a store has ever vouched for a purchase of it, held or not. */
+  readonly hasPurchased: boolean;
   /** The customer it was merged into: it has no link and no holdings of its own any more. */
   readonly aliasOf: CustomerId | null;
 }

@@ -17,7 +17,7 @@ import {
   type LocalAndroidStore,
 } from "../support/android-store.ts";
 import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
 
 const FAILURE = { status: 500 };
 
@@ -73,7 +73,7 @@ const aWorld = () => {
         acknowledgeDuePurchases({ directory, androidStore, queue, now }, until),
     };
   };
-  return { at, queued: async () => (await queue.oldest(100)).length };
+  return { at, queued: async () => (await waitingIn(queue)).length };
 };
 
 const buy = (changes: object = {}): string =>

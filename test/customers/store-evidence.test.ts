@@ -18,7 +18,7 @@ import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { IdentityReference } from "../../lib/table/keys.ts";
 import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
 beforeAll(async () => {
@@ -392,7 +392,7 @@ describe("Android purchases", () => {
     await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
     const queue = createAcknowledgementQueue(table);
     const queued = async () =>
-      (await queue.oldest(100)).filter(({ application }) => application === world.application.identifier);
+      (await waitingIn(queue)).filter(({ application }) => application === world.application.identifier);
     const due = async () =>
       (await itemsOf(world)).find(({ sk }) => sk === "PURCHASE")?.["acknowledgementDueSince"];
     expect(await due()).toBe(NOW);

@@ -6,7 +6,9 @@ import {
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
-import { TABLE } from "../../lib/table/keys.ts";
+import type { AcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { ACKNOWLEDGEMENT_SHARDS, TABLE } from "../../lib/table/keys.ts";
+import type { DueAcknowledgement } from "../../lib/table/records.ts";
 import type { Table } from "../../lib/table/table.ts";
 
 /** A request that left the SDK. */
@@ -79,4 +81,14 @@ export const createTestTable = async (): Promise<TestTable> => {
       base.destroy();
     },
   };
+};
+
+/** Everything that waits in the queue. */
+export const waitingIn = async (queue: AcknowledgementQueue): Promise<DueAcknowledgement[]> => {
+  const shards = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, async (_, shard) => {
+    const due: DueAcknowledgement[] = [];
+    for await (const page of queue.waiting(shard)) due.push(...page);
+    return due;
+  });
+  return (await Promise.all(shards)).flat();
 };

@@ -56,8 +56,8 @@ export interface AndroidStore {
 export interface AndroidStoreOptions {
   /** The API's root, with or without a path of its own; unset: Google's. */
   readonly rootUrl?: string | undefined;
-  /** The text of a secret; rejects where there is none or it may not be read. */
-  readonly readSecret: (name: string) => Promise<string>;
+  /** The text of a secret; null where there is none or it may not be read. Rejects where it could not be asked for. */
+  readonly readSecret: (name: string) => Promise<string | null>;
   readonly now: () => Instant;
   readonly timing?: AndroidStoreTiming;
   readonly fetch?: typeof fetch;
@@ -110,11 +110,13 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
     lookUp: async (androidPackage, { purchaseToken, productKind, productIdentifier }) => {
       if (NO_TOKENS.has(purchaseToken)) return failed(rejectedAs("invalid"));
       const call = readPurchase(androidPackage, purchaseToken, productKind);
+      // What is answered is at least as new as the question: of two answers the one that was asked for later wins.
+      const answeredAt = now();
       const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
       if (result.outcome !== "answered") return failed(result);
       const read = productKind === "subscription" ? readSubscription : readOneTimeProduct;
       const { packageName } = androidPackage;
-      const reading = read(result.body, { packageName, purchaseToken, productIdentifier, answeredAt: now() });
+      const reading = read(result.body, { packageName, purchaseToken, productIdentifier, answeredAt });
       if (reading === null) return failed(malformedAnswer);
       if (reading === "product-not-in-purchase") return failed(rejectedAs("productNotInPurchase"));
       return { outcome: "verified", ...reading };

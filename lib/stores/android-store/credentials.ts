@@ -24,6 +24,14 @@ export class UnusableCredentialError extends Error {
   }
 }
 
+/** The credential could not be asked for, and may be next time. The cause could quote its name. */
+export class CredentialUnavailableError extends Error {
+  constructor() {
+    super("The credential of the package could not be read.");
+    this.name = "CredentialUnavailableError";
+  }
+}
+
 /** Limits of each request that a client makes on its own, in the client's words. */
 export interface TransportLimits {
   readonly timeout: number;
@@ -32,7 +40,7 @@ export interface TransportLimits {
 }
 
 export interface AndroidStoreCredentials {
-  /** `fresh` is false where the credential was loaded for an earlier request. Rejects with {@link UnusableCredentialError}. */
+  /** `fresh` is false where the credential was loaded for an earlier request. Rejects with {@link UnusableCredentialError} or {@link CredentialUnavailableError}. */
   accessTokensOf(
     credential: AndroidStoreCredential,
   ): Promise<{ readonly tokens: AccessTokens; readonly fresh: boolean }>;
@@ -133,7 +141,7 @@ interface Kept {
  * read again after five minutes, and its access token outlives that where the secret has not changed.
  */
 export const createAndroidStoreCredentials = (options: {
-  readSecret: (name: string) => Promise<string>;
+  readSecret: (name: string) => Promise<string | null>;
   now: () => Instant;
   limits: TransportLimits;
 }): AndroidStoreCredentials => {
@@ -144,8 +152,9 @@ export const createAndroidStoreCredentials = (options: {
     if ("workloadIdentity" in credential)
       return { text: null, tokens: externalAccountTokens(credential.workloadIdentity, limits) };
     const text = await readSecret(credential.secret).catch(() => {
-      throw new UnusableCredentialError("secretIsUnreadable");
+      throw new CredentialUnavailableError();
     });
+    if (text === null) throw new UnusableCredentialError("secretIsUnreadable");
     const known = await before?.loading;
     return known?.text === text ? known : { text, tokens: serviceAccountTokens(text, limits) };
   };

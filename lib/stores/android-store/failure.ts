@@ -113,6 +113,9 @@ export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), sta
 /** The same, of the token endpoint. */
 export const malformedTokenAnswer: Failure = unavailable("malformedTokenAnswer");
 
+/** Nobody could say what the credential is. */
+export const unreadableCredential: Failure = unavailable("credentialUnavailable");
+
 export const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });
 
 export const credentialRejectedAs = (reason: string): Failure => ({

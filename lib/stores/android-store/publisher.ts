@@ -3,6 +3,7 @@ import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/
 import type { Instant } from "../../entitlements/time.ts";
 import {
   createAndroidStoreCredentials,
+  CredentialUnavailableError,
   UnusableCredentialError,
   type AccessTokens,
   type AndroidStoreCredential,
@@ -13,6 +14,7 @@ import {
   failureOfCall,
   failureOfTokenExchange,
   malformedTokenAnswer,
+  unreadableCredential,
   type Failure,
 } from "./failure.ts";
 
@@ -75,7 +77,7 @@ const within = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> =
  */
 export const createAndroidPublisher = (options: {
   rootUrl?: string | undefined;
-  readSecret: (name: string) => Promise<string>;
+  readSecret: (name: string) => Promise<string | null>;
   now: () => Instant;
   timing: AndroidStoreTiming;
   fetch: typeof fetch;
@@ -120,6 +122,7 @@ export const createAndroidPublisher = (options: {
     } catch (error) {
       if (error instanceof UnusableCredentialError)
         return { result: credentialRejectedAs(error.reason), again: false };
+      if (error instanceof CredentialUnavailableError) return { result: unreadableCredential, again: false };
       return { result: failureOfCall(error, now()), again: false };
     }
     const { tokens, fresh } = loaded;

@@ -80,5 +80,7 @@ export const selfSignedBundle = (compact: string): string | null => {
   const jws = parseJws(compact);
   if (jws.outcome === "rejected" || jws.payload.x5c.length !== 1) return null;
   const bundle = parseJsonObject(jws.payload.payloadBytes)?.["bundleId"];
-  return typeof bundle === "string" && bundle.length > 0 && bundle.length <= LONGEST_NAME ? bundle : null;
+  const isName = typeof bundle === "string" && bundle.length > 0 && bundle.length <= LONGEST_NAME;
+  // It becomes a key before anything is verified, and a key is Unicode text.
+  return isName && bundle.isWellFormed() ? bundle : null;
 };

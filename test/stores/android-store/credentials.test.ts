@@ -235,7 +235,7 @@ describe("a secret", () => {
 
   test("that cannot be read is the credential's fault, and is asked for again", async () => {
     const texts = [null, aServiceAccount()];
-    const readSecret = async () => texts.shift() ?? Promise.reject(new Error("ResourceNotFoundException"));
+    const readSecret = async () => texts.shift() ?? null;
     const ask = asking({ secret: "trails/play" }, { fetch: sandboxFetch, readSecret });
     expect(await ask()).toStrictEqual({
       outcome: "credential-rejected",
@@ -243,6 +243,14 @@ describe("a secret", () => {
       reason: "secretIsUnreadable",
     });
     expect(await ask()).toMatchObject({ outcome: "verified" });
+  });
+
+  test("that cannot be asked for is no fault of the credential: the store is unavailable", async () => {
+    const readSecret = () => Promise.reject(new Error("ThrottlingException"));
+    expect(await asking({ secret: "trails/play" }, { readSecret })()).toMatchObject({
+      outcome: "unavailable",
+      reason: "credentialUnavailable",
+    });
   });
 
   test("that takes too long to read leaves the store unavailable", async () => {
