@@ -256,6 +256,18 @@ describe("linking", () => {
     expect(statuses(await app.linkAndroid(second, "user-1"))).toEqual([["premium", "expired"]]);
   });
 
+  test("an Android subscription that is bought again outside the app is the same customer's", async () => {
+    const app = await service.application();
+    const first = app.buyOnAndroid();
+    const linked = await app.linkAndroid(first, "user-1");
+    service.android.change(first, "expire");
+    const again = app.buyOnAndroid({ resubscribes: first });
+    expect(outcome(await app.linkAndroid(again, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect((await app.linkAndroid(again, "user-1")).body.customerIdentifier).toBe(
+      linked.body.customerIdentifier,
+    );
+  });
+
   test("an Android purchase of the same obfuscated account is the same customer's", async () => {
     const app = await service.application();
     const buy = () => app.buyOnAndroid({ obfuscatedAccountIdentifier: "person-7" });
@@ -491,6 +503,36 @@ describe("what is refused, in the contract's order", () => {
     ]);
   });
 
+  test("the paywall comes before the store's answer, and after every transaction", async () => {
+    const iosOnly = await service.application({ products: [PRODUCTS[0]] });
+    expect(outcome(await iosOnly.linkAndroid("unknown", "user-1"))).toEqual([404, "PAYWALL_NOT_FOUND"]);
+    const androidOnly = await service.application({ products: [PRODUCTS[4]] });
+    const { signedAppTransaction } = androidOnly.device().request();
+    const request = { signedAppTransaction, signedTransactions: ["a.b.c"] };
+    expect(outcome(await androidOnly.synchronize(request))).toEqual([400, "INVALID_TRANSACTION"]);
+  });
+
+  test("an Android environment that is not accepted", async () => {
+    const app = await service.application({ androidEnvironments: ["production"] });
+    const before = await tableText();
+    expect(outcome(await app.linkAndroid(app.buyOnAndroid({ test: true }), "user-1"))).toEqual([
+      400,
+      "ENVIRONMENT_NOT_ACCEPTED",
+    ]);
+    expect(await tableText()).toBe(before);
+  });
+
+  test("an index counts every transaction of the request, duplicates too", async () => {
+    const app = await service.application();
+    const { signedAppTransaction, signedTransactions } = app.device().request({});
+    const twice = [...signedTransactions, ...signedTransactions, "a.b.c"];
+    const answer = await app.synchronize({ signedAppTransaction, signedTransactions: twice });
+    expect(answer.body).toMatchObject({
+      error: "INVALID_TRANSACTION",
+      message: expect.stringContaining("index 2"),
+    });
+  });
+
   test("a credential whose application is gone", async () => {
     const app = await service.application();
     const gone = await service.application();
@@ -538,6 +580,10 @@ describe("what is refused, in the contract's order", () => {
     expect(again.status).toBe(200);
     expect(again.body).toEqual(first.body);
     expect(outcome(await app.linkAndroid(known, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(outcome(await app.linkAndroid(known, "user-1", { productKind: "one_time_product" }))).toEqual([
+      400,
+      "INVALID_PURCHASE",
+    ]);
     const unknown = app.buyOnAndroid();
     service.android.drop(unknown);
     expect(outcome(await app.linkAndroid(unknown, "user-1"))).toEqual([400, "PURCHASE_NO_LONGER_AVAILABLE"]);

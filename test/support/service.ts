@@ -59,6 +59,8 @@ export interface TestService {
   readonly android: AndroidPublisherSandbox;
   /** What functions wrote to standard error. */
   readonly log: string[];
+  /** What functions wrote to standard output: their log and metrics. */
+  readonly output: string[];
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
   /** An application with both stores, and a key with both scopes. */
   application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
@@ -75,6 +77,7 @@ export interface ManifestOptions {
   readonly bundleIdentifier: string;
   readonly packageName: string;
   readonly iosStore: object;
+  readonly androidEnvironments: readonly string[];
   readonly products: readonly object[];
 }
 
@@ -136,6 +139,7 @@ export const startTestService = async (environment: Record<string, string> = {})
   const chain = makeChain();
   const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });
   const log: string[] = [];
+  const output: string[] = [];
   const serving = Promise.withResolvers<ReturnType<typeof createGateway>>();
   const server = createServer((request, response) => {
     void (async () => {
@@ -149,7 +153,7 @@ export const startTestService = async (environment: Record<string, string> = {})
   const gateway = createGateway({
     assembly,
     region: "us-east-1",
-    names: { [tableOf(assembly, "us-east-1").logicalId]: table.name },
+    names: { [tableOf(assembly, "us-east-1").name]: table.name },
     environment: {
       AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "",
       AWS_ACCESS_KEY_ID: "local",
@@ -159,6 +163,7 @@ export const startTestService = async (environment: Record<string, string> = {})
       ...environment,
     },
     log: (line) => void log.push(line),
+    output: (line) => void output.push(line),
   });
   serving.resolve(gateway);
 
@@ -188,6 +193,7 @@ export const startTestService = async (environment: Record<string, string> = {})
       bundleIdentifier: name,
       packageName: name,
       iosStore: { appAppleIdentifier: 1_234_567_890 },
+      androidEnvironments: ["production", "sandbox"],
       products: PRODUCTS,
       ...changes,
     };
@@ -200,6 +206,7 @@ export const startTestService = async (environment: Record<string, string> = {})
             "android-store": [
               {
                 packageName: options.packageName,
+                environments: options.androidEnvironments,
                 credential: { workloadIdentity: android.externalAccount(androidRoot) },
               },
             ],
@@ -290,6 +297,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     chain,
     android,
     log,
+    output,
     send,
     application,
     stop: async () => {

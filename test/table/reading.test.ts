@@ -1,0 +1,93 @@
+import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
+import { storeEvidence } from "../../lib/customers/store-evidence.ts";
+import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
+import { createBatchReader } from "../../lib/table/batch-reader.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import { MalformedItemError } from "../../lib/table/table.ts";
+import { aCatalog, aPurchase, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
+const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");
+const pause = () => Promise.resolve();
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+test("what DynamoDB leaves out of a batch is asked for again", async () => {
+  const keys = Array.from({ length: 60 }, (_, index) => ({ pk: `LARGE#${index}`, sk: "LARGE" }));
+  await Promise.all(
+    keys.map((key) =>
+      table.client.send(
+        new PutCommand({ TableName: table.name, Item: { ...key, content: "x".repeat(390_000) } }),
+      ),
+    ),
+  );
+  table.sent.length = 0;
+  // Sixty items of 390 KB are more than the 16 MB of one answer.
+  expect((await createBatchReader(table, pause)(keys)).size).toBe(60);
+  expect(table.sent.length).toBeGreaterThan(1);
+});
+
+test("every read of a request is strongly consistent", async () => {
+  const consistent: unknown[] = [];
+  table.client.middlewareStack.add(
+    (next) => async (args) => {
+      const input = args.input as {
+        ConsistentRead?: boolean;
+        RequestItems?: Record<string, { ConsistentRead?: boolean }>;
+      };
+      consistent.push(
+        input.ConsistentRead ??
+          Object.values(input.RequestItems ?? {}).every((items) => items.ConsistentRead === true),
+      );
+      return next(args);
+    },
+    { step: "initialize", name: "consistency" },
+  );
+  const customers = createCustomerTable(table, pause);
+  await customers.findAccount(APPLICATION, accountId("a"));
+  await customers.findFacts(APPLICATION, [], [aPurchase()], NOW);
+  await customers.findCustomers(APPLICATION, [CUSTOMER]);
+  table.client.middlewareStack.remove("consistency");
+  expect(consistent).toEqual([true, true, true]);
+});
+
+test("an item that is not of its shape is an error that names its key and not its content", async () => {
+  const key = {
+    pk: `APPLICATION#${APPLICATION}#PURCHASE#ios-store#production#1`,
+    sk: "PURCHASE",
+  };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, customer: "s3cret" } }));
+  const failure: unknown = await createCustomerTable(table, pause)
+    .findFacts(APPLICATION, [], [aPurchase()], NOW)
+    .catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(MalformedItemError);
+  expect(String(failure)).toContain("PURCHASE#ios-store#production#1");
+  expect(String(failure)).not.toContain("s3cret");
+  expect((await table.client.send(new GetCommand({ TableName: table.name, Key: key }))).Item).toBeDefined();
+});
+
+test("a request to which others were faster every time gives up with an answer that says so", async () => {
+  let attempts = 0;
+  const refused: unknown = await storeEvidence(
+    {
+      table: createCustomerTable(table, pause),
+      write: () => {
+        attempts += 1;
+        return Promise.resolve("conflict");
+      },
+      newCustomerIdentifier: () => CUSTOMER,
+      pause,
+      now: () => NOW,
+    },
+    { identifier: APPLICATION, name: "", iosStore: [], androidStore: [], catalog: aCatalog() },
+    { identities: [], purchases: [aPurchase({ key: "2" })], acknowledgementDue: null },
+    null,
+  ).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: "TOO_MANY_REQUESTS", status: 429 });
+  expect(attempts).toBe(20);
+});
