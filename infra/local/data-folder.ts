@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { LocalError } from "./local-error.ts";
 
 /** What a local service keeps between its runs; in memory only, where it has no folder. */
@@ -15,12 +15,19 @@ export interface DataFolder {
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
 
+/** One folder after the other: making them all at once never ends below `/proc`. */
+const makeFolder = (folder: string): void => {
+  if (existsSync(folder)) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  mkdirSync(folder);
+};
+
 /** @throws LocalError where the folder cannot be made or written. */
 export const openDataFolder = (folder: string | null): DataFolder => {
   if (folder === null) return { dynamoDb: null, read: () => null, write: () => undefined };
   const dynamoDb = join(folder, "dynamodb");
   try {
-    mkdirSync(dynamoDb, { recursive: true });
+    makeFolder(dynamoDb);
     const probe = join(dynamoDb, ".probe");
     writeFileSync(probe, "");
     rmSync(probe);

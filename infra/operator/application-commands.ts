@@ -51,7 +51,7 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
     case "registered_to_several":
       return `the manifest has no identifier, and its bundles and packages belong to several applications: ${named(outcome.registrations)}.`;
     case "registered_elsewhere":
-      return `another application has what the manifest names: ${named(outcome.registrations)}.`;
+      return `another application has what the manifest names: ${named(outcome.registrations)}. To change that application, give its identifier in the manifest.`;
     case "changed_meanwhile":
       return "the application is being changed by somebody else; try again.";
     case "too_many_store_changes":

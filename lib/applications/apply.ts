@@ -60,6 +60,9 @@ const applyOnce = async (
   if (foreign.length > 0) return { outcome: "registered_elsewhere", registrations: foreign };
 
   const before = await applications.read(identifier);
+  // Found by its bundles alone it must also be called so: one name copied from another file rewrites nobody's catalog.
+  const isOther = before !== null && before.application.name !== manifest.name;
+  if (manifest.identifier === null && isOther) return { outcome: "registered_elsewhere", registrations };
   const after = { ...manifest, identifier };
   const changes = differenceOf(before?.application ?? null, after);
   const applied = {
@@ -75,8 +78,8 @@ const applyOnce = async (
 
 /**
  * Brings an application in line with its manifest, all of it or nothing. A manifest without an identifier is the
- * application that has its bundles and packages, or else a new one, called `newIdentifier`; so applying it again
- * changes nothing. Where somebody else changes the application meanwhile, it is tried again from what is there then.
+ * application of the same name that has its bundles and packages, or else a new one, called `newIdentifier`; so applying
+ * it again changes nothing. Where somebody else changes the application meanwhile, it is tried again from what is there then.
  */
 export const applyManifest = async (
   manifest: Manifest,

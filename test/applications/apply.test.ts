@@ -128,6 +128,14 @@ test.each([
   expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe(outcome);
 });
 
+test("a file without an identifier that names another application's bundle is refused, whatever it is called", async () => {
+  const { store, stored } = inMemory([anApplication(A, "a.b")]);
+  const copied = { ...withBundles(null, "a.b"), name: "Another" };
+  expect(await applyManifest(copied, NEW, store)).toMatchObject({ outcome: "registered_elsewhere" });
+  expect(stored.get(A)?.version).toBe(1);
+  expect(await applyManifest({ ...copied, identifier: A }, NEW, store)).toMatchObject({ outcome: "applied" });
+});
+
 test("what can never be saved is not tried again", async () => {
   const meanwhile: SaveOutcome[] = [{ outcome: "catalog_too_large", bytes: 2, limit: 1 }];
   const { store } = inMemory([], meanwhile);

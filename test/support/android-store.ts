@@ -18,8 +18,11 @@ export const PREFIX = "/sandbox/android-publisher";
 export const NOW: Instant = Date.UTC(2026, 0, 15, 12);
 export const DAY = 24 * 3600 * 1000;
 
-/** Short, so that what hangs does not hold up the tests. */
-export const TIMING = { request: 400, pause: 10, total: 1_500 };
+/** Long enough for a busy machine: what is not meant to be too slow never is. */
+export const TIMING = { request: 5_000, pause: 10, total: 15_000 };
+
+/** Short, for what is made to hang. */
+export const HASTY = { request: 1_000, pause: 10, total: 4_000 };
 
 export interface LocalAndroidStore {
   readonly sandbox: AndroidPublisherSandbox;

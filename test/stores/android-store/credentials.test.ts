@@ -1,7 +1,13 @@
 import type { Fault } from "../../../infra/local/sandbox/android-publisher.ts";
 import type { AndroidStoreCredential } from "../../../lib/stores/android-store/credentials.ts";
 import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
-import { NOW, PACKAGE_NAME, startAndroidStore, type LocalAndroidStore } from "../../support/android-store.ts";
+import {
+  HASTY,
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../../support/android-store.ts";
 
 let local: LocalAndroidStore;
 beforeAll(async () => {
@@ -93,7 +99,8 @@ describe("workload identity", () => {
       "and meets %j leaves the store unavailable, after exactly one retry",
       async (fault) => {
         local.sandbox.failNext("impersonation", fault, fault);
-        expect(await asking(impersonating())()).toMatchObject({ outcome: "unavailable" });
+        const options = fault === "hang" ? { timing: HASTY } : {};
+        expect(await asking(impersonating(), options)()).toMatchObject({ outcome: "unavailable" });
         expect(impersonations()).toBe(2);
       },
     );
