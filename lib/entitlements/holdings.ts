@@ -35,7 +35,7 @@ const bytesOf = (purchase: Purchase): number =>
 interface Candidate {
   readonly purchase: Purchase;
   readonly nature: Nature;
-  readonly product: string;
+  readonly products: readonly string[];
   readonly start: number;
   readonly revoked: boolean;
 }
@@ -47,7 +47,9 @@ const candidate = (purchase: Purchase): Candidate | null => {
   return {
     purchase: { ...purchase, lines },
     nature: first.nature,
-    product: JSON.stringify([purchase.store, purchase.environment, first.productIdentifier]),
+    products: [...new Set(lines.map(({ productIdentifier }) => productIdentifier))].map((product) =>
+      JSON.stringify([purchase.store, purchase.environment, product]),
+    ),
     start: Math.max(...lines.map((line) => line.startsAt ?? line.verifiedAt)),
     revoked: lines.every((line) => line.standing === "revoked" || line.revokedAt !== null),
   };
@@ -56,12 +58,24 @@ const candidate = (purchase: Purchase): Candidate | null => {
 const newestFirst = (a: Candidate, b: Candidate): number =>
   compare(b.start, a.start) || compare(referenceText(a.purchase), referenceText(b.purchase));
 
-const boundedPerProduct = (candidates: readonly Candidate[]): Candidate[] =>
-  [...Map.groupBy(candidates, ({ product, revoked }) => `${product} ${revoked}`).values()].flatMap((group) =>
-    group
-      .sort(newestFirst)
-      .slice(0, group[0]?.revoked === true ? NEWEST_HELD_PER_PRODUCT.revoked : NEWEST_HELD_PER_PRODUCT.valid),
+/** A purchase of several products is kept while it is among the newest of any of them. */
+const boundedPerProduct = (candidates: readonly Candidate[]): Candidate[] => {
+  const entries = candidates.flatMap((held) =>
+    held.products.map((product) => ({ held, group: `${product} ${held.revoked}` })),
   );
+  const kept = new Set(
+    [...Map.groupBy(entries, ({ group }) => group).values()].flatMap((group) =>
+      group
+        .map(({ held }) => held)
+        .sort(newestFirst)
+        .slice(
+          0,
+          group[0]?.held.revoked === true ? NEWEST_HELD_PER_PRODUCT.revoked : NEWEST_HELD_PER_PRODUCT.valid,
+        ),
+    ),
+  );
+  return candidates.filter((held) => kept.has(held));
+};
 
 /**
  * The few facts that a customer's entitlements are computed from: each purchase that can grant, with only its lines

@@ -94,6 +94,11 @@ export const lineOrder = (a: Line, b: Line): number =>
 const later = <T extends { verifiedAt: Instant }>(a: T, b: T, canonical: (value: T) => unknown): T =>
   (compare(a.verifiedAt, b.verifiedAt) || compare(text(canonical(a)), text(canonical(b)))) >= 0 ? a : b;
 
+/** By what never changes of a transaction, so that what is kept does not depend on what was known of it before. */
+const purchaseOrder = (a: Line, b: Line): number =>
+  compare(a.startsAt ?? 0, b.startsAt ?? 0) ||
+  compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "");
+
 const joinTransactions = (lines: readonly Line[]): readonly Line[] => {
   const byTransaction = new Map<string | null, Line>();
   for (const line of lines) {
@@ -105,9 +110,10 @@ const joinTransactions = (lines: readonly Line[]): readonly Line[] => {
   }
   const byProduct = Map.groupBy(byTransaction.values(), (line) => line.productIdentifier);
   return [...byProduct.values()]
-    .flatMap((lines) => lines.sort(lineOrder).slice(-LINES_KEPT_PER_PRODUCT))
-    .sort(lineOrder)
-    .slice(-LINES_KEPT);
+    .flatMap((lines) => lines.sort(purchaseOrder).slice(-LINES_KEPT_PER_PRODUCT))
+    .sort(purchaseOrder)
+    .slice(-LINES_KEPT)
+    .sort(lineOrder);
 };
 
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>

@@ -1,6 +1,6 @@
 import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import { createBatchReader } from "./batch-reader.ts";
+import { createBatchReader, type Item } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
 import { customerPartition, TABLE, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
@@ -25,6 +25,7 @@ export const findOwnership = async (
   customer: CustomerId,
   pause: (attempt: number) => Promise<void>,
 ): Promise<Ownership> => {
+  const owner = customerPartition(application, customer);
   const owned: Key[] = [];
   const pages = paginateQuery(
     { client: table.client },
@@ -33,19 +34,20 @@ export const findOwnership = async (
       IndexName: TABLE.ownerIndex,
       KeyConditionExpression: "#owner = :owner",
       ExpressionAttributeNames: { "#owner": TABLE.ownerAttribute },
-      ExpressionAttributeValues: { ":owner": customerPartition(application, customer) },
+      ExpressionAttributeValues: { ":owner": owner },
     },
   );
   for await (const page of pages)
     owned.push(...(page.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) })));
 
-  const of = (sk: string): Key[] => owned.filter((key) => key.sk === sk);
-  const items = await createBatchReader(table, pause)([...of("PURCHASE"), ...of("CUSTOMER")]);
-  const read = [...items.values()];
+  // What the index shows may be gone or another's by now: the items themselves say whose they are.
+  const items = await createBatchReader(table, pause)(owned);
+  const read = [...items.values()].filter((item) => item[TABLE.ownerAttribute] === owner);
+  const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);
   const own: Ownership = {
-    purchases: read.filter(({ sk }) => sk === "PURCHASE").map(storedPurchase),
-    aliases: read.filter(({ sk }) => sk === "CUSTOMER").map(storedCustomer),
-    identities: of("IDENTITY"),
+    purchases: of("PURCHASE").map(storedPurchase),
+    aliases: of("CUSTOMER").map(storedCustomer),
+    identities: of("IDENTITY").map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })),
   };
   const beneath = await Promise.all(
     own.aliases.map(({ identifier }) => findOwnership(table, application, identifier, pause)),

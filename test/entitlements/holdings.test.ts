@@ -51,6 +51,22 @@ test("of what can be bought again and again the newest are held, and a valid one
   expect(held).toContain("150");
 });
 
+test("a purchase of two products is held while it is among the newest of either", () => {
+  const store = "android-store";
+  const line = (productIdentifier: string, startsAt: number) =>
+    aLine({ productIdentifier, startsAt, nature: "consumable", endsAt: null, transactionIdentifier: null });
+  const both = aPurchase({ store, key: "0", lines: [line("coins", NOW - 1000), line("map", NOW - 1000)] });
+  const many = Array.from({ length: 40 }, (_, index) =>
+    aPurchase({ store, key: String(index + 1), lines: [line("coins", NOW - index)] }),
+  );
+  const catalog = aCatalog([
+    aProduct({ store, productIdentifier: "coins", grants: ["coins"] }),
+    aProduct({ store, productIdentifier: "map", grants: ["maps"] }),
+  ]);
+  expect(keysOf(holdingsOf([both, ...many], catalog))).toHaveLength(41);
+  expect(keysOf(holdingsOf([both, ...many], catalog))).toContain("0");
+});
+
 test("the order of purchases does not matter", () => {
   const purchases = Array.from({ length: 120 }, (_, index) =>
     aPurchase({ key: String(index), lines: [aLine({ nature: "consumable", startsAt: NOW - (index % 7) })] }),

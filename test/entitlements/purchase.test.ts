@@ -37,6 +37,17 @@ describe("iOS lineages", () => {
   });
 });
 
+test("of transactions of one product with one start the same two stay, in whatever order facts come", () => {
+  const of = (transactionIdentifier: string, line: Parameters<typeof aLine>[0]) =>
+    aPurchase({ lines: [aLine({ transactionIdentifier, startsAt: 10, ...line })] });
+  const first = of("1", { endsAt: 30, verifiedAt: 1 });
+  const others = [of("2", { endsAt: 20, verifiedAt: 1 }), of("3", { endsAt: 25, verifiedAt: 1 })];
+  const upgradedSince = of("1", { endsAt: 30, verifiedAt: 2, standing: "expired" });
+  const early = joinAll([...joinAll([first, ...others]), upgradedSince]);
+  const late = joinAll([...joinAll([first, upgradedSince]), ...others]);
+  expect(early).toEqual(late);
+});
+
 describe("Android purchases", () => {
   const answered = (verifiedAt: number, line: Partial<Line> = {}): Purchase =>
     aPurchase({
