@@ -223,7 +223,7 @@ describe("customer erase", () => {
         const answer = await next(args);
         if (context["commandName"] !== "QueryCommand") return answer;
         const Items = [{ pk: { S: String(buried?.["pk"]) }, sk: { S: "PURCHASE" }, owner: { S: owner } }];
-        Object.assign(answer.output, { Items, Count: 1 });
+        Object.assign(answer.output ?? {}, { Items, Count: 1 });
         return answer;
       },
       { step: "deserialize", priority: "high" },
