@@ -1,10 +1,13 @@
 import middy, { type MiddlewareObj, type MiddyfiedHandler } from "@middy/core";
-import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
 import type * as z from "zod";
 import type { Endpoint } from "../lib/contract/endpoints.ts";
-import { errorBody, ServiceError, type Issue } from "../lib/contract/errors.ts";
+import { errorBody, ServiceError, type ErrorCode, type Issue } from "../lib/contract/errors.ts";
 import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
+import { now } from "./configuration.ts";
 import { logger, safely } from "./logger.ts";
+import { count, takeColdStart } from "./metrics.ts";
+import { takeObservations } from "./observe.ts";
 
 /** What a use case is called with: the parsed request, and the application of the credential where there is one. */
 export interface Call<E extends Endpoint> {
@@ -73,12 +76,13 @@ const applicationOf = <E extends Endpoint>(
   return applicationId(identifier) as Identifier;
 };
 
+const shownOf = (error: unknown): ServiceError =>
+  error instanceof ServiceError ? error : new ServiceError("INTERNAL_ERROR");
+
 /** Every failure becomes a response of the contract; what is not ours is `INTERNAL_ERROR`, logged and never shown. */
 const presentErrors: MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult> = {
   onError: (handling) => {
-    const { error } = handling;
-    const shown = error instanceof ServiceError ? error : new ServiceError("INTERNAL_ERROR");
-    if (shown.status >= 500) logger.error("request failed", { code: shown.code, error: safely(error) });
+    const shown = shownOf(handling.error);
     handling.response = json(
       shown.status,
       errorBody(shown),
@@ -89,13 +93,66 @@ const presentErrors: MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult> 
   },
 };
 
+const LINK_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
+  "CUSTOMER_ALREADY_LINKED",
+  "IDENTITY_CONFLICT",
+]);
+
+/** The application of the credential; whose it is, is no secret. */
+const credentialOf = ({ requestContext }: APIGatewayProxyEvent) => {
+  const { applicationIdentifier, keyIdentifier } = requestContext.authorizer ?? {};
+  return { application: applicationIdentifier, keyIdentifier };
+};
+
+/**
+ * One line in the log for each request, and its metrics. The line tells what was asked of whom, how it ended and what it
+ * took; nothing that a caller or a store said is in it.
+ */
+const recordRequests = (definition: Endpoint): MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult> => {
+  const store = /(?:android|ios)-store/.exec(definition.path)?.[0];
+  let startedAt = now();
+  let coldStart = false;
+
+  const record = (
+    { event, context, error }: { event: APIGatewayProxyEvent; context: Context; error?: unknown },
+    shown: ServiceError | null,
+  ): void => {
+    const outcome = shown?.code ?? "OK";
+    count("requests", { endpoint: definition.function, outcome });
+    if (LINK_REFUSALS.has(outcome)) count("linksRefused", { outcome });
+    const line = {
+      endpoint: definition.function,
+      store,
+      requestId: event.requestContext.requestId,
+      invocation: context.awsRequestId,
+      ...credentialOf(event),
+      ...takeObservations(),
+      outcome,
+      status: shown?.status ?? 200,
+      milliseconds: now() - startedAt,
+      coldStart,
+    };
+    if (shown !== null && shown.status >= 500) logger.error("request", { ...line, error: safely(error) });
+    else logger.info("request", line);
+  };
+  return {
+    before: () => {
+      startedAt = now();
+      coldStart = takeColdStart();
+      takeObservations();
+    },
+    after: (handling) => record(handling, null),
+    onError: (handling) => record(handling, shownOf(handling.error)),
+  };
+};
+
 /** The handler of an endpoint: event → parsed request → use case → response or error. */
 export const endpoint = <E extends Endpoint>(
   definition: E,
   useCase: (call: Call<E>) => Promise<z.input<E["response"]>>,
 ): MiddyfiedHandler<APIGatewayProxyEvent, APIGatewayProxyResult> =>
   middy<APIGatewayProxyEvent, APIGatewayProxyResult>()
-    .use(presentErrors)
+    .use([recordRequests(definition), presentErrors])
     .handler(async (event) =>
       json(
         200,

@@ -1,7 +1,10 @@
 import { Logger } from "@aws-lambda-powertools/logger";
 
-/** Structured logs, one JSON object a line. Nothing of a request's content is ever given to it. */
-export const logger = new Logger({ serviceName: "customer-entitlement-linking" });
+/**
+ * Structured logs, one JSON object a line; the service's name is the environment's. Nothing of a request's content is
+ * ever given to it.
+ */
+export const logger = new Logger();
 
 const DEEPEST_CAUSE = 4;
 

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
-import { EntitlementsStack } from "./entitlements-stack.ts";
+import { DataStack } from "./data-stack.ts";
+import { ParameterError, readParameters } from "./parameters.ts";
+import { ServiceStack } from "./service-stack.ts";
 
 const PROJECT = new URL("../", import.meta.url);
 
@@ -12,7 +14,7 @@ const cdkJson = z.object({ context: z.record(z.string(), z.json()) });
 const cdkContext = (): z.infer<typeof cdkJson>["context"] =>
   cdkJson.parse(JSON.parse(readFileSync(new URL("cdk.json", PROJECT), "utf8"))).context;
 
-const settings = z.object({ secretPrefix: z.string().min(1) });
+const context = z.record(z.string(), z.unknown());
 
 export interface AppOptions {
   /** Where the assembly is written; unset: where the CDK's command line says. */
@@ -21,7 +23,11 @@ export interface AppOptions {
   readonly functionsFolder?: string;
 }
 
-/** The CDK application: one stack, for whatever account and region it is deployed to. */
+/**
+ * The CDK application: the data and the service on it, for whatever account and region they are deployed to.
+ *
+ * @throws ParameterError
+ */
 export const createApp = ({
   outputFolder,
   functionsFolder = fileURLToPath(new URL("functions", PROJECT)),
@@ -31,15 +37,28 @@ export const createApp = ({
     context: cdkContext(),
     ...(outputFolder !== undefined && { outdir: outputFolder }),
   });
-  const { secretPrefix } = settings.parse({ secretPrefix: app.node.tryGetContext("secretPrefix") });
-  // oxlint-disable-next-line no-new -- a construct joins its scope when it is made
-  new EntitlementsStack(app, "CustomerEntitlements", {
+  const parameters = readParameters(context.parse(app.node.getAllContext()));
+  const { serviceName } = parameters;
+  const data = new DataStack(app, `${serviceName}-data`, {
+    description: "The table of customers, purchases and entitlements. Kept when the service goes.",
+    parameters,
+  });
+  const service = new ServiceStack(app, `${serviceName}-service`, {
     description:
       "Links verified store purchases to an application's accounts and answers their entitlements.",
+    parameters,
     functionsFolder,
-    secretPrefix,
   });
+  service.addStackDependency(data, "It works on the table.");
   return app;
 };
 
-if (import.meta.main) createApp().synth();
+if (import.meta.main) {
+  try {
+    createApp().synth();
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

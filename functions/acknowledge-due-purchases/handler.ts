@@ -3,6 +3,8 @@ import type { AcknowledgementReport } from "../../lib/customers/acknowledge-due-
 import { composeAcknowledgeDuePurchases, openTable } from "../../lib/service.ts";
 import { now, optionalVariable, requiredVariable } from "../configuration.ts";
 import { logger } from "../logger.ts";
+import { count } from "../metrics.ts";
+import { observe } from "../observe.ts";
 import { readSecret } from "../secrets.ts";
 
 /** One acknowledgement takes at most two store calls; none is begun that could be cut off by the function's end. */
@@ -13,6 +15,7 @@ const acknowledgeDuePurchases = composeAcknowledgeDuePurchases({
   androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
   readSecret,
   now,
+  observe,
 });
 
 /** Runs on a schedule: acknowledgements that failed when their purchase was linked are tried until their deadline. */
@@ -23,5 +26,8 @@ export const handler = async (
   const until = now() + context.getRemainingTimeInMillis() - LONGEST_TRY_MILLISECONDS;
   const report = await acknowledgeDuePurchases(until);
   logger.info("acknowledgements tried", { ...report });
+  if (report.due > 0) count("acknowledgementsDue", {}, report.due);
+  if (report.nearDeadline > 0) count("acknowledgementsNearDeadline", {}, report.nearDeadline);
+  if (report.failed > 0) count("acknowledgementsFailed", {}, report.failed);
   return report;
 };

@@ -2,9 +2,21 @@ import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent } from 
 import { composeAuthorize, openTable } from "../../lib/service.ts";
 import { now, requiredVariable } from "../configuration.ts";
 import { logger, safely } from "../logger.ts";
+import { count, takeColdStart } from "../metrics.ts";
 import { policyFor } from "./policy.ts";
 
 const authorize = composeAuthorize({ table: openTable(requiredVariable("TABLE_NAME")), now });
+
+/** Without a stack: Lambda logs what is thrown, and a refused key is no fault to be looked into. */
+const unauthorized = (): Error => {
+  const error = new Error("Unauthorized");
+  error.stack = "";
+  return error;
+};
+
+const FOLDER = "authorize-credential";
+
+type Outcome = "ALLOWED" | "REFUSED" | "FAILED";
 
 /**
  * API key → policy and context. API Gateway answers 401 to the error `Unauthorized`, by its exact message, and 500 to
@@ -15,10 +27,23 @@ const authorize = composeAuthorize({ table: openTable(requiredVariable("TABLE_NA
 export const handler = async (
   event: Pick<APIGatewayTokenAuthorizerEvent, "authorizationToken" | "methodArn">,
 ): Promise<APIGatewayAuthorizerResult> => {
+  const startedAt = now();
+  const coldStart = takeColdStart();
+  const record = (outcome: Outcome, decided: object = {}): void => {
+    count("requests", { endpoint: FOLDER, outcome });
+    const line = { endpoint: FOLDER, ...decided, outcome, milliseconds: now() - startedAt, coldStart };
+    if (outcome === "FAILED") logger.error("authorization", line);
+    else logger.info("authorization", line);
+  };
+
   const decision = await authorize(event.authorizationToken).catch((error: unknown) => {
-    logger.error("authorization failed", { error: safely(error) });
+    record("FAILED", { error: safely(error) });
     throw new Error("Internal error");
   });
-  if (decision.outcome === "refused") throw new Error("Unauthorized");
+  if (decision.outcome === "refused") {
+    record("REFUSED");
+    throw unauthorized();
+  }
+  record("ALLOWED", { application: decision.applicationIdentifier, keyIdentifier: decision.keyIdentifier });
   return policyFor(decision, event.methodArn);
 };

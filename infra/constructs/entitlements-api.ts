@@ -1,18 +1,33 @@
-import { Duration, Fn, Size, Stack } from "aws-cdk-lib";
+import { Duration, Fn, RemovalPolicy, Size, Stack } from "aws-cdk-lib";
 import {
+  AccessLogField,
+  AccessLogFormat,
   AuthorizationType,
   EndpointType,
   LambdaIntegration,
+  LogGroupLogDestination,
   RestApi,
   TokenAuthorizer,
+  type Method,
+  type MethodDeploymentOptions,
 } from "aws-cdk-lib/aws-apigateway";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { AUTHORIZATION_PATTERN } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
+import type { ApiParameters } from "../parameters.ts";
+import { excuse } from "./excuse.ts";
+import { AddressLimit } from "./address-limit.ts";
+import { ApiDomain } from "./api-domain.ts";
 import { addGatewayResponses } from "./gateway-responses.ts";
 
-export interface EntitlementsApiProps {
+export interface EntitlementsApiProps extends ApiParameters {
+  readonly serviceName: string;
+  readonly logRetentionDays: RetentionDays;
+  readonly stage: string;
+  readonly tracedPercent: number;
   readonly authorizer: IFunction;
   readonly handlers: Readonly<Record<EndpointName, IFunction>>;
 }
@@ -23,25 +38,92 @@ const COMPRESSED_FROM = Size.bytes(1024);
 /** How long a revoked key still works. */
 const CREDENTIAL_CACHED_FOR = Duration.seconds(60);
 
+/**
+ * A line for each request, the ones that never reach a function too. It has the route, never the path: a path holds an
+ * account's identifier. Neither address nor user agent, for they are a person's.
+ */
+const ACCESS_LOG = AccessLogFormat.custom(
+  JSON.stringify({
+    requestId: AccessLogField.contextRequestId(),
+    time: AccessLogField.contextRequestTime(),
+    method: AccessLogField.contextHttpMethod(),
+    route: AccessLogField.contextResourcePath(),
+    status: AccessLogField.contextStatus(),
+    milliseconds: AccessLogField.contextResponseLatency(),
+    integrationStatus: AccessLogField.contextIntegrationStatus(),
+    integrationMilliseconds: AccessLogField.contextIntegrationLatency(),
+    bytes: AccessLogField.contextResponseLength(),
+    gatewayError: AccessLogField.contextErrorResponseType(),
+    application: AccessLogField.contextAuthorizer("applicationIdentifier"),
+    keyIdentifier: AccessLogField.contextAuthorizer("keyIdentifier"),
+    trace: AccessLogField.contextXrayTraceId(),
+  }),
+);
+
+const allEndpoints = Object.entries(endpoints) as [EndpointName, Endpoint][];
+
 /** The contract's endpoints as a REST API, each in front of its function. */
 export class EntitlementsApi extends Construct {
   /** The base address, without a slash at its end. */
   readonly address: string;
+  /** What a record of the own domain has to point to; null where there is no such domain. */
+  readonly domainTarget: string | null;
+  /** What CloudWatch knows the API by. */
+  readonly name: string;
+  readonly stageName = STAGE;
+  readonly accessLogs: LogGroup;
 
-  constructor(scope: Construct, id: string, { authorizer, handlers }: EntitlementsApiProps) {
+  constructor(scope: Construct, id: string, props: EntitlementsApiProps) {
     super(scope, id);
+    const { authorizer, handlers, serviceName, throttling, domain } = props;
+    this.name = serviceName;
+    this.accessLogs = new LogGroup(this, "AccessLogs", {
+      retention: props.logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     const api = new RestApi(this, "RestApi", {
-      restApiName: Stack.of(this).stackName,
+      restApiName: serviceName,
       description: "Customer entitlement linking",
       endpointConfiguration: { types: [EndpointType.REGIONAL] },
       minCompressionSize: COMPRESSED_FROM,
-      cloudWatchRole: false,
-      deployOptions: { stageName: STAGE },
+      disableExecuteApiEndpoint: domain !== null,
+      cloudWatchRole: props.managesLogRole,
+      // Other APIs of the account and region write their logs by it too.
+      ...(props.managesLogRole && { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
+      deployOptions: {
+        stageName: STAGE,
+        tracingEnabled: true,
+        accessLogDestination: new LogGroupLogDestination(this.accessLogs),
+        accessLogFormat: ACCESS_LOG,
+        // Of a route that comes without a limit of its own.
+        throttlingRateLimit: 10,
+        throttlingBurstLimit: 20,
+        methodOptions: Object.fromEntries(
+          allEndpoints.map(([name, { path, method }]): [string, MethodDeploymentOptions] => [
+            `${path}/${method}`,
+            { throttlingRateLimit: throttling[name].rate, throttlingBurstLimit: throttling[name].burst },
+          ]),
+        ),
+      },
     });
     // The stack has an output of its own.
     api.node.tryRemoveChild("Endpoint");
-    api.latestDeployment?.addToLogicalId({ compressedFrom: COMPRESSED_FROM.toBytes() });
+    api.latestDeployment?.addToLogicalId({
+      compressedFrom: COMPRESSED_FROM.toBytes(),
+      ownDomain: domain !== null,
+    });
     addGatewayResponses(api);
+    excuse(api, {
+      "AwsSolutions-APIG2":
+        "A validator's answer has no list of issues, which the contract promises; the functions validate.",
+      "AwsSolutions-APIG6":
+        "Execution logs hold paths, and with them account identifiers; the access log has every request.",
+      "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]":
+        "API Gateway asks for this policy on the one role of an account and region by which it writes logs.",
+      ...(props.synchronizesPerAddress === null && {
+        "AwsSolutions-APIG3": "This stage does without AWS WAF, which costs by the month.",
+      }),
+    });
 
     const tokenAuthorizer = new TokenAuthorizer(this, "Authorizer", {
       handler: authorizer,
@@ -50,8 +132,8 @@ export class EntitlementsApi extends Construct {
       validationRegex: AUTHORIZATION_PATTERN,
       resultsCacheTtl: CREDENTIAL_CACHED_FOR,
     });
-    for (const [name, endpoint] of Object.entries(endpoints) as [EndpointName, Endpoint][])
-      api.root
+    for (const [name, endpoint] of allEndpoints) {
+      const method = api.root
         .resourceForPath(endpoint.path)
         .addMethod(
           endpoint.method,
@@ -60,8 +142,46 @@ export class EntitlementsApi extends Construct {
             ? { authorizationType: AuthorizationType.NONE }
             : { authorizationType: AuthorizationType.CUSTOM, authorizer: tokenAuthorizer },
         );
+      explain(method, endpoint);
+    }
+
+    // The rule of every account traces one request of each second before it takes a part: of a small service, all of them.
+    new CfnSamplingRule(this, "Sampling", {
+      samplingRule: {
+        ruleName: `entitlements-${props.stage}`,
+        version: 1,
+        priority: 100,
+        reservoirSize: 0,
+        fixedRate: props.tracedPercent / 100,
+        serviceName: `${serviceName}/${STAGE}`,
+        serviceType: "AWS::ApiGateway::Stage",
+        httpMethod: "*",
+        urlPath: "*",
+        host: "*",
+        resourceArn: "*",
+      },
+    });
+
+    if (props.synchronizesPerAddress !== null)
+      new AddressLimit(this, "AddressLimit", {
+        serviceName,
+        apiId: api.restApiId,
+        stageName: api.deploymentStage.stageName,
+        requests: props.synchronizesPerAddress,
+      });
+    this.domainTarget = domain === null ? null : new ApiDomain(this, "OwnDomain", { api, ...domain }).target;
 
     const { region, urlSuffix } = Stack.of(this);
-    this.address = Fn.join("", ["https://", api.restApiId, `.execute-api.${region}.${urlSuffix}/${STAGE}`]);
+    this.address =
+      domain === null
+        ? Fn.join("", ["https://", api.restApiId, `.execute-api.${region}.${urlSuffix}/${STAGE}`])
+        : `https://${domain.name}`;
   }
 }
+
+const explain = (method: Method, { scope }: Endpoint): void => {
+  excuse(method, {
+    "AwsSolutions-COG4": "Backends call it with API keys, which the service's own authorizer checks.",
+    ...(scope === null && { "AwsSolutions-APIG4": "The store's signatures in the body are the proof." }),
+  });
+};

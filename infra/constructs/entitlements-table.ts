@@ -2,20 +2,29 @@ import { RemovalPolicy } from "aws-cdk-lib";
 import { AttributeType, Billing, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
 import { TABLE } from "../../lib/table/keys.ts";
+import type { TableParameters } from "../parameters.ts";
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
 
-/** The one table, on demand; it survives its stack. */
+export interface EntitlementsTableProps extends Omit<TableParameters, "name"> {
+  readonly tableName: string;
+}
+
+/** The one table, on demand. It has a name of its own, so that a change that would replace it fails instead. */
 export class EntitlementsTable extends Construct {
   readonly name: string;
-  readonly arn: string;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, props: EntitlementsTableProps) {
     super(scope, id);
+    const { maxReadCapacity, maxWriteCapacity } = props;
     const table = new TableV2(this, "Table", {
+      tableName: props.tableName,
       partitionKey: text(TABLE.partitionKey),
       sortKey: text(TABLE.sortKey),
-      billing: Billing.onDemand(),
+      billing: Billing.onDemand({
+        ...(maxReadCapacity !== null && { maxReadRequestUnits: maxReadCapacity }),
+        ...(maxWriteCapacity !== null && { maxWriteRequestUnits: maxWriteCapacity }),
+      }),
       timeToLiveAttribute: TABLE.timeToLiveAttribute,
       globalSecondaryIndexes: [
         {
@@ -25,11 +34,10 @@ export class EntitlementsTable extends Construct {
           projectionType: ProjectionType.KEYS_ONLY,
         },
       ],
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: true,
-      removalPolicy: RemovalPolicy.RETAIN,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
+      deletionProtection: props.deletionProtection,
+      removalPolicy: props.removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     this.name = table.tableName;
-    this.arn = table.tableArn;
   }
 }

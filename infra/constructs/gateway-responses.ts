@@ -45,7 +45,8 @@ export const GATEWAY_RESPONSES = {
   DEFAULT_5XX: { code: "INTERNAL_ERROR" },
 } as const satisfies Record<string, GatewayError>;
 
-const body = (code: ErrorCode): string =>
+/** The body of an error that no function answers. */
+export const contractBody = (code: ErrorCode): string =>
   JSON.stringify({ error: code, message: ERRORS[code].message } satisfies ErrorBody);
 
 /** Gives every error that the gateway makes itself the body of the contract. */
@@ -59,6 +60,6 @@ export const addGatewayResponses = (api: RestApi): void => {
           Object.entries(headers).map(([name, value]) => [name, `'${value}'`]),
         ),
       }),
-      templates: { "application/json": body(code) },
+      templates: { "application/json": contractBody(code) },
     });
 };

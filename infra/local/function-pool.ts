@@ -23,6 +23,14 @@ const LARGEST_RESULT = LARGEST_EVENT + 100;
 /** Lambda would start hundreds; a computer's processors are served by a few. Invocations above it wait. */
 const MOST_ENVIRONMENTS = 10;
 
+/** Where the lines go that a function writes. */
+export interface FunctionStreams {
+  /** Takes its standard error, and why an invocation failed. */
+  readonly log: (line: string) => void;
+  /** Takes its standard output; unset: nobody does. */
+  readonly output?: (line: string) => void;
+}
+
 const WORKER = new URL("./function-worker.ts", import.meta.url);
 
 const failed = (errorType: string, errorMessage: string, trace: readonly string[] = []): Outcome => ({
@@ -40,7 +48,7 @@ class Environment {
   #finish: ((outcome: Outcome) => void) | null = null;
   ended = false;
 
-  constructor(definition: FunctionDefinition, log: (line: string) => void) {
+  constructor(definition: FunctionDefinition, { log, output }: FunctionStreams) {
     const { environment, timeout, ...data } = definition;
     this.#timeout = timeout;
     this.#worker = new Worker(WORKER, {
@@ -52,7 +60,8 @@ class Environment {
       stderr: true,
     });
     createInterface({ input: this.#worker.stderr }).on("line", log);
-    this.#worker.stdout.resume();
+    if (output) createInterface({ input: this.#worker.stdout }).on("line", output);
+    else this.#worker.stdout.resume();
     this.#worker.on("message", (outcome: Outcome) => this.#settle(outcome));
     this.#worker.on("error", (error) => {
       const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
@@ -105,16 +114,15 @@ class Environment {
  */
 export class FunctionPool {
   readonly #definition: FunctionDefinition;
-  readonly #log: (line: string) => void;
+  readonly #streams: FunctionStreams;
   readonly #environments = new Set<Environment>();
   readonly #idle: Environment[] = [];
   readonly #waiting: (() => void)[] = [];
   #stopped = false;
 
-  /** @param log takes what the function writes to its standard error, and why an invocation failed. */
-  constructor(definition: FunctionDefinition, log: (line: string) => void) {
+  constructor(definition: FunctionDefinition, { log, ...streams }: FunctionStreams) {
     this.#definition = definition;
-    this.#log = (line) => log(`${definition.functionName}: ${line}`);
+    this.#streams = { ...streams, log: (line) => log(`${definition.functionName}: ${line}`) };
   }
 
   async invoke(event: unknown): Promise<InvocationResult> {
@@ -145,7 +153,7 @@ export class FunctionPool {
         continue;
       }
       if (this.#environments.size < MOST_ENVIRONMENTS) {
-        const environment = new Environment(this.#definition, this.#log);
+        const environment = new Environment(this.#definition, this.#streams);
         this.#environments.add(environment);
         return environment;
       }
@@ -168,7 +176,8 @@ export class FunctionPool {
   #result(outcome: Outcome): InvocationResult {
     if (outcome.status === "failed") {
       const { errorType, errorMessage, trace } = outcome;
-      for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`]) this.#log(line);
+      for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`])
+        this.#streams.log(line);
       return { status: "failed", errorType, errorMessage };
     }
     const size = Buffer.byteLength(outcome.payload);

@@ -15,17 +15,21 @@ import { ACCOUNT, Template, type Assembly } from "./template.ts";
 export interface GatewayOptions {
   readonly assembly: Assembly;
   readonly region: string;
-  /** Physical names by logical id: what the functions are told where they are told of a resource. */
-  readonly names: Readonly<Record<string, string>>;
+  /** Local tables by deployed ones: what the functions are told where they would be told of a deployed table. */
+  readonly tables: Readonly<Record<string, string>>;
   /** Variables that every function has beside those of the template, and that win over them: endpoints and credentials. */
   readonly environment: Readonly<Record<string, string>>;
   /** Takes what functions write to standard error, and why they failed. */
   readonly log: (line: string) => void;
+  /** Takes what functions write to standard output: their log and metrics. */
+  readonly output?: (line: string) => void;
 }
 
 /** The REST API of an assembly with its functions, in front of a node:http server. */
 export interface Gateway {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Invokes a function that no route leads to, as its schedule does; named by the beginning of its logical id. */
+  invoke(name: string): Promise<InvocationResult>;
   /** Ends the functions' environments. */
   stop(): Promise<void>;
 }
@@ -36,6 +40,7 @@ const lambdaFunction = z.object({
   Runtime: z.string().regex(/^nodejs/),
   MemorySize: z.number().default(128),
   Timeout: z.number().default(3),
+  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }).optional(),
   Environment: z
     .object({ Variables: z.record(z.string(), z.string()).default({}) })
     .default({ Variables: {} }),
@@ -58,19 +63,39 @@ const onlyOne = <T>(type: string, resources: ReadonlyMap<string, T>): readonly [
 };
 
 /** The environment variables that Lambda sets itself. */
-const lambdaVariables = (id: string, region: string, memory: number): Record<string, string> => ({
+const lambdaVariables = (
+  id: string,
+  region: string,
+  { MemorySize: memory, LoggingConfig: logging }: z.infer<typeof lambdaFunction>,
+): Record<string, string> => ({
   AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
   AWS_LAMBDA_FUNCTION_NAME: id,
   AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
   AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+  ...(logging && {
+    AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
+    AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
+  }),
   AWS_REGION: region,
   AWS_DEFAULT_REGION: region,
 });
 
+const TABLE_VARIABLE = "TABLE_NAME";
+
+const withLocalTable = (
+  variables: Readonly<Record<string, string>>,
+  tables: GatewayOptions["tables"],
+): Record<string, string> => {
+  const deployed = variables[TABLE_VARIABLE];
+  return deployed === undefined
+    ? { ...variables }
+    : { ...variables, [TABLE_VARIABLE]: tables[deployed] ?? deployed };
+};
+
 const functionsOf = (
   template: Template,
-  { assembly, region, environment, log }: GatewayOptions,
+  { assembly, region, tables, environment, log, output }: GatewayOptions,
 ): Map<string, FunctionPool> =>
   new Map(
     [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
@@ -84,12 +109,12 @@ const functionsOf = (
           memory: properties.MemorySize,
           timeout: properties.Timeout * 1000,
           environment: {
-            ...lambdaVariables(id, region, properties.MemorySize),
-            ...properties.Environment.Variables,
+            ...lambdaVariables(id, region, properties),
+            ...withLocalTable(properties.Environment.Variables, tables),
             ...environment,
           },
         },
-        log,
+        { log, ...(output && { output }) },
       ),
     ]),
   );
@@ -209,6 +234,11 @@ export const createGateway = (options: GatewayOptions): Gateway => {
       response.end(body);
       // What is left of a refused body has to go, or the connection cannot be used again.
       request.resume();
+    },
+    invoke: async (name) => {
+      const [, pool] = [...functions].find(([id]) => id.startsWith(name)) ?? [];
+      if (!pool) throw new LocalError(`The template has no function ${name}.`);
+      return pool.invoke({});
     },
     stop: async () => {
       await Promise.all([...functions.values()].map((pool) => pool.stop()));

@@ -278,7 +278,7 @@ const start = async (
   const gateway = createGateway({
     assembly,
     region,
-    names: { [table.logicalId]: tableName },
+    tables: { [table.name]: tableName },
     environment: {
       ...options.environment,
       ...connectionVariables(connection),

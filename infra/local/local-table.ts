@@ -15,6 +15,7 @@ import { Template, type Assembly } from "./template.ts";
 const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(["HASH", "RANGE"]) }));
 
 const tableDefinition = z.object({
+  TableName: z.string(),
   AttributeDefinitions: z.array(
     z.object({ AttributeName: z.string(), AttributeType: z.enum(["S", "N", "B"]) }),
   ),
@@ -32,21 +33,23 @@ const tableDefinition = z.object({
   TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }).optional(),
 });
 
-/** The table of a template, by its logical id. */
+/** The table of a template. */
 export interface TableDefinition {
-  readonly logicalId: string;
-  readonly properties: z.infer<typeof tableDefinition>;
+  /** As it is deployed, and as functions are told it. */
+  readonly name: string;
+  readonly properties: Omit<z.infer<typeof tableDefinition>, "TableName">;
 }
 
 export const tableOf = ({ document }: Assembly, region: string): TableDefinition => {
-  const tables = new Template(document, { region, names: {} }).resourcesOf(
+  const tables = new Template(document, { region }).resourcesOf(
     "AWS::DynamoDB::GlobalTable",
     tableDefinition,
   );
-  const [[logicalId, properties] = [], ...others] = tables;
-  if (logicalId === undefined || properties === undefined || others.length > 0)
-    throw new LocalError(`The template must have one table; it has ${tables.size}.`);
-  return { logicalId, properties };
+  const [table, ...others] = tables.values();
+  if (table === undefined || others.length > 0)
+    throw new LocalError(`The templates must have one table; they have ${tables.size}.`);
+  const { TableName: name, ...properties } = table;
+  return { name, properties };
 };
 
 const describe = async (client: DynamoDBClient, TableName: string) => {

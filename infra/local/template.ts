@@ -16,7 +16,7 @@ const templateDocument = z.object({
 /** A CloudFormation template, as far as the local run reads it. */
 export type TemplateDocument = z.infer<typeof templateDocument>;
 
-/** What `cdk synth` wrote: one stack's template and the folders of its assets. */
+/** What `cdk synth` wrote: the stacks' templates as one, and the folders of their assets. */
 export interface Assembly {
   readonly document: TemplateDocument;
   /** The folder of the code that a function's `S3Key` names. */
@@ -45,26 +45,36 @@ const assetManifest = z.object({
   ),
 });
 
-/** Reads the assembly of an application with one stack. */
+/** One document of several: stacks know each other's resources by their names only, so each logical id is one stack's. */
+const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
+  const ids = documents.flatMap(({ Resources }) => Object.keys(Resources));
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new LocalError(`Two stacks have a resource ${twice}.`);
+  return {
+    Resources: Object.assign({}, ...documents.map(({ Resources }) => Resources)),
+    Parameters: Object.assign({}, ...documents.map(({ Parameters }) => Parameters)),
+  };
+};
+
+/** Reads the assembly of an application. */
 export const readAssembly = (folder: string): Assembly => {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), "utf8"));
   const artifacts = Object.values(manifest.parse(read("manifest.json")).artifacts);
-  const fileOf = (type: string, key: "templateFile" | "file"): string => {
-    const files = artifacts
-      .filter((artifact) => artifact.type === type)
-      .map(({ properties }) => properties?.[key]);
-    if (files.length !== 1 || files[0] === undefined)
-      throw new LocalError(`The assembly in ${folder} must have one ${type}; it has ${files.length}.`);
-    return files[0];
-  };
-  const { files } = assetManifest.parse(read(fileOf("cdk:asset-manifest", "file")));
+  const filesOf = (type: string, key: "templateFile" | "file"): unknown[] =>
+    artifacts.flatMap(({ type: actual, properties }) => {
+      const file = actual === type ? properties?.[key] : undefined;
+      return file === undefined ? [] : [read(file)];
+    });
   const folders = new Map(
-    Object.values(files).flatMap(({ source, destinations }) =>
-      Object.values(destinations).map(({ objectKey }) => [objectKey, join(folder, source.path)] as const),
-    ),
+    filesOf("cdk:asset-manifest", "file")
+      .flatMap((assets) => Object.values(assetManifest.parse(assets).files))
+      .flatMap(({ source, destinations }) =>
+        Object.values(destinations).map(({ objectKey }) => [objectKey, join(folder, source.path)] as const),
+      ),
   );
+  const templates = filesOf("aws:cloudformation:stack", "templateFile");
   return {
-    document: templateDocument.parse(read(fileOf("aws:cloudformation:stack", "templateFile"))),
+    document: together(templates.map((template) => templateDocument.parse(template))),
     codeFolder: (s3Key) => {
       const found = folders.get(s3Key);
       if (found === undefined) throw new LocalError(`The assembly has no asset ${s3Key}.`);
@@ -82,21 +92,15 @@ const isIntrinsic = (value: Record<string, Json>): boolean => {
 };
 
 /**
- * A template whose references resolve to the names of local resources. What it cannot resolve is an error: a local run
+ * A template whose references resolve to the logical ids of its resources. What it cannot resolve is an error: a local run
  * must not differ in silence from what deploys.
  */
 export class Template {
   readonly #document: TemplateDocument;
   readonly #pseudoParameters: Readonly<Record<string, string>>;
-  readonly #names: Readonly<Record<string, string>>;
 
-  /** @param names physical names by logical id; a resource that is not in it is called by its logical id. */
-  constructor(
-    document: TemplateDocument,
-    { region, names }: { readonly region: string; readonly names: Readonly<Record<string, string>> },
-  ) {
+  constructor(document: TemplateDocument, { region }: { readonly region: string }) {
     this.#document = document;
-    this.#names = names;
     this.#pseudoParameters = {
       "AWS::AccountId": ACCOUNT,
       "AWS::Partition": "aws",
@@ -164,7 +168,7 @@ export class Template {
     if (parameter) return parameter.Default ?? "";
     const pseudoParameter = this.#pseudoParameters[name];
     if (pseudoParameter !== undefined) return pseudoParameter;
-    if (this.#document.Resources[name]) return this.#names[name] ?? name;
+    if (this.#document.Resources[name]) return name;
     throw new LocalError(`The template refers to ${name}, which it does not have.`);
   }
 

@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
+import { METRICS } from "../../lib/metrics.ts";
 import { TABLE } from "../../lib/table/keys.ts";
+import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 
 /** A template is any JSON; a path that is not in it fails its test. */
 type Json = ReturnType<typeof JSON.parse>;
@@ -18,32 +20,75 @@ interface Resource {
   readonly Properties: Json;
 }
 
+type Resources = Readonly<Record<string, Resource>>;
+
 interface Synthesis {
   readonly folder: string;
-  readonly resources: Readonly<Record<string, Resource>>;
+  /** Of both stacks. */
+  readonly resources: Resources;
+  readonly data: Resources;
   readonly outputs: Readonly<Record<string, { readonly Value: unknown }>>;
+  readonly manifest: Json;
 }
 
-const APP = fileURLToPath(new URL("../local/functions-app.ts", import.meta.url));
+const CHECKED_APP = fileURLToPath(new URL("checked-app.ts", import.meta.url));
 const folders: string[] = [];
 
-/** Synthesizes in a process that has nothing of this one's environment: no credentials, no region, no home. */
-const synthesize = async (environment: Readonly<Record<string, string>> = {}): Promise<Synthesis> => {
+const read = (folder: string, serviceName: string): Synthesis => {
+  const json = (file: string): Json => JSON.parse(readFileSync(join(folder, file), "utf8"));
+  const service = json(`${serviceName}-service.template.json`);
+  const { Resources: data } = json(`${serviceName}-data.template.json`);
+  return {
+    folder,
+    data,
+    resources: { ...data, ...service.Resources },
+    outputs: service.Outputs,
+    manifest: json("manifest.json"),
+  };
+};
+
+/**
+ * Synthesizes under all checks, in a process that has nothing of this one's environment: no credentials, no region, no
+ * home. What the checks find is its standard error.
+ */
+const synthesize = async (environment: Readonly<Record<string, string>>): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "stack-"));
   folders.push(folder);
-  await promisify(execFile)(process.execPath, [APP], { env: { CDK_OUTDIR: folder, ...environment } });
-  const template = JSON.parse(readFileSync(join(folder, "CustomerEntitlements.template.json"), "utf8"));
-  return { folder, resources: template.Resources, outputs: template.Outputs };
+  await promisify(execFile)(process.execPath, [CHECKED_APP], { env: { CDK_OUTDIR: folder, ...environment } });
+  return folder;
+};
+
+/** Everything that is off in production, and the other way round. */
+const DEVELOPMENT = {
+  stage: "development",
+  secretPrefix: "trails/",
+  domainName: "api.example.com",
+  certificateArn: "arn:aws:acm:us-east-1:123456789012:certificate/0198c0de",
+  hostedZoneId: "Z0123456789",
+  alarmEmail: "operator@example.com",
+  managesLogRole: "false",
+  "readAccountEntitlements.reservedConcurrency": "20",
+  "readAccountEntitlements.provisionedConcurrency": "2",
+  "linkIosStoreCustomer.memory": "1769",
+  "synchronizeIosStorePurchases.rate": "33",
 };
 
 let first: Synthesis;
 let second: Synthesis;
-let configured: Synthesis;
+let development: Synthesis;
 
 beforeAll(async () => {
-  [first, second] = await Promise.all([synthesize(), synthesize({ TZ: "Asia/Tokyo", USER: "somebody" })]);
-  configured = await synthesize({ CDK_CONTEXT_JSON: JSON.stringify({ secretPrefix: "trails/" }) });
-}, 90_000);
+  const [one, two] = await Promise.all([
+    synthesizeForTest(FUNCTIONS_APP),
+    synthesize({ TZ: "Asia/Tokyo", USER: "somebody" }),
+  ]);
+  first = read(one.folder, "customer-entitlements");
+  second = read(two, "customer-entitlements");
+  development = read(
+    await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(DEVELOPMENT) }),
+    "customer-entitlements-development",
+  );
+}, 120_000);
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -52,8 +97,8 @@ afterAll(() => {
 const ofType = (type: string, { resources } = first): [id: string, Resource][] =>
   Object.entries(resources).filter(([, { Type }]) => Type === type);
 
-const only = (type: string): Resource => {
-  const [found, ...others] = ofType(type);
+const only = (type: string, synthesis = first): Resource => {
+  const [found, ...others] = ofType(type, synthesis);
   if (!found || others.length > 0) throw new Error(`There is not one ${type}.`);
   return found[1];
 };
@@ -61,7 +106,8 @@ const only = (type: string): Resource => {
 const listing = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      // Metadata says where in the sources a resource was made, and the two applications differ in that.
+      .filter((entry) => entry.isFile() && !/(?:metadata|report)\.json$/.test(entry.name))
       .map((entry) => {
         const file = join(entry.parentPath, entry.name);
         return [file.slice(folder.length), readFileSync(file, "utf8").replaceAll(folder, "")];
@@ -76,6 +122,7 @@ const functionOf = (name: string, { resources } = first): Resource => {
 };
 
 const FUNCTIONS = [
+  "AcknowledgeDuePurchases",
   "AuthorizeCredential",
   "LinkAndroidStoreCustomer",
   "LinkIosStoreCustomer",
@@ -83,8 +130,74 @@ const FUNCTIONS = [
   "SynchronizeIosStorePurchases",
 ];
 
-test("the same sources give the same assembly, wherever and by whomever it is made", () => {
+test("the same sources give the same assembly, wherever and by whomever it is made, checked or not", () => {
   expect(listing(second.folder)).toEqual(listing(first.folder));
+});
+
+describe("the checks: cdk-nag's packs for solutions and for serverless, and the schemas of CloudFormation", () => {
+  test("find nothing that is not explained, in production and with everything else turned on", () => {
+    for (const { folder } of [second, development])
+      expect(JSON.parse(readFileSync(join(folder, "validation-report.json"), "utf8")).pluginReports).toEqual(
+        [],
+      );
+  });
+
+  test("find what is wrong: they do run", async () => {
+    const found = await synthesize({ WITH_FAULTS: "true" }).then(
+      () => "nothing",
+      (error: { stderr: string }) => error.stderr,
+    );
+    expect(found).toContain("AwsSolutions::AwsSolutions-S10");
+    expect(found).toContain("Serverless::Serverless-LambdaTracing");
+    expect(found).toContain("CloudFormation-Validate::");
+  }, 60_000);
+});
+
+describe("two stacks", () => {
+  test("the table is alone in its own, and the service comes after it", () => {
+    expect(Object.values(first.data).map(({ Type }) => Type)).toEqual(["AWS::DynamoDB::GlobalTable"]);
+    expect(ofType("AWS::DynamoDB::GlobalTable")).toHaveLength(1);
+    const service = first.manifest.artifacts["customer-entitlements-service"];
+    expect(service.dependencies).toContain("customer-entitlements-data");
+  });
+
+  test("neither holds the other: no exports, no imports", () => {
+    const templates = ["data", "service"].map((part) =>
+      readFileSync(join(first.folder, `customer-entitlements-${part}.template.json`), "utf8"),
+    );
+    expect(templates.join("")).not.toMatch(/"Export"|Fn::ImportValue|Fn::GetStackOutput/);
+  });
+
+  test("in production the table outlives everything; in development it goes", () => {
+    const { artifacts } = first.manifest;
+    expect(artifacts["customer-entitlements-data"].properties.terminationProtection).toBe(true);
+    const production = only("AWS::DynamoDB::GlobalTable");
+    expect(production.DeletionPolicy).toBe("Retain");
+    expect(production.Properties.Replicas[0]).toMatchObject({
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      ReadOnDemandThroughputSettings: { MaxReadRequestUnits: 4000 },
+    });
+    expect(production.Properties.WriteOnDemandThroughputSettings).toEqual({ MaxWriteRequestUnits: 4000 });
+    const thrownAway = only("AWS::DynamoDB::GlobalTable", development);
+    expect(thrownAway.DeletionPolicy).toBe("Delete");
+    expect(thrownAway.Properties.Replicas[0]).toMatchObject({
+      DeletionProtectionEnabled: false,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: false },
+    });
+  });
+
+  test("stages share no name", () => {
+    const names = ({ resources }: Synthesis): string[] =>
+      Object.values(resources).flatMap(({ Properties }) =>
+        ["TableName", "AlarmName", "DashboardName", "Name"].flatMap((key) =>
+          typeof Properties?.[key] === "string" && Properties[key] !== "ready" ? [Properties[key]] : [],
+        ),
+      );
+    const production = new Set(names(first));
+    expect(production.size).toBeGreaterThan(9);
+    expect(names(development).filter((name) => production.has(name))).toEqual([]);
+  });
 });
 
 describe("the API", () => {
@@ -146,6 +259,102 @@ describe("the API", () => {
     expect(only("AWS::ApiGateway::Stage").Properties.StageName).toBe("live");
   });
 
+  test("each route has a throttle of its own", () => {
+    const throttles = ({ Properties }: Resource) =>
+      Object.fromEntries(
+        Properties.MethodSettings.map((setting: Json) => [
+          `${setting.HttpMethod} ${setting.ResourcePath.slice(1).replaceAll("~1", "/")}`,
+          [setting.ThrottlingRateLimit, setting.ThrottlingBurstLimit],
+        ]),
+      );
+    expect(throttles(only("AWS::ApiGateway::Stage"))).toEqual({
+      "* *": [10, 20],
+      "GET /v1/customers/{applicationAccountIdentifier}/entitlements": [500, 1000],
+      "POST /v1/customers/android-store/link": [50, 100],
+      "POST /v1/customers/ios-store/link": [50, 100],
+      "POST /v1/customers/ios-store/synchronize": [200, 400],
+    });
+    expect(throttles(only("AWS::ApiGateway::Stage", development))).toMatchObject({
+      "POST /v1/customers/ios-store/synchronize": [33, 20],
+    });
+  });
+
+  test("its access log is JSON and holds no path, no header, no address", () => {
+    const { AccessLogSetting, TracingEnabled, MethodSettings } = only("AWS::ApiGateway::Stage").Properties;
+    expect(TracingEnabled).toBe(true);
+    const format = JSON.parse(AccessLogSetting.Format);
+    expect(format).toMatchObject({ requestId: "$context.requestId", route: "$context.resourcePath" });
+    expect(AccessLogSetting.Format).not.toMatch(/\$context\.(?:path|identity|customDomain|protocol)|\$input/);
+    for (const setting of MethodSettings) {
+      expect(setting.DataTraceEnabled).toBe(false);
+      expect(setting.LoggingLevel ?? "OFF").toBe("OFF");
+    }
+  });
+
+  test("so many of its requests are traced as the stage says, and no more", () => {
+    const ruleOf = (synthesis: Synthesis): Json =>
+      only("AWS::XRay::SamplingRule", synthesis).Properties.SamplingRule;
+    expect(ruleOf(first)).toMatchObject({
+      FixedRate: 0.05,
+      ReservoirSize: 0,
+      ServiceName: "customer-entitlements/live",
+      ServiceType: "AWS::ApiGateway::Stage",
+    });
+    expect(ruleOf(development)).toMatchObject({
+      FixedRate: 1,
+      ServiceName: "customer-entitlements-development/live",
+    });
+  });
+
+  test("an address that synchronizes too much is refused with the contract's body; the rest is not looked at", () => {
+    const { Properties } = only("AWS::WAFv2::WebACL");
+    const [rule, ...others] = Properties.Rules;
+    expect(others).toEqual([]);
+    expect(rule.Statement.RateBasedStatement).toMatchObject({
+      AggregateKeyType: "IP",
+      EvaluationWindowSec: 300,
+      Limit: 1000,
+      ScopeDownStatement: {
+        ByteMatchStatement: {
+          FieldToMatch: { UriPath: {} },
+          PositionalConstraint: "CONTAINS",
+          SearchString: endpoints.synchronizeIosStorePurchases.path,
+        },
+      },
+    });
+    const { CustomResponseBodyKey, ResponseCode } = rule.Action.Block.CustomResponse;
+    expect(ResponseCode).toBe(429);
+    const body = Properties.CustomResponseBodies[CustomResponseBodyKey];
+    expect(body.ContentType).toBe("APPLICATION_JSON");
+    expect(JSON.parse(body.Content)).toEqual({
+      error: "TOO_MANY_REQUESTS",
+      message: ERRORS.TOO_MANY_REQUESTS.message,
+    });
+    for (const { SampledRequestsEnabled } of [Properties.VisibilityConfig, rule.VisibilityConfig])
+      expect(SampledRequestsEnabled).toBe(false);
+    expect(JSON.stringify(only("AWS::WAFv2::WebACLAssociation").Properties.ResourceArn)).toContain(
+      "/restapis/",
+    );
+    expect(ofType("AWS::WAFv2::WebACL", development)).toEqual([]);
+  });
+
+  test("a domain of its own is the only way in where there is one", () => {
+    expect(only("AWS::ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(false);
+    expect(only("AWS::ApiGateway::RestApi", development).Properties.DisableExecuteApiEndpoint).toBe(true);
+    expect(only("AWS::ApiGateway::DomainName", development).Properties).toMatchObject({
+      DomainName: "api.example.com",
+      SecurityPolicy: "TLS_1_2",
+    });
+    expect(only("AWS::Route53::RecordSet", development).Properties.HostedZoneId).toBe("Z0123456789");
+    expect(development.outputs["Address"]?.Value).toBe("https://api.example.com");
+    expect(ofType("AWS::ApiGateway::DomainName")).toEqual([]);
+  });
+
+  test("the role that all APIs of a region log by stays, or is not touched", () => {
+    expect(only("AWS::ApiGateway::Account").DeletionPolicy).toBe("Retain");
+    expect(ofType("AWS::ApiGateway::Account", development)).toEqual([]);
+  });
+
   test("is deployed after every route, authorizer and gateway response is in place", () => {
     const deployment = only("AWS::ApiGateway::Deployment");
     const parts = ["Method", "Resource", "GatewayResponse"].flatMap((part) =>
@@ -197,7 +406,7 @@ describe("gateway responses", () => {
 });
 
 describe("functions", () => {
-  test("there are five, of the same runtime and architecture", () => {
+  test("there are six, of the same runtime and architecture, traced, with JSON logs", () => {
     const functions = ofType("AWS::Lambda::Function");
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const [, { Properties }] of functions)
@@ -205,16 +414,61 @@ describe("functions", () => {
         Runtime: "nodejs24.x",
         Architectures: ["arm64"],
         Handler: "index.handler",
+        TracingConfig: { Mode: "Active" },
+        LoggingConfig: { LogFormat: "JSON", ApplicationLogLevel: "INFO", SystemLogLevel: "WARN" },
       });
   });
 
-  test.each(FUNCTIONS)("%s is told the table, and nothing else", (name) => {
-    const [[table] = [""]] = ofType("AWS::DynamoDB::GlobalTable");
-    expect(functionOf(name).Properties.Environment.Variables).toEqual({ TABLE_NAME: { Ref: table } });
+  test("every log group ends, and so do its lines", () => {
+    for (const [synthesis, days] of [
+      [first, 30],
+      [development, 7],
+    ] as const) {
+      const groups = ofType("AWS::Logs::LogGroup", synthesis);
+      expect(groups).toHaveLength(FUNCTIONS.length + 1);
+      for (const [, group] of groups) {
+        expect(group.Properties.RetentionInDays).toBe(days);
+        expect(group.DeletionPolicy).toBe("Delete");
+      }
+    }
   });
 
-  test.each(FUNCTIONS)("%s ends before API Gateway stops waiting for it", (name) => {
+  test.each(FUNCTIONS)("%s is told the table and whose logs it writes, and nothing else", (name) => {
+    const [[, table] = ["", null]] = ofType("AWS::DynamoDB::GlobalTable");
+    expect(functionOf(name).Properties.Environment.Variables).toEqual({
+      TABLE_NAME: table?.Properties.TableName,
+      POWERTOOLS_SERVICE_NAME: "customer-entitlements",
+    });
+  });
+
+  test.each(FUNCTIONS.slice(1))("%s ends before API Gateway stops waiting for it", (name) => {
     expect(functionOf(name).Properties.Timeout).toBeLessThan(29);
+  });
+
+  test("concurrency is the account's unless it is said", () => {
+    const reserved = ofType("AWS::Lambda::Function").map(
+      ([, { Properties }]) => Properties.ReservedConcurrentExecutions,
+    );
+    expect(reserved).toEqual(FUNCTIONS.map(() => undefined));
+    expect(ofType("AWS::Lambda::Alias")).toEqual([]);
+    expect(functionOf("ReadAccountEntitlements", development).Properties.ReservedConcurrentExecutions).toBe(
+      20,
+    );
+    expect(functionOf("LinkIosStoreCustomer", development).Properties.MemorySize).toBe(1769);
+    const [[alias = ""] = []] = ofType("AWS::Lambda::Alias", development);
+    expect(development.resources[alias]?.Properties.ProvisionedConcurrencyConfig).toEqual({
+      ProvisionedConcurrentExecutions: 2,
+    });
+    const reader = ofType("AWS::ApiGateway::Method", development).find(
+      ([, { Properties }]) => Properties.HttpMethod === "GET",
+    );
+    expect(JSON.stringify(reader?.[1].Properties.Integration.Uri)).toContain(alias);
+  });
+
+  test("what is due is acknowledged every 15 minutes", () => {
+    const { ScheduleExpression, State, Targets } = only("AWS::Events::Rule").Properties;
+    expect([ScheduleExpression, State]).toEqual(["rate(15 minutes)", "ENABLED"]);
+    expect(JSON.stringify(Targets)).toContain("AcknowledgeDuePurchasesFunction");
   });
 
   test("their code is one file, made without Docker, with the SDK in it", () => {
@@ -249,32 +503,34 @@ describe("roles", () => {
     return Object.values(resources)
       .filter(({ Type, Properties }) => Type === "AWS::IAM::Policy" && Properties.Roles[0].Ref === role)
       .flatMap(({ Properties }): Statement[] => Properties.PolicyDocument.Statement)
-      .filter(({ Action }) => !JSON.stringify(Action).includes("logs:"));
+      .filter(({ Action }) => !/logs:|xray:/.test(JSON.stringify(Action)));
   };
+
+  const arn = (service: string, resource: string) => ({
+    "Fn::Join": [
+      "",
+      [
+        "arn:",
+        { Ref: "AWS::Partition" },
+        `:${service}:`,
+        { Ref: "AWS::Region" },
+        ":",
+        { Ref: "AWS::AccountId" },
+        `:${resource}`,
+      ],
+    ],
+  });
 
   const onTable = (...actions: string[]): Statement => ({
     Effect: "Allow",
     Action: actions.length === 1 ? (actions[0] ?? "") : actions,
-    Resource: { "Fn::GetAtt": [ofType("AWS::DynamoDB::GlobalTable")[0]?.[0], "Arn"] },
+    Resource: arn("dynamodb", "table/customer-entitlements"),
   });
 
   const secrets = (prefix: string): Statement => ({
     Effect: "Allow",
     Action: "secretsmanager:GetSecretValue",
-    Resource: {
-      "Fn::Join": [
-        "",
-        [
-          "arn:",
-          { Ref: "AWS::Partition" },
-          ":secretsmanager:",
-          { Ref: "AWS::Region" },
-          ":",
-          { Ref: "AWS::AccountId" },
-          `:secret:${prefix}*`,
-        ],
-      ],
-    },
+    Resource: arn("secretsmanager", `secret:${prefix}*`),
   });
 
   test("the authorizer gets single items", () => {
@@ -289,25 +545,29 @@ describe("roles", () => {
     expect(statementsOf(name)).toEqual([onTable(...WRITES)]);
   });
 
-  test("the Android-store function changes the table and reads the secrets of the prefix", () => {
-    expect(statementsOf("LinkAndroidStoreCustomer")).toEqual([
-      onTable(...WRITES),
-      secrets("customer-entitlements/"),
-    ]);
-    expect(statementsOf("LinkAndroidStoreCustomer", configured)).toContainEqual(secrets("trails/"));
-  });
+  test.each(["LinkAndroidStoreCustomer", "AcknowledgeDuePurchases"])(
+    "%s changes the table and reads the secrets of the prefix",
+    (name) => {
+      expect(statementsOf(name)).toEqual([onTable(...WRITES), secrets("customer-entitlements/")]);
+      expect(statementsOf(name, development)).toContainEqual(secrets("trails/"));
+    },
+  );
 
-  test("nobody may use the table's index, and no statement is for everything", () => {
+  test("nobody may use the table's index; no action is for all of a service; only X-Ray is for everything", () => {
     for (const [, { Properties }] of ofType("AWS::IAM::Policy")) {
       expect(JSON.stringify(Properties)).not.toContain("/index/");
-      for (const { Resource } of Properties.PolicyDocument.Statement) expect(Resource).not.toBe("*");
+      const statements: Statement[] = Properties.PolicyDocument.Statement;
+      expect(JSON.stringify(statements.map(({ Action }) => Action))).not.toContain("*");
+      const forEverything = statements.filter(({ Resource }) => Resource === "*");
+      expect(forEverything.map(({ Action }) => Action)).toEqual([
+        ["xray:PutTelemetryRecords", "xray:PutTraceSegments"],
+      ]);
     }
   });
 });
 
-test("the table is on demand, recoverable, kept when its stack goes, and keyed as the code says", () => {
-  const { Properties, DeletionPolicy } = only("AWS::DynamoDB::GlobalTable");
-  expect(DeletionPolicy).toBe("Retain");
+test("the table is on demand and keyed as the code says", () => {
+  const { Properties } = only("AWS::DynamoDB::GlobalTable");
   expect(Properties).toMatchObject({
     BillingMode: "PAY_PER_REQUEST",
     KeySchema: [
@@ -325,13 +585,84 @@ test("the table is on demand, recoverable, kept when its stack goes, and keyed a
       },
     ],
     TimeToLiveSpecification: { AttributeName: TABLE.timeToLiveAttribute, Enabled: true },
-    Replicas: [{ PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }],
   });
 });
 
-test("the outputs are the address, which the contract's paths follow, and the table's name", () => {
+describe("alarms", () => {
+  const NAMES = [
+    "acknowledgements-failed",
+    "acknowledgements-near-deadline",
+    "acknowledgements-not-running",
+    "functions-throttled",
+    "server-errors",
+    "store-credential-rejected",
+    "table-errors",
+    "table-throttled",
+  ];
+  const alarms = () =>
+    ofType("AWS::CloudWatch::Alarm").map(([, { Properties }]) => ({
+      ...Properties,
+      name: Properties.AlarmName.replace("customer-entitlements-", ""),
+    }));
+
+  test("are these, and docs/operations.md has a paragraph on each", () => {
+    expect(
+      alarms()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(NAMES);
+    const runbook = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+    for (const name of NAMES) expect(runbook).toContain(`### \`${name}\``);
+  });
+
+  test("each tells the topic, says what is the matter, and is quiet where nothing happens", () => {
+    const topic = { Ref: ofType("AWS::SNS::Topic")[0]?.[0] };
+    for (const { name, AlarmActions, AlarmDescription, TreatMissingData } of alarms()) {
+      expect(AlarmActions).toEqual([topic]);
+      expect(AlarmDescription.length).toBeGreaterThan(20);
+      expect(TreatMissingData).toBe(name === "acknowledgements-not-running" ? "missing" : "notBreaching");
+    }
+  });
+
+  test("watch metrics that the functions write, with the dimensions they write them with", () => {
+    const own = JSON.stringify(alarms()).matchAll(/"MetricName":"(\w+)","Namespace":"CustomerEntitlements"/g);
+    expect([...own].map(([, name]) => name).sort()).toEqual([
+      METRICS.acknowledgementsFailed,
+      METRICS.acknowledgementsNearDeadline,
+      METRICS.requests,
+      METRICS.storeErrors,
+    ]);
+  });
+
+  test("CloudWatch may publish to the topic, over TLS only", () => {
+    const { Statement } = only("AWS::SNS::TopicPolicy").Properties.PolicyDocument;
+    expect(Statement).toContainEqual(
+      expect.objectContaining({
+        Effect: "Allow",
+        Principal: { Service: "cloudwatch.amazonaws.com" },
+        Condition: { StringEquals: { "aws:SourceAccount": { Ref: "AWS::AccountId" } } },
+      }),
+    );
+    expect(Statement).toContainEqual(expect.objectContaining({ Effect: "Deny", Principal: "*" }));
+    expect(only("AWS::SNS::Subscription", development).Properties).toMatchObject({
+      Protocol: "email",
+      Endpoint: "operator@example.com",
+    });
+  });
+
+  test("the dashboard shows all of them", () => {
+    const { DashboardName, DashboardBody } = only("AWS::CloudWatch::Dashboard").Properties;
+    expect(DashboardName).toBe("customer-entitlements");
+    const shown = JSON.stringify(DashboardBody);
+    for (const [id] of ofType("AWS::CloudWatch::Alarm")) expect(shown).toContain(`"${id}","Arn"`);
+    for (const metric of Object.values(METRICS)) expect(shown).toContain(metric);
+  });
+});
+
+test("the outputs are the address, which the contract's paths follow, the table's name, the roles that Google has to know, and the topic of the alarms", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
-  const [[table] = [""]] = ofType("AWS::DynamoDB::GlobalTable");
+  const [[topic] = [""]] = ofType("AWS::SNS::Topic");
+  const roleOf = (name: string) => ofType("AWS::IAM::Role").find(([id]) => id.startsWith(name))?.[0];
   expect(Object.fromEntries(Object.entries(first.outputs).map(([name, { Value }]) => [name, Value]))).toEqual(
     {
       Address: {
@@ -348,7 +679,11 @@ test("the outputs are the address, which the contract's paths follow, and the ta
           ],
         ],
       },
-      TableName: { Ref: table },
+      TableName: "customer-entitlements",
+      AlarmTopic: { Ref: topic },
+      AndroidStoreRoles: {
+        "Fn::Join": ["", [{ Ref: roleOf("LinkAndroidStore") }, " ", { Ref: roleOf("AcknowledgeDue") }]],
+      },
     },
   );
 });

@@ -377,7 +377,10 @@ describe("the event", () => {
       AWS_LAMBDA_FUNCTION_NAME: context.functionName,
       AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
       AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+      AWS_LAMBDA_LOG_FORMAT: "JSON",
+      AWS_LAMBDA_LOG_LEVEL: "INFO",
       AWS_REGION: "us-east-1",
+      POWERTOOLS_SERVICE_NAME: "customer-entitlements",
       TABLE_NAME: expect.any(String),
     });
   });

@@ -30,7 +30,7 @@ export const serveGateway = async (
   const gateway = createGateway({
     assembly,
     region: "us-east-1",
-    names: {},
+    tables: {},
     environment,
     log: (line) => void log.push(line),
   });

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { v7 as uuid } from "uuid";
+import type { InvocationResult } from "../../infra/local/function-pool.ts";
 import { createGateway } from "../../infra/local/gateway.ts";
 import { tableOf } from "../../infra/local/local-table.ts";
 import {
@@ -62,6 +63,8 @@ export interface TestService {
   /** What functions wrote to standard output: their log and metrics. */
   readonly output: string[];
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
+  /** Does what is done on a schedule. */
+  acknowledgeDuePurchases(): Promise<InvocationResult>;
   /** An application with both stores, and a key with both scopes. */
   application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
   stop(): Promise<void>;
@@ -153,7 +156,7 @@ export const startTestService = async (environment: Record<string, string> = {})
   const gateway = createGateway({
     assembly,
     region: "us-east-1",
-    names: { [tableOf(assembly, "us-east-1").name]: table.name },
+    tables: { [tableOf(assembly, "us-east-1").name]: table.name },
     environment: {
       AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "",
       AWS_ACCESS_KEY_ID: "local",
@@ -299,6 +302,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     log,
     output,
     send,
+    acknowledgeDuePurchases: () => gateway.invoke("AcknowledgeDuePurchases"),
     application,
     stop: async () => {
       server.closeAllConnections();

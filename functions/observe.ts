@@ -1,0 +1,53 @@
+import type { ApplicationId } from "../lib/identifiers.ts";
+import type { Observe } from "../lib/observation.ts";
+import { count, time } from "./metrics.ts";
+
+/** What was seen of the request that is being served. */
+export interface Observations {
+  readonly application?: ApplicationId;
+  /** Signed transactions that were verified, each once. */
+  readonly transactions?: number;
+  /** Purchases that the request is about. */
+  readonly purchases?: number;
+  readonly storeMilliseconds?: number;
+  readonly conflicts?: number;
+  readonly acknowledgementDue?: true;
+  /** Why a JWS was refused. */
+  readonly refusedBecause?: string;
+}
+
+// An environment serves one request at a time.
+let current: Observations = {};
+
+/** What was seen since it was taken last. */
+export const takeObservations = (): Observations => {
+  const taken = current;
+  current = {};
+  return taken;
+};
+
+/** Counts what happens in the library, and keeps it for the request's line in the log. */
+export const observe: Observe = (event) => {
+  switch (event.kind) {
+    case "verification-failed":
+      current = { ...current, refusedBecause: event.reason };
+      return count("verificationFailures", { reason: event.reason });
+    case "transactions-verified":
+      current = { ...current, transactions: event.transactions };
+      return;
+    case "evidence-resolved":
+      current = { ...current, application: event.application, purchases: event.purchases };
+      return;
+    case "store-asked":
+      current = { ...current, storeMilliseconds: event.milliseconds };
+      if (event.outcome === "answered")
+        return time("storeLatency", event.milliseconds, { store: event.store });
+      return count("storeErrors", { store: event.store, reason: event.outcome });
+    case "acknowledgement-due":
+      current = { ...current, acknowledgementDue: true };
+      return;
+    case "conflict-retried":
+      current = { ...current, conflicts: (current.conflicts ?? 0) + 1 };
+      return count("conflictsRetried");
+  }
+};

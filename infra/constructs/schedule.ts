@@ -1,0 +1,24 @@
+import { Duration } from "aws-cdk-lib";
+import { Rule, Schedule as EventSchedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import { Construct } from "constructs";
+import { excuse } from "./excuse.ts";
+import type { ServiceFunction } from "./service-function.ts";
+
+const EVERY = Duration.minutes(15);
+
+/** Invokes a function four times an hour. */
+export class Schedule extends Construct {
+  constructor(scope: Construct, id: string, { of }: { readonly of: ServiceFunction }) {
+    super(scope, id);
+    const rule = new Rule(this, "Rule", {
+      description: "Every 15 minutes",
+      schedule: EventSchedule.rate(EVERY),
+      // What an invocation leaves undone, the next one does: there is nothing to try again or to keep.
+      targets: [new LambdaFunction(of.handler, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
+    });
+    excuse(rule, {
+      "Serverless-EventBusDLQ": "What an invocation leaves undone, the next one does.",
+    });
+  }
+}

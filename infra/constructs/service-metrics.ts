@@ -1,0 +1,115 @@
+import { Duration } from "aws-cdk-lib";
+import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { DIMENSIONS, METRICS } from "../../lib/metrics.ts";
+import { TABLE } from "../../lib/table/keys.ts";
+
+type MetricName = Exclude<keyof typeof METRICS, "namespace">;
+type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;
+type Dimensions = Readonly<Partial<Record<DimensionName, string>>>;
+
+/** Whose metrics they are. */
+export interface MetricSources {
+  readonly serviceName: string;
+  readonly apiName: string;
+  readonly stageName: string;
+  readonly tableName: string;
+  /** By the folder of its code. */
+  readonly functionNames: Readonly<Record<string, string>>;
+}
+
+export const PERIOD = Duration.minutes(5);
+
+/** The operations that the functions ask of the table. */
+const OPERATIONS = ["BatchGetItem", "DeleteItem", "GetItem", "Query", "TransactWriteItems"] as const;
+
+/** The metrics of one service, its own and those that AWS keeps of its parts. Counts are sums of five minutes. */
+export class ServiceMetrics {
+  readonly #sources: MetricSources;
+
+  constructor(sources: MetricSources) {
+    this.#sources = sources;
+  }
+
+  own(name: MetricName, dimensions: Dimensions = {}, statistic: string = Stats.SUM): Metric {
+    return this.#metric(METRICS.namespace, METRICS[name], statistic, {
+      [DIMENSIONS.service]: this.#sources.serviceName,
+      ...Object.fromEntries(
+        (Object.entries(dimensions) as [DimensionName, string][]).map(([dimension, value]) => [
+          DIMENSIONS[dimension],
+          value,
+        ]),
+      ),
+    });
+  }
+
+  /** Every combination of dimensions that the metric has been seen with. */
+  ownByAll(name: MetricName, dimensions: readonly DimensionName[]): MathExpression {
+    const schema = [DIMENSIONS.service, ...dimensions.map((dimension) => DIMENSIONS[dimension])];
+    return new MathExpression({
+      expression: `SEARCH('{${METRICS.namespace},${schema.join(",")}} MetricName="${METRICS[name]}" service="${this.#sources.serviceName}"', 'Sum', ${PERIOD.toSeconds()})`,
+      usingMetrics: {},
+      label: "",
+      period: PERIOD,
+    });
+  }
+
+  api(name: "Count" | "4XXError" | "5XXError" | "Latency", statistic: string = Stats.SUM): Metric {
+    const { apiName, stageName } = this.#sources;
+    return this.#metric("AWS/ApiGateway", name, statistic, { ApiName: apiName, Stage: stageName });
+  }
+
+  ofFunction(folder: string, name: string, statistic: string = Stats.SUM): Metric {
+    const functionName = this.#sources.functionNames[folder];
+    if (functionName === undefined) throw new Error(`There is no function ${folder}.`);
+    return this.#metric("AWS/Lambda", name, statistic, { FunctionName: functionName }).with({
+      label: folder,
+    });
+  }
+
+  ofFunctions(name: string, statistic: string = Stats.SUM): Metric[] {
+    return Object.keys(this.#sources.functionNames).map((folder) => this.ofFunction(folder, name, statistic));
+  }
+
+  table(name: string): Metric {
+    return this.#metric("AWS/DynamoDB", name, Stats.SUM, { TableName: this.#sources.tableName });
+  }
+
+  /** Requests that DynamoDB refused because a limit was reached, of the table and of its index. */
+  tableThrottles(): Metric[] {
+    const { tableName } = this.#sources;
+    const index = { TableName: tableName, GlobalSecondaryIndexName: TABLE.ownerIndex };
+    return [
+      this.table("ReadThrottleEvents"),
+      this.table("WriteThrottleEvents"),
+      this.#metric("AWS/DynamoDB", "WriteThrottleEvents", Stats.SUM, index),
+    ];
+  }
+
+  /** Requests that DynamoDB itself failed. */
+  tableErrors(): Metric[] {
+    return OPERATIONS.map((Operation) =>
+      this.#metric("AWS/DynamoDB", "SystemErrors", Stats.SUM, {
+        TableName: this.#sources.tableName,
+        Operation,
+      }),
+    );
+  }
+
+  #metric(
+    namespace: string,
+    metricName: string,
+    statistic: string,
+    dimensionsMap: Record<string, string>,
+  ): Metric {
+    return new Metric({ namespace, metricName, statistic, dimensionsMap, period: PERIOD });
+  }
+}
+
+/** The sum of metrics, of which any may have said nothing; the label, one word, tells sums of one graph apart. */
+export const sumOf = (label: string, metrics: readonly Metric[]): MathExpression =>
+  new MathExpression({
+    label,
+    expression: metrics.map((_, index) => `FILL(${label}${index}, 0)`).join(" + "),
+    usingMetrics: Object.fromEntries(metrics.map((metric, index) => [`${label}${index}`, metric])),
+    period: PERIOD,
+  });

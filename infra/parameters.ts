@@ -1,0 +1,327 @@
+import * as z from "zod";
+import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
+
+/** Everything that a deployment can be told, as `-c <name>=<value>` or in the context of `cdk.json`. */
+export interface Parameters {
+  /** Names one of several independent copies in an account and region. */
+  readonly stage: string;
+  /** `customer-entitlements`, followed by the stage where that is not `production`; whatever has a name, has this one. */
+  readonly serviceName: string;
+  readonly table: TableParameters;
+  readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
+  readonly api: ApiParameters;
+  /** The names of the secrets that may be read all begin so. */
+  readonly secretPrefix: string;
+  readonly logRetentionDays: number;
+  /** So many requests of a hundred are traced. */
+  readonly tracedPercent: number;
+  readonly alarms: AlarmParameters;
+}
+
+export interface TableParameters {
+  /** The table that the service works on: the stage's own, or the one that a recovery has made. */
+  readonly name: string;
+  /** What becomes of the table when its stack is deleted. */
+  readonly removal: "retain" | "destroy";
+  /** Of the table against deletion, and of its stack against termination. */
+  readonly deletionProtection: boolean;
+  readonly pointInTimeRecovery: boolean;
+  /** Request units a second above which DynamoDB refuses, so that a bill has an end; null: the account's quota. */
+  readonly maxReadCapacity: number | null;
+  readonly maxWriteCapacity: number | null;
+}
+
+export interface FunctionParameters {
+  /** In MB. */
+  readonly memory: number;
+  /** In seconds. */
+  readonly timeout: number;
+  /** Executions at a time that are kept for this function and never exceeded; null: what the account has. */
+  readonly reservedConcurrency: number | null;
+  /** Environments that are started before they are asked for; null: none. */
+  readonly provisionedConcurrency: number | null;
+}
+
+export interface ApiParameters {
+  readonly throttling: Readonly<Record<EndpointName, Throttling>>;
+  /** Requests to synchronize that one address may send in five minutes, counted by AWS WAF; null: no WAF. */
+  readonly synchronizesPerAddress: number | null;
+  readonly domain: DomainParameters | null;
+  /** Whether the stack sets the role by which API Gateway writes logs, which is one for an account and region. */
+  readonly managesLogRole: boolean;
+}
+
+export interface Throttling {
+  /** Requests a second. */
+  readonly rate: number;
+  /** Requests at once. */
+  readonly burst: number;
+}
+
+export interface DomainParameters {
+  readonly name: string;
+  /** In AWS Certificate Manager, in the region of the API. */
+  readonly certificateArn: string;
+  /** The Route 53 zone that gets an alias record; null: the record is made elsewhere. */
+  readonly hostedZoneId: string | null;
+}
+
+export interface AlarmParameters {
+  /** A topic that is there already; null: one is made. */
+  readonly topicArn: string | null;
+  /** Subscribed to the topic that is made; null: nobody is. */
+  readonly email: string | null;
+}
+
+const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
+
+export type FunctionName = EndpointName | "authorizeCredential" | "acknowledgeDuePurchases";
+
+/** What a parameter can be wrong about, all of it at once. */
+export class ParameterError extends Error {
+  override readonly name = "ParameterError";
+}
+
+/** What CloudWatch Logs can keep, in days. */
+const RETENTIONS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653];
+
+// On the command line everything is text.
+const whole = (minimum: number, maximum: number): z.ZodType<number> =>
+  z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum)
+    .meta({ expected: `a whole number from ${minimum} to ${maximum}` });
+
+const flag: z.ZodType<boolean> = z
+  .union([z.boolean(), z.enum(["true", "false"]).transform((value) => value === "true")])
+  .meta({ expected: "true or false" });
+
+const oneOf = <const Value extends string>(...values: readonly Value[]): z.ZodType<Value> =>
+  z.enum(values).meta({ expected: values.join(" or ") });
+
+const text = (pattern: RegExp, expected: string): z.ZodType<string> =>
+  z.string().regex(pattern).meta({ expected });
+
+const retention = whole(1, 3653)
+  .refine((days) => RETENTIONS.includes(days))
+  .meta({ expected: `one of ${RETENTIONS.join(", ")}` });
+
+/** `none` takes a default back. */
+const orNone = <Value>(value: z.ZodType<Value>): z.ZodType<Value | null> =>
+  z
+    .union([z.literal(["none", null]).transform(() => null), value])
+    .meta({ expected: `${String(value.meta()?.["expected"])}, or none` });
+
+const stageName = text(/^[a-z][a-z0-9-]{0,15}$/, "1 to 16 lower-case letters, digits and hyphens");
+const tableName = text(/^[\w.-]{3,255}$/, "the name of a DynamoDB table");
+const prefix = text(/^[\w/+=.@-]{1,200}$/, "the beginning of a secret's name");
+const domainName = text(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, "a domain name in lower case");
+const certificate = text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, "the ARN of a certificate");
+const zone = text(/^[A-Z0-9]{1,32}$/, "the identifier of a Route 53 zone");
+const topic = text(/^arn:aws[\w-]*:sns:[\w-]+:\d{12}:[\w-]+$/, "the ARN of an SNS topic");
+const email = text(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
+const units = orNone(whole(1, 1_000_000));
+
+/** Names in the context that are the CDK's own. */
+const isOfTheCdk = (name: string): boolean =>
+  /[:@/]/.test(name) || ["cli-telemetry", "acknowledged-issue-numbers"].includes(name);
+
+/** Takes values out of the context and remembers what was wrong with them. */
+class Context {
+  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #known = new Set<string>();
+  readonly problems: string[] = [];
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = values;
+  }
+
+  take<Value>(name: string, schema: z.ZodType<Value>, preset: NoInfer<Value>): Value {
+    this.#known.add(name);
+    const given = this.#values[name];
+    if (given === undefined) return preset;
+    const parsed = schema.safeParse(given);
+    if (parsed.success) return parsed.data;
+    this.problems.push(
+      `${name} must be ${String(schema.meta()?.["expected"])}; it is ${JSON.stringify(given)}.`,
+    );
+    return preset;
+  }
+
+  refuseOthers(): void {
+    for (const name of Object.keys(this.#values))
+      if (!this.#known.has(name) && !isOfTheCdk(name)) this.problems.push(`There is no parameter ${name}.`);
+  }
+
+  get names(): readonly string[] {
+    return [...this.#known];
+  }
+}
+
+/**
+ * Memory buys a part of a processor, a whole one at 1,769 MB, and what a function waits for is most of its time: with
+ * half of this memory a million reads cost four cents less, and a first answer takes twice as long. The sum is in
+ * docs/operations.md. Timeout: API Gateway answers after 29 seconds; the function shall fail before that, in its own
+ * words.
+ */
+const FUNCTION_PRESETS: Readonly<Record<FunctionName, Pick<FunctionParameters, "memory" | "timeout">>> = {
+  authorizeCredential: { memory: 1024, timeout: 10 },
+  linkAndroidStoreCustomer: { memory: 1024, timeout: 28 },
+  linkIosStoreCustomer: { memory: 1024, timeout: 28 },
+  readAccountEntitlements: { memory: 1024, timeout: 10 },
+  synchronizeIosStorePurchases: { memory: 1024, timeout: 28 },
+  acknowledgeDuePurchases: { memory: 512, timeout: 300 },
+};
+
+interface StagePresets {
+  readonly removal: TableParameters["removal"];
+  readonly isProtected: boolean;
+  readonly maxReadCapacity: number;
+  readonly maxWriteCapacity: number;
+  readonly throttling: Readonly<Record<EndpointName, Throttling>>;
+  readonly synchronizesPerAddress: number | null;
+  readonly logRetentionDays: number;
+  readonly tracedPercent: number;
+}
+
+const FEW: Throttling = { rate: 10, burst: 20 };
+
+/** Two kinds of stage: one to throw away, and one to keep. */
+const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>> = {
+  development: {
+    removal: "destroy",
+    isProtected: false,
+    maxReadCapacity: 200,
+    maxWriteCapacity: 200,
+    throttling: {
+      linkAndroidStoreCustomer: FEW,
+      linkIosStoreCustomer: FEW,
+      readAccountEntitlements: FEW,
+      synchronizeIosStorePurchases: FEW,
+    },
+    synchronizesPerAddress: null,
+    logRetentionDays: 7,
+    tracedPercent: 100,
+  },
+  production: {
+    removal: "retain",
+    isProtected: true,
+    maxReadCapacity: 4000,
+    maxWriteCapacity: 4000,
+    throttling: {
+      linkAndroidStoreCustomer: { rate: 50, burst: 100 },
+      linkIosStoreCustomer: { rate: 50, burst: 100 },
+      readAccountEntitlements: { rate: 500, burst: 1000 },
+      synchronizeIosStorePurchases: { rate: 200, burst: 400 },
+    },
+    // A carrier may have thousands of phones behind one address, each of which synchronizes a few times a day.
+    synchronizesPerAddress: 1000,
+    logRetentionDays: 30,
+    tracedPercent: 5,
+  },
+};
+
+const functionParameters = (context: Context, name: FunctionName): FunctionParameters => {
+  const { memory, timeout } = FUNCTION_PRESETS[name];
+  const longest = name === "acknowledgeDuePurchases" ? 900 : 28;
+  return {
+    memory: context.take(`${name}.memory`, whole(128, 10_240), memory),
+    timeout: context.take(`${name}.timeout`, whole(1, longest), timeout),
+    reservedConcurrency: context.take(`${name}.reservedConcurrency`, orNone(whole(1, 10_000)), null),
+    provisionedConcurrency: context.take(`${name}.provisionedConcurrency`, orNone(whole(1, 10_000)), null),
+  };
+};
+
+const throttling = (context: Context, name: EndpointName, presets: StagePresets): Throttling => {
+  const { rate, burst } = presets.throttling[name];
+  return {
+    rate: context.take(`${name}.rate`, whole(1, 10_000), rate),
+    burst: context.take(`${name}.burst`, whole(1, 5000), burst),
+  };
+};
+
+const domainParameters = (context: Context): DomainParameters | null => {
+  const name = context.take("domainName", orNone(domainName), null);
+  const certificateArn = context.take("certificateArn", orNone(certificate), null);
+  const hostedZoneId = context.take("hostedZoneId", orNone(zone), null);
+  if (name !== null && certificateArn !== null) return { name, certificateArn, hostedZoneId };
+  if (name !== null || certificateArn !== null || hostedZoneId !== null)
+    context.problems.push("domainName and certificateArn belong together.");
+  return null;
+};
+
+const alarmParameters = (context: Context): AlarmParameters => {
+  const topicArn = context.take("alarmTopicArn", orNone(topic), null);
+  const address = context.take("alarmEmail", orNone(email), null);
+  if (topicArn !== null && address !== null)
+    context.problems.push("alarmEmail is for a topic that is made here; alarmTopicArn names another.");
+  return { topicArn, email: address };
+};
+
+const forEach = <Name extends string, Value>(
+  names: readonly Name[],
+  valueOf: (name: Name) => Value,
+): Record<Name, Value> =>
+  Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Name, Value>;
+
+const read = (context: Context): Parameters => {
+  const stage = context.take("stage", stageName, "production");
+  const kind = context.take(
+    "presets",
+    oneOf("development", "production"),
+    stage === "development" ? "development" : "production",
+  );
+  const presets = STAGE_PRESETS[kind];
+  const serviceName = stage === "production" ? "customer-entitlements" : `customer-entitlements-${stage}`;
+  return {
+    stage,
+    serviceName,
+    table: {
+      name: context.take("tableName", tableName, serviceName),
+      removal: context.take("removal", oneOf("retain", "destroy"), presets.removal),
+      deletionProtection: context.take("deletionProtection", flag, presets.isProtected),
+      pointInTimeRecovery: context.take("pointInTimeRecovery", flag, presets.isProtected),
+      maxReadCapacity: context.take("maxReadCapacity", units, presets.maxReadCapacity),
+      maxWriteCapacity: context.take("maxWriteCapacity", units, presets.maxWriteCapacity),
+    },
+    functions: forEach(Object.keys(FUNCTION_PRESETS) as FunctionName[], (name) =>
+      functionParameters(context, name),
+    ),
+    api: {
+      throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets)),
+      synchronizesPerAddress: context.take(
+        "synchronizesPerAddress",
+        orNone(whole(10, 2_000_000_000)),
+        presets.synchronizesPerAddress,
+      ),
+      domain: domainParameters(context),
+      managesLogRole: context.take("managesLogRole", flag, true),
+    },
+    secretPrefix: context.take("secretPrefix", prefix, `${serviceName}/`),
+    logRetentionDays: context.take("logRetentionDays", retention, presets.logRetentionDays),
+    tracedPercent: context.take("tracedPercent", whole(0, 100), presets.tracedPercent),
+    alarms: alarmParameters(context),
+  };
+};
+
+/**
+ * Reads the parameters of a stage from the CDK's context. The stage `development` is made to be thrown away; any other
+ * one is kept and protected, unless `presets=development` says otherwise. What is given wins over both.
+ *
+ * @throws ParameterError that names every bad value, and every parameter that does not exist
+ */
+export const readParameters = (values: Readonly<Record<string, unknown>>): Parameters => {
+  const context = new Context(values);
+  const parameters = read(context);
+  context.refuseOthers();
+  if (context.problems.length > 0)
+    throw new ParameterError(["The stack cannot be made so:", ...context.problems].join("\n- "));
+  return parameters;
+};
+
+/** The names of all parameters. */
+export const parameterNames = (): readonly string[] => {
+  const context = new Context({});
+  read(context);
+  return context.names;
+};

@@ -1,0 +1,319 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import { decodeJwt } from "jose";
+import type { ErrorCode } from "../../lib/contract/errors.ts";
+import { accountId, keyId } from "../../lib/identifiers.ts";
+import { METRICS } from "../../lib/metrics.ts";
+import { accountPartition, keys } from "../../lib/table/keys.ts";
+import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
+
+/** Any JSON; a path that is not in it fails its test. */
+type Json = ReturnType<typeof JSON.parse>;
+
+const ACCOUNT = "nora.nobody@example.com";
+const OTHER_ACCOUNT = "somebody.else@example.com";
+const forbidden = { status: 403, body: { error: { code: 403, errors: [{ reason: "permissionDenied" }] } } };
+
+let service: TestService;
+let app: TestApplication;
+
+beforeAll(async () => {
+  service = await startTestService();
+  app = await service.application();
+}, 90_000);
+
+afterAll(async () => {
+  await service?.stop();
+});
+
+/** A line of a function's log, on whichever stream; what is not JSON is what Lambda itself would log. */
+const parsed = (line: string): Json | null => {
+  try {
+    return JSON.parse(line.slice(line.indexOf("{")));
+  } catch {
+    return null;
+  }
+};
+
+const lines = (): Json[] =>
+  [...service.output, ...service.log]
+    .map(parsed)
+    .filter((line: unknown) => typeof line === "object" && line !== null);
+
+/** Waits for a line, which comes by another way than the answer. */
+const lineWith = async (matches: (line: Json) => boolean): Promise<Json> => {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const found = lines().find(matches);
+    if (found !== undefined) return found;
+    await sleep(20);
+  }
+  throw new Error("There is no such line.");
+};
+
+const lineOf = async (answer: Answer): Promise<Json> => {
+  const requestId = answer.headers.get("x-amzn-requestid");
+  return lineWith((line) => line.requestId === requestId && "outcome" in line);
+};
+
+/** The sum of a metric's values with these dimensions. */
+const measured = (name: keyof typeof METRICS, dimensions: Record<string, string> = {}): number =>
+  lines()
+    .filter((line) => line._aws?.CloudWatchMetrics[0].Metrics[0].Name === METRICS[name])
+    .filter((line) => Object.entries(dimensions).every(([dimension, value]) => line[dimension] === value))
+    .reduce((sum, line) => sum + line[METRICS[name]], 0);
+
+// What was said to the service and by it that must stay between them.
+const secrets = new Set<string>(
+  [ACCOUNT, OTHER_ACCOUNT].flatMap((account) => [account, encodeURIComponent(account)]),
+);
+
+/** Keeps what a request proves by: tokens, and signed transactions with the identifiers in them. */
+const keep = <Value>(value: Value): Value => {
+  if (typeof value === "object" && value !== null) Object.values(value).forEach(keep);
+  if (typeof value !== "string") return value;
+  secrets.add(value);
+  if (!value.startsWith("eyJ")) return value;
+  for (const part of value.split(".")) secrets.add(part);
+  const { transactionId, originalTransactionId, appTransactionId } = decodeJwt<Json>(value);
+  for (const identifier of [transactionId, originalTransactionId, appTransactionId])
+    if (typeof identifier === "string") secrets.add(identifier);
+  return value;
+};
+
+const keepAnswer = (answer: Answer): Answer => {
+  for (const identifier of [answer.body.customerIdentifier, ...(answer.body.customerIdentifiers ?? [])])
+    if (identifier) secrets.add(identifier);
+  return answer;
+};
+
+describe("one line for each request", () => {
+  test("a link of the iOS store says whose it is, how much it was, how it ended and what it took", async () => {
+    const request = keep(app.device().request({}, { productIdentifier: "forever", type: "Non-Consumable" }));
+    const answer = keepAnswer(await app.link(request, ACCOUNT));
+    const line = await lineOf(answer);
+    expect(line).toMatchObject({
+      level: "INFO",
+      message: "request",
+      service: "customer-entitlements",
+      endpoint: "link-ios-store-customer",
+      store: "ios-store",
+      application: app.identifier,
+      keyIdentifier: expect.stringMatching(/^[0-9a-f]{16}$/),
+      invocation: expect.any(String),
+      transactions: 2,
+      purchases: 2,
+      outcome: "OK",
+      status: 200,
+      coldStart: true,
+      milliseconds: expect.any(Number),
+    });
+    const again = await lineOf(await app.link(request, ACCOUNT));
+    expect(again).toMatchObject({ outcome: "OK", coldStart: false });
+    expect(measured("requests", { Endpoint: "link-ios-store-customer", Outcome: "OK" })).toBe(2);
+  });
+
+  test("synchronize knows the application by its bundle", async () => {
+    const request = keep(app.device().request({}));
+    const line = await lineOf(keepAnswer(await app.synchronize(request, ACCOUNT)));
+    expect(line).toMatchObject({
+      endpoint: "synchronize-ios-store-purchases",
+      application: app.identifier,
+      transactions: 1,
+      purchases: 1,
+      outcome: "OK",
+    });
+    expect(line).not.toHaveProperty("keyIdentifier");
+  });
+
+  test("a read has no purchase and no store", async () => {
+    const line = await lineOf(keepAnswer(await app.read(ACCOUNT)));
+    expect(line).toMatchObject({
+      endpoint: "read-account-entitlements",
+      application: app.identifier,
+      outcome: "OK",
+    });
+    expect(line).not.toHaveProperty("store");
+  });
+
+  test("a link of the Android store says how long the store took", async () => {
+    const token = keep(app.buyOnAndroid());
+    const line = await lineOf(keepAnswer(await app.linkAndroid(token, ACCOUNT)));
+    expect(line).toMatchObject({
+      endpoint: "link-android-store-customer",
+      store: "android-store",
+      purchases: 1,
+      storeMilliseconds: expect.any(Number),
+      outcome: "OK",
+    });
+    expect(measured("storeLatency", { Store: "android-store" })).toBeGreaterThan(0);
+  });
+
+  test("the authorizer says whom it let in, and of a refusal only that", async () => {
+    const { keyIdentifier } = await app.issue(["entitlements:read"]);
+    const { apiKey, keyIdentifier: known } = await app.issue(["entitlements:read"]);
+    secrets.add(apiKey.split("_")[2] ?? "");
+    expect((await service.send("GET", "/v1/customers/a/entitlements", { key: apiKey })).status).toBe(200);
+    const allowed = await lineWith(
+      (line) => line.keyIdentifier === known && line.message === "authorization",
+    );
+    expect(allowed).toMatchObject({ outcome: "ALLOWED", application: app.identifier });
+
+    const wrong = `cek_${keyIdentifier}_${apiKey.split("_")[2]}`;
+    expect((await service.send("GET", "/v1/customers/a/entitlements", { key: wrong })).status).toBe(401);
+    const refused = await lineWith((line) => line.outcome === "REFUSED");
+    expect(Object.keys(refused).sort()).toEqual([
+      "coldStart",
+      "endpoint",
+      "level",
+      "message",
+      "milliseconds",
+      "outcome",
+      "sampling_rate",
+      "service",
+      "timestamp",
+    ]);
+  });
+});
+
+describe("what fails is counted, and its line says why in one word", () => {
+  const outcomeOf = async (answer: Answer, outcome: ErrorCode) => {
+    expect(answer.body.error).toBe(outcome);
+    const line = await lineOf(keepAnswer(answer));
+    expect(line).toMatchObject({ outcome, status: answer.status });
+    await lineWith(
+      ({ Requests, Endpoint, Outcome }) =>
+        Requests === 1 && Endpoint === line.endpoint && Outcome === outcome,
+    );
+    return line;
+  };
+
+  test("a signature that is not the store's", async () => {
+    const request = app.device().request({});
+    const [transaction = ""] = request.signedTransactions;
+    const forged = `${transaction.slice(0, transaction.lastIndexOf(".") + 1)}${"A".repeat(86)}`;
+    keep({ ...request, forged: transaction });
+    const answer = await app.link({ ...request, signedTransactions: [forged] }, ACCOUNT);
+    expect(await outcomeOf(answer, "INVALID_TRANSACTION")).toMatchObject({ refusedBecause: "signature" });
+    expect(measured("verificationFailures", { Reason: "signature" })).toBe(1);
+  });
+
+  test("a request that is none", async () => {
+    const answer = await service.send("POST", "/v1/customers/ios-store/synchronize", {
+      body: { signedAppTransaction: 7, applicationAccountIdentifier: ACCOUNT },
+    });
+    expect(await outcomeOf(answer, "INVALID_REQUEST")).not.toHaveProperty("application");
+    await outcomeOf(
+      await service.send("GET", `/v1/customers/${encodeURIComponent(ACCOUNT)}%zz/entitlements`, {
+        key: app.key,
+      }),
+      "INVALID_REQUEST",
+    );
+  });
+
+  test("a link that is another account's", async () => {
+    const request = keep(app.device().request({}));
+    keepAnswer(await app.link(request, ACCOUNT));
+    await outcomeOf(await app.link(request, OTHER_ACCOUNT), "CUSTOMER_ALREADY_LINKED");
+    expect(measured("linksRefused", { Outcome: "CUSTOMER_ALREADY_LINKED" })).toBe(1);
+  });
+
+  test("a store that does not answer, and one that refuses the credential", async () => {
+    const token = keep(app.buyOnAndroid());
+    service.android.failNext("publisher", { status: 503 }, { status: 503 });
+    await outcomeOf(await app.linkAndroid(token, ACCOUNT), "STORE_UNAVAILABLE");
+    expect(measured("storeErrors", { Store: "android-store", Reason: "unavailable" })).toBe(1);
+    service.android.failNext("publisher", forbidden, forbidden);
+    await outcomeOf(await app.linkAndroid(token, ACCOUNT), "STORE_REJECTED_CREDENTIAL");
+    expect(measured("storeErrors", { Store: "android-store", Reason: "credential-rejected" })).toBe(1);
+    service.android.clearFaults();
+  });
+
+  test("an acknowledgement that fails, is due, is done", async () => {
+    const token = keep(app.buyOnAndroid());
+    const answer = service.android.read(token)?.answer;
+    service.android.failNext("publisher", { status: 200, body: answer }, { status: 500 }, { status: 500 });
+    const linked = keepAnswer(await app.linkAndroid(token, ACCOUNT));
+    expect(await lineOf(linked)).toMatchObject({ outcome: "OK", acknowledgementDue: true });
+
+    service.android.failNext("publisher", ...Array.from({ length: 4 }, () => ({ status: 503 })));
+    expect(await service.acknowledgeDuePurchases()).toMatchObject({ status: "succeeded" });
+    await lineWith((line) => METRICS.acknowledgementsDue in line);
+    expect(measured("acknowledgementsDue")).toBe(1);
+    service.android.clearFaults();
+    expect(await service.acknowledgeDuePurchases()).toMatchObject({
+      status: "succeeded",
+      payload: { done: 1 },
+    });
+  });
+
+  test("two at once: one of them decides anew", async () => {
+    const device = app.device();
+    const requests = Array.from({ length: 8 }, () => keep(device.request({})));
+    for (const answer of await Promise.all(requests.map(async (request) => app.link(request, ACCOUNT)))) {
+      expect(answer.status).toBe(200);
+      await lineOf(keepAnswer(answer));
+    }
+    const conflicts = lines().reduce((sum, line) => sum + (line.conflicts ?? 0), 0);
+    expect(measured("conflictsRetried")).toBe(conflicts);
+    expect(conflicts).toBeGreaterThan(0);
+  });
+
+  test("a fault of the service: the line says where, and repeats no message", async () => {
+    const spoilt = keep("spoilt-item-of-an-account");
+    await service.table.client.send(
+      new PutCommand({
+        TableName: service.table.name,
+        Item: { pk: accountPartition(app.identifier, accountId(spoilt)), sk: "CUSTOMER#x", customer: 7 },
+      }),
+    );
+    const line = await outcomeOf(await app.read(spoilt), "INTERNAL_ERROR");
+    expect(line).toMatchObject({ level: "ERROR", error: { at: expect.any(Array) } });
+  });
+
+  test("a fault of the authorizer", async () => {
+    const spoilt = `cek_${"0123456789abcdef"}_`;
+    const { apiKey } = await app.issue(["entitlements:read"]);
+    const [, identifier = "", secret = ""] = apiKey.split("_");
+    secrets.add(secret);
+    await service.table.client.send(
+      new PutCommand({
+        TableName: service.table.name,
+        Item: { ...keys.credential(keyId(identifier)), scopes: spoilt },
+      }),
+    );
+    const answer = await service.send("GET", "/v1/customers/a/entitlements", { key: apiKey });
+    expect([answer.status, answer.body.error]).toEqual([500, "INTERNAL_ERROR"]);
+    await lineWith((line) => line.outcome === "FAILED");
+    await lineWith((line) => line.Outcome === "FAILED");
+    expect(measured("requests", { Endpoint: "authorize-credential", Outcome: "FAILED" })).toBe(1);
+  });
+});
+
+test("every metric is in the service's namespace, and its dimensions are the ones it is declared with", () => {
+  const metrics = lines().filter((line) => "_aws" in line);
+  const dimensions = new Map<string, Set<string>>();
+  for (const { _aws, service: name } of metrics) {
+    const [{ Namespace, Dimensions, Metrics }] = _aws.CloudWatchMetrics;
+    expect([Namespace, name]).toEqual(["CustomerEntitlements", "customer-entitlements"]);
+    const known = dimensions.get(Metrics[0].Name) ?? new Set<string>();
+    dimensions.set(Metrics[0].Name, known.add(Dimensions[0].toSorted().join(" ")));
+  }
+  expect(Object.fromEntries([...dimensions].map(([name, sets]) => [name, [...sets]]))).toEqual({
+    Requests: ["Endpoint Outcome service"],
+    VerificationFailures: ["Reason service"],
+    StoreLatency: ["Store service"],
+    StoreErrors: ["Reason Store service"],
+    LinksRefused: ["Outcome service"],
+    ConflictsRetried: ["service"],
+    AcknowledgementsDue: ["service"],
+    ColdStarts: ["service"],
+  });
+});
+
+test("nothing that was written in all this holds a key, a token, a JWS, an account or an identifier of a person", () => {
+  const written = [...service.output, ...service.log].join("\n");
+  expect(secrets.size).toBeGreaterThan(60);
+  const leaked = [...secrets, app.key.split("_")[2] ?? app.key].filter((secret) => written.includes(secret));
+  expect(leaked).toEqual([]);
+  expect(written).not.toMatch(/eyJ|Bearer|cek_[0-9a-f]{16}_|sandbox\.[\w-]{20}|private_key/);
+});

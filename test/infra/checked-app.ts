@@ -1,0 +1,26 @@
+import { fileURLToPath } from "node:url";
+import { Stack, Validations } from "aws-cdk-lib";
+import { CfnFunction } from "aws-cdk-lib/aws-lambda";
+import { CfnBucket } from "aws-cdk-lib/aws-s3";
+import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
+import { createApp } from "../../infra/app.ts";
+
+// The service's own stacks under cdk-nag, beside the schemas that the CDK itself holds every template to.
+const app = createApp({ functionsFolder: fileURLToPath(new URL("../local/functions", import.meta.url)) });
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+
+if (process.env["WITH_FAULTS"] !== undefined) {
+  const faults = new Stack(app, "Faults");
+  // oxlint-disable-next-line no-new -- a construct joins its scope when it is made
+  new CfnBucket(faults, "OpenBucket");
+  // oxlint-disable-next-line no-new -- the same
+  new CfnFunction(faults, "UntracedFunction", {
+    role: "arn:aws:iam::123456789012:role/anything",
+    runtime: "nodejs24.x",
+    handler: "index.handler",
+    memorySize: 64,
+    code: { zipFile: "exports.handler = () => null" },
+  });
+}
+
+app.synth();

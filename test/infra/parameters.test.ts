@@ -1,0 +1,152 @@
+import { readFileSync } from "node:fs";
+import { parameterNames, ParameterError, readParameters } from "../../infra/parameters.ts";
+
+/** What the CDK puts into the context itself. */
+const OF_THE_CDK = {
+  "@aws-cdk/core:explicitStackTags": true,
+  "aws:cdk:bundling-stacks": ["**"],
+  "availability-zones:account=123456789012:region=us-east-1": ["us-east-1a"],
+};
+
+const problemsOf = (values: Record<string, unknown>): string[] => {
+  try {
+    readParameters(values);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+    return error.message.split("\n- ").slice(1);
+  }
+};
+
+/** As part of a regular expression. */
+const literally = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+
+test("without any, it is production: kept, protected, recoverable, capped", () => {
+  const parameters = readParameters(OF_THE_CDK);
+  expect(parameters).toMatchObject({
+    stage: "production",
+    serviceName: "customer-entitlements",
+    secretPrefix: "customer-entitlements/",
+    table: {
+      name: "customer-entitlements",
+      removal: "retain",
+      deletionProtection: true,
+      pointInTimeRecovery: true,
+    },
+  });
+  expect(parameters.table.maxReadCapacity).toBeGreaterThan(0);
+  expect(parameters.table.maxWriteCapacity).toBeGreaterThan(0);
+  expect(parameters.api.synchronizesPerAddress).toBeGreaterThan(0);
+  expect(parameters.api.domain).toBeNull();
+  for (const { reservedConcurrency, provisionedConcurrency } of Object.values(parameters.functions))
+    expect([reservedConcurrency, provisionedConcurrency]).toEqual([null, null]);
+});
+
+test("development can be thrown away, and costs nothing by the month", () => {
+  expect(readParameters({ stage: "development" })).toMatchObject({
+    serviceName: "customer-entitlements-development",
+    table: { removal: "destroy", deletionProtection: false, pointInTimeRecovery: false },
+    api: { synchronizesPerAddress: null },
+  });
+});
+
+test("any other stage is kept as production is, unless it starts from the other presets; what is given wins", () => {
+  expect(readParameters({ stage: "staging" }).table).toMatchObject({
+    name: "customer-entitlements-staging",
+    removal: "retain",
+    deletionProtection: true,
+  });
+  const preview = readParameters({ stage: "pr-7", presets: "development", deletionProtection: "true" });
+  expect(preview.table).toMatchObject({ removal: "destroy", deletionProtection: true });
+});
+
+test("stages share no table and no secret", () => {
+  const [production, other] = [readParameters({}), readParameters({ stage: "other" })];
+  expect(other.table.name).not.toBe(production.table.name);
+  expect(other.secretPrefix.startsWith(production.secretPrefix)).toBe(false);
+  expect(production.secretPrefix.startsWith(other.secretPrefix)).toBe(false);
+});
+
+test.each([
+  ["maxReadCapacity", "none", (p: ReturnType<typeof readParameters>) => p.table.maxReadCapacity, null],
+  ["maxReadCapacity", "250", (p: ReturnType<typeof readParameters>) => p.table.maxReadCapacity, 250],
+  ["maxReadCapacity", 250, (p: ReturnType<typeof readParameters>) => p.table.maxReadCapacity, 250],
+  [
+    "pointInTimeRecovery",
+    "false",
+    (p: ReturnType<typeof readParameters>) => p.table.pointInTimeRecovery,
+    false,
+  ],
+  [
+    "pointInTimeRecovery",
+    false,
+    (p: ReturnType<typeof readParameters>) => p.table.pointInTimeRecovery,
+    false,
+  ],
+  [
+    "synchronizesPerAddress",
+    "none",
+    (p: ReturnType<typeof readParameters>) => p.api.synchronizesPerAddress,
+    null,
+  ],
+] as const)(
+  "%s is text from the command line, or a value from cdk.json: %j",
+  (name, given, valueOf, value) => {
+    expect(valueOf(readParameters({ [name]: given }))).toBe(value);
+  },
+);
+
+test.each([
+  ["stage", "Production"],
+  ["stage", ""],
+  ["presets", "staging"],
+  ["tableName", "a/b"],
+  ["removal", "delete"],
+  ["deletionProtection", "yes"],
+  ["pointInTimeRecovery", "1"],
+  ["maxReadCapacity", "0"],
+  ["maxWriteCapacity", "1.5"],
+  ["maxWriteCapacity", "a lot"],
+  ["logRetentionDays", "31"],
+  ["tracedPercent", "101"],
+  ["secretPrefix", "*"],
+  ["synchronizesPerAddress", "9"],
+  ["managesLogRole", "maybe"],
+  ["alarmEmail", "nobody"],
+  ["alarmTopicArn", "arn:aws:sns:somewhere"],
+  ["certificateArn", "arn:aws:iam::123456789012:server-certificate/x"],
+  ["domainName", "https://api.example.com"],
+  ["hostedZoneId", "zone"],
+  ["readAccountEntitlements.memory", "64"],
+  ["readAccountEntitlements.timeout", "29"],
+  ["linkIosStoreCustomer.rate", "-1"],
+  ["linkIosStoreCustomer.burst", "1e3"],
+  ["authorizeCredential.reservedConcurrency", "0"],
+  ["authorizeCredential.provisionedConcurrency", "x"],
+])("%s cannot be %j, and the error says so", (name, value) => {
+  expect(problemsOf({ [name]: value })).toContainEqual(
+    expect.stringMatching(
+      new RegExp(`^${literally(name)} must be .+; it is ${literally(JSON.stringify(value))}\\.$`),
+    ),
+  );
+});
+
+test("everything that is wrong is told at once, and what does not exist too", () => {
+  expect(
+    problemsOf({ stage: "A", waff: "true", "readAccount.memory": "512", domainName: "a.example" }),
+  ).toEqual([
+    expect.stringMatching(/^stage must be /),
+    "domainName and certificateArn belong together.",
+    "There is no parameter waff.",
+    "There is no parameter readAccount.memory.",
+  ]);
+  expect(
+    problemsOf({ alarmEmail: "a@example.com", alarmTopicArn: "arn:aws:sns:eu-west-1:123456789012:a" }),
+  ).toHaveLength(1);
+});
+
+test("docs/operations.md lists every parameter", () => {
+  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+  const general = new Set(parameterNames().map((name) => name.replace(/^\w+\./, "<function>.")));
+  for (const name of general) expect(operations).toContain(`\`${name}\``);
+});
