@@ -15,8 +15,8 @@ import { ACCOUNT, Template, type Assembly } from "./template.ts";
 export interface GatewayOptions {
   readonly assembly: Assembly;
   readonly region: string;
-  /** Local tables by deployed ones: what the functions are told where they would be told of a deployed table. */
-  readonly tables: Readonly<Record<string, string>>;
+  /** The local table: what functions are told that are told of a table. Unset: the deployed one's name. */
+  readonly tableName?: string;
   /** Variables that every function has beside those of the template, and that win over them: endpoints and credentials. */
   readonly environment: Readonly<Record<string, string>>;
   /** Takes what functions write to standard error, and why they failed. */
@@ -85,17 +85,15 @@ const TABLE_VARIABLE = "TABLE_NAME";
 
 const withLocalTable = (
   variables: Readonly<Record<string, string>>,
-  tables: GatewayOptions["tables"],
-): Record<string, string> => {
-  const deployed = variables[TABLE_VARIABLE];
-  return deployed === undefined
-    ? { ...variables }
-    : { ...variables, [TABLE_VARIABLE]: tables[deployed] ?? deployed };
-};
+  tableName: string | undefined,
+): Record<string, string> => ({
+  ...variables,
+  ...(TABLE_VARIABLE in variables && tableName !== undefined && { [TABLE_VARIABLE]: tableName }),
+});
 
 const functionsOf = (
   template: Template,
-  { assembly, region, tables, environment, log, output }: GatewayOptions,
+  { assembly, region, tableName, environment, log, output }: GatewayOptions,
 ): Map<string, FunctionPool> =>
   new Map(
     [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
@@ -110,7 +108,7 @@ const functionsOf = (
           timeout: properties.Timeout * 1000,
           environment: {
             ...lambdaVariables(id, region, properties),
-            ...withLocalTable(properties.Environment.Variables, tables),
+            ...withLocalTable(properties.Environment.Variables, tableName),
             ...environment,
           },
         },

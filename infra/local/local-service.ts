@@ -278,7 +278,7 @@ const start = async (
   const gateway = createGateway({
     assembly,
     region,
-    tables: { [table.name]: tableName },
+    tableName,
     environment: {
       ...options.environment,
       ...connectionVariables(connection),

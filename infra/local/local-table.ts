@@ -15,7 +15,6 @@ import { Template, type Assembly } from "./template.ts";
 const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(["HASH", "RANGE"]) }));
 
 const tableDefinition = z.object({
-  TableName: z.string(),
   AttributeDefinitions: z.array(
     z.object({ AttributeName: z.string(), AttributeType: z.enum(["S", "N", "B"]) }),
   ),
@@ -33,12 +32,8 @@ const tableDefinition = z.object({
   TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }).optional(),
 });
 
-/** The table of a template. */
-export interface TableDefinition {
-  /** As it is deployed, and as functions are told it. */
-  readonly name: string;
-  readonly properties: Omit<z.infer<typeof tableDefinition>, "TableName">;
-}
+/** The table of the templates, without its name. */
+export type TableDefinition = z.infer<typeof tableDefinition>;
 
 export const tableOf = ({ document }: Assembly, region: string): TableDefinition => {
   const tables = new Template(document, { region }).resourcesOf(
@@ -48,8 +43,7 @@ export const tableOf = ({ document }: Assembly, region: string): TableDefinition
   const [table, ...others] = tables.values();
   if (table === undefined || others.length > 0)
     throw new LocalError(`The templates must have one table; they have ${tables.size}.`);
-  const { TableName: name, ...properties } = table;
-  return { name, properties };
+  return table;
 };
 
 const describe = async (client: DynamoDBClient, TableName: string) => {
@@ -83,7 +77,7 @@ const shapeOf = (table: Pick<TableDescription, "KeySchema" | "GlobalSecondaryInd
 export const ensureTable = async (
   client: DynamoDBClient,
   name: string,
-  { properties }: TableDefinition,
+  properties: TableDefinition,
 ): Promise<void> => {
   const found = await describe(client, name);
   if (found && shapeOf(found) !== shapeOf(properties))

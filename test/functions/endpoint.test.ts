@@ -20,6 +20,10 @@ const anEvent = (
 
 beforeEach(() => {
   jest.spyOn(process.stdout, "write").mockReturnValue(true);
+  jest.spyOn(process.stderr, "write").mockReturnValue(true);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 type Read = Call<typeof endpoints.readAccountEntitlements>;

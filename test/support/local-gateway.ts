@@ -30,7 +30,6 @@ export const serveGateway = async (
   const gateway = createGateway({
     assembly,
     region: "us-east-1",
-    tables: {},
     environment,
     log: (line) => void log.push(line),
   });

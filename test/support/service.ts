@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import { v7 as uuid } from "uuid";
 import type { InvocationResult } from "../../infra/local/function-pool.ts";
 import { createGateway } from "../../infra/local/gateway.ts";
-import { tableOf } from "../../infra/local/local-table.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
@@ -156,7 +155,7 @@ export const startTestService = async (environment: Record<string, string> = {})
   const gateway = createGateway({
     assembly,
     region: "us-east-1",
-    tables: { [tableOf(assembly, "us-east-1").name]: table.name },
+    tableName: table.name,
     environment: {
       AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "",
       AWS_ACCESS_KEY_ID: "local",

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const PROJECT = fileURLToPath(new URL("../", import.meta.url));
+
+export const FUNCTIONS = [
+  "authorize-credential",
+  "read-account-entitlements",
+  "synchronize-ios-store-purchases",
+  "link-ios-store-customer",
+  "link-android-store-customer",
+  "acknowledge-due-purchases",
+] as const;
+export type FunctionFolder = (typeof FUNCTIONS)[number];
+
+export const BASELINES = ["empty", "document-client"] as const;
+
+export const entryOf = (folder: FunctionFolder): string => `functions/${folder}/handler.ts`;
+export const baselineEntry = (name: (typeof BASELINES)[number]): string => `bench/baselines/${name}.ts`;
+
+export interface Bundle {
+  readonly file: string;
+  readonly bytes: number;
+  /** Bytes of the bundle by what they come from: a package, or the service's own folders. */
+  readonly parts: readonly (readonly [name: string, bytes: number])[];
+}
+
+/** `node_modules/@scope/name/…` is `@scope/name`; files of this project are it. */
+const originOf = (input: string): string =>
+  /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? "this service";
+
+/**
+ * Bundles a module as it is deployed.
+ *
+ * @param options.readable leaves the names and lines of the sources, for profiles.
+ */
+export const bundle = async (
+  entry: string,
+  file: string,
+  options: { readonly readable?: boolean } = {},
+): Promise<Bundle> => {
+  const { metafile } = await build({
+    absWorkingDir: PROJECT,
+    entryPoints: [entry],
+    outfile: file,
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    format: "cjs",
+    mainFields: ["module", "main"],
+    minify: options.readable !== true,
+    keepNames: options.readable !== true,
+    legalComments: "none",
+    charset: "utf8",
+    tsconfigRaw: {},
+    logLevel: "warning",
+    metafile: true,
+  });
+  const parts = new Map<string, number>();
+  for (const { inputs } of Object.values(metafile.outputs))
+    for (const [input, { bytesInOutput }] of Object.entries(inputs))
+      parts.set(originOf(input), (parts.get(originOf(input)) ?? 0) + bytesInOutput);
+  return {
+    file,
+    bytes: readFileSync(file).byteLength,
+    parts: [...parts].sort(([, a], [, b]) => b - a),
+  };
+};

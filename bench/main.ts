@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { freePort, startDynamoDbLocal } from "../infra/local/dynamodb-local.ts";
+import { exportChain } from "../infra/local/sandbox/ios-signing.ts";
+import { synthesize } from "../infra/local/synthesize.ts";
+import { newChain } from "./purchases.ts";
+import { writeFormatted, writeReport } from "./report/report.ts";
+import { SECTIONS, type Results } from "./results.ts";
+
+/**
+ * `npm run bench [section …]`: measures all sections, or those named, each in a process of its own; writes
+ * `bench/results.json` and the report in `docs/`. `npm run bench report` writes the report again.
+ */
+const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));
+const RUNNER = fileURLToPath(new URL("run-section.ts", import.meta.url));
+const run = promisify(execFile);
+
+const kept = (): Partial<Results> => (existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {});
+
+const measure = async (sections: readonly string[]): Promise<Partial<Results>> => {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const database = await startDynamoDbLocal({ port: await freePort(), folder: null });
+  try {
+    const assembly = join(folder, "assembly");
+    await synthesize({ folder: assembly });
+    const env = {
+      ...process.env,
+      AWS_ENDPOINT_URL_DYNAMODB: database.endpoint,
+      AWS_REGION: "us-east-1",
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+      BENCH_ASSEMBLY: assembly,
+      BENCH_CHAIN: exportChain(newChain()),
+    };
+    const measured: Record<string, unknown> = {};
+    for (const section of sections) {
+      const file = join(folder, `${section}.json`);
+      const start = performance.now();
+      await run(process.execPath, [RUNNER, section, file], { env, maxBuffer: 1 << 28 });
+      measured[section] = JSON.parse(readFileSync(file, "utf8"));
+      process.stdout.write(`${section}: ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
+    }
+    return {
+      measuredAt: new Date().toISOString(),
+      machine: {
+        processors: availableParallelism(),
+        model: cpus()[0]?.model ?? "unknown",
+        node: process.version,
+      },
+      ...measured,
+    };
+  } finally {
+    await database.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+const wanted = process.argv.slice(2);
+const sections = wanted.length > 0 ? wanted.filter((name) => name !== "report") : SECTIONS;
+if (sections.length > 0)
+  await writeFormatted(RESULTS, JSON.stringify({ ...kept(), ...(await measure(sections)) }));
+const { measuredAt, machine, verification, storing, reading, coldStart, load } = kept();
+if (measuredAt && machine && verification && storing && reading && coldStart && load)
+  await writeReport({ measuredAt, machine, verification, storing, reading, coldStart, load });
+else process.stdout.write("The report is written when all sections have been measured.\n");

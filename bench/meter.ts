@@ -1,0 +1,141 @@
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod";
+import { Stopwatch, sum } from "./measure.ts";
+
+/** What was asked of DynamoDB. */
+export interface Consumption {
+  /** Requests that left the SDK, by name. */
+  readonly requests: Readonly<Record<string, number>>;
+  readonly readUnits: number;
+  readonly writeUnits: number;
+}
+
+export interface MeteredTime {
+  /** From a command given to the client until its result: what DynamoDB takes, and what its client does. */
+  readonly client: number;
+  /** Of that, from the request sent until the head of the answer. */
+  readonly waiting: number;
+}
+
+export interface Meter {
+  /** What was consumed since the last time, which begins anew. */
+  take(): Consumption & { readonly milliseconds: MeteredTime };
+}
+
+type Item = Readonly<Record<string, AttributeValue>>;
+
+const bytesOfValue = (value: AttributeValue): number => {
+  if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.N !== undefined) return Math.ceil(value.N.replaceAll(/[-.]/g, "").length / 2) + 1;
+  if (value.L !== undefined) return 3 + sum(value.L.map((element) => 1 + bytesOfValue(element)));
+  if (value.M !== undefined) return 3 + bytesOfItem(value.M) + Object.keys(value.M).length;
+  return 1;
+};
+
+/**
+ * The size of an item as DynamoDB counts it.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ */
+export const bytesOfItem = (item: Item): number =>
+  sum(Object.entries(item).map(([name, value]) => Buffer.byteLength(name) + bytesOfValue(value)));
+
+const item = z.record(z.string(), z.custom<AttributeValue>());
+const transaction = z.object({
+  TransactItems: z.array(
+    z.object({
+      Put: z.object({ Item: item, ConditionExpression: z.string().optional() }).optional(),
+      Delete: z.object({ Key: item }).optional(),
+      ConditionCheck: z.object({ Key: item }).optional(),
+    }),
+  ),
+});
+const batch = z.object({
+  RequestItems: z.record(z.string(), z.object({ Keys: z.array(z.unknown()) })),
+});
+const batchAnswer = z.object({ Responses: z.record(z.string(), z.array(z.unknown())).default({}) });
+const capacity = z.object({ CapacityUnits: z.number() });
+const answer = z.object({
+  ConsumedCapacity: z.union([z.array(capacity), capacity.transform((one) => [one])]).default([]),
+});
+
+/** Each item by itself, rounded up to 1 KB, and twice in a transaction. */
+const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
+
+const keyOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
+
+/**
+ * Counts what a client asks of DynamoDB, and how long it takes.
+ *
+ * Units read are what DynamoDB Local reports (`ReturnConsumedCapacity`) and one for each key that was not found, which
+ * it leaves out. Units written are counted here, by Amazon's rules, from the items: DynamoDB Local adds up the sizes of a
+ * transaction's items before it rounds. A new entry of the index is counted as a write of the transaction, as DynamoDB
+ * Local does.
+ */
+export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
+  let requests: Record<string, number> = {};
+  let readUnits = 0;
+  let writeUnits = 0;
+  const client = new Stopwatch();
+  const waiting = new Stopwatch();
+  const sizes = new Map<string, number>();
+
+  const countTransaction = (input: unknown): void => {
+    for (const { Put, Delete, ConditionCheck } of transaction.parse(input).TransactItems) {
+      const key = Put?.Item ?? Delete?.Key ?? ConditionCheck?.Key;
+      if (key === undefined) throw new Error("A transaction does what is not counted.");
+      const before = sizes.get(keyOf(key)) ?? 0;
+      const bytes = Math.max(before, Put === undefined ? 0 : bytesOfItem(Put.Item));
+      writeUnits += unitsOfTransaction(bytes);
+      if (Put !== undefined) {
+        const isNew = Put.ConditionExpression?.includes("attribute_not_exists") === true;
+        if (isNew && "owner" in Put.Item) writeUnits += unitsOfTransaction(0);
+        sizes.set(keyOf(key), bytesOfItem(Put.Item));
+      }
+    }
+  };
+
+  const countRead = (input: unknown, output: unknown): void => {
+    readUnits += sum(answer.parse(output).ConsumedCapacity.map(({ CapacityUnits }) => CapacityUnits));
+    const asked = batch.safeParse(input);
+    if (!asked.success) return;
+    const found = Object.values(batchAnswer.parse(output).Responses).flat().length;
+    readUnits += Object.values(asked.data.RequestItems).flatMap(({ Keys }) => Keys).length - found;
+  };
+
+  middlewareStack.add(
+    (next) => (args) =>
+      client.during(async () => {
+        const input = Object.assign({}, args.input, { ReturnConsumedCapacity: "TOTAL" });
+        const result = await next({ ...args, input });
+        if (!("TransactItems" in input)) countRead(input, result.output);
+        return result;
+      }),
+    { step: "initialize", priority: "high" },
+  );
+  middlewareStack.add(
+    (next, context) => (args) => {
+      const name = String(context["commandName"]).replace("Command", "");
+      requests[name] = (requests[name] ?? 0) + 1;
+      if (name.startsWith("TransactWrite")) countTransaction(args.input);
+      return waiting.during(() => next(args));
+    },
+    { step: "deserialize", priority: "low" },
+  );
+
+  return {
+    take: () => {
+      const taken = {
+        requests,
+        readUnits,
+        writeUnits,
+        milliseconds: { client: client.take(), waiting: waiting.take() },
+      };
+      requests = {};
+      readUnits = 0;
+      writeUnits = 0;
+      return taken;
+    },
+  };
+};

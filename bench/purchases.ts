@@ -1,0 +1,76 @@
+import { makeChain, signJws, type JwsSigner, type SigningChain } from "../infra/local/sandbox/ios-signing.ts";
+import {
+  appTransactionPayload,
+  newIdentifier,
+  transactionPayload,
+  type SandboxCustomer,
+  type SandboxTransaction,
+} from "../infra/local/sandbox/ios-store.ts";
+import { DEMO } from "../infra/local/demo.ts";
+
+/** Signed purchases as an app sends them, with throw-away certificates of the size of the App Store's. */
+
+export const DAY = 86_400_000;
+export const BUNDLE = DEMO.bundleIdentifier;
+export const APPLE_ID = DEMO.appAppleIdentifier;
+
+export type Chain = SigningChain;
+export const newChain = (): Chain => makeChain();
+
+export const newDevice = (): SandboxCustomer => ({
+  bundleIdentifier: BUNDLE,
+  appAppleIdentifier: APPLE_ID,
+  environment: "Production",
+  appTransactionIdentifier: newIdentifier("Production"),
+  receiptCreationDate: Date.now() - DAY,
+  transactions: [],
+});
+
+/** A monthly subscription that was bought ten days ago. */
+export const subscription = (changes: Partial<SandboxTransaction> = {}): SandboxTransaction => ({
+  productIdentifier: DEMO.iosSubscription,
+  type: "Auto-Renewable Subscription",
+  purchaseDate: Date.now() - 10 * DAY,
+  expiresDate: Date.now() + 20 * DAY,
+  signedDate: Date.now() - DAY,
+  ...changes,
+});
+
+/** Separate purchases, each of its own lineage, all of a kind that is owned for ever. */
+export const separatePurchases = (count: number): SandboxTransaction[] =>
+  Array.from({ length: count }, (_, index) =>
+    subscription({
+      productIdentifier: `${DEMO.iosNonConsumable}.${index}`,
+      type: "Non-Consumable",
+      purchaseDate: Date.now() - (10 + index) * DAY,
+    }),
+  );
+
+/** One weekly subscription and its renewals: one lineage. */
+export const renewals = (count: number): SandboxTransaction[] => {
+  const originalTransactionIdentifier = newIdentifier("Production");
+  const start = Date.now() - 10 * DAY;
+  return Array.from({ length: count }, (_, index) =>
+    subscription({
+      originalTransactionIdentifier,
+      purchaseDate: start - index * 7 * DAY,
+      expiresDate: start - (index - 1) * 7 * DAY,
+    }),
+  );
+};
+
+export interface SignedRequest {
+  readonly signedAppTransaction: string;
+  readonly signedTransactions: string[];
+}
+
+export const signedRequest = (
+  device: SandboxCustomer,
+  transactions: readonly SandboxTransaction[],
+  signer: JwsSigner,
+): SignedRequest => ({
+  signedAppTransaction: signJws(appTransactionPayload(device), signer),
+  signedTransactions: transactions.map((transaction) =>
+    signJws(transactionPayload(device, transaction), signer),
+  ),
+});

@@ -1,0 +1,85 @@
+import type { Results } from "../results.ts";
+import { APPLICATION, ASSUMED, monthOf, PRICES, priceOf, requestsOf, revenue } from "./cost.ts";
+import { dollars, milliseconds, percent, price, table, whole } from "./markdown.ts";
+import type { Section } from "./report.ts";
+
+const MILLION = 1e6;
+
+export const costSection = (results: Results): Section => {
+  const priced = requestsOf(results).map((request) => priceOf(results, request));
+  const month = monthOf(priced);
+  const total = month.reduce((sum, line) => sum + line.dollars, 0);
+  const onePercent = revenue() / 100;
+  return {
+    text: `## Cost
+
+List prices of us-east-1, November 2026, without free tiers: REST API ${price(PRICES.apiRequest * MILLION)} a million
+requests; Lambda ${price(PRICES.invocation * MILLION)} a million invocations and $${PRICES.gigabyteSecond.toFixed(10)} a GB-second (arm64);
+DynamoDB on demand ${price(PRICES.readUnit * MILLION)} a million read units, ${price(PRICES.writeUnit * MILLION)} a million write units; logs
+${price(PRICES.logGigabyte)} a GB; traces ${price(PRICES.trace * MILLION)} a million; transfer ${price(PRICES.transferredGigabyte)} a GB. They are constants of
+\`bench/report/cost.ts\`, to be checked against Amazon's pages.
+
+Units and requests are those counted above; processor time is that of the functions alone, on this machine. A function
+with ${ASSUMED.memoryGigabytes} GB has ${percent(ASSUMED.memoryGigabytes / ASSUMED.gigabytesOfOneProcessor)} of a processor, so it is billed for
+\`processor time × ${(ASSUMED.gigabytesOfOneProcessor / ASSUMED.memoryGigabytes).toFixed(2)} + requests to DynamoDB × ${ASSUMED.roundTripMilliseconds} ms\`, rounded up. Of requests with a key
+${percent(ASSUMED.authorizedAnew)} run the authorizer; ${whole(ASSUMED.logBytes)} bytes are logged, ${whole(ASSUMED.answerBytes)} answered, and ${percent(ASSUMED.tracedPart)} are traced.
+Cold starts are not in it.
+
+### A million of each
+
+${table(
+  [
+    "request",
+    "read units",
+    "write units",
+    "DynamoDB requests",
+    "billed, ms",
+    "API",
+    "functions",
+    "DynamoDB",
+    "logs",
+    "a million",
+  ],
+  priced.map((request) => [
+    request.name,
+    request.readUnits,
+    request.writeUnits,
+    request.roundTrips,
+    milliseconds(request.billedMilliseconds),
+    dollars(request.perMillion.api),
+    dollars(request.perMillion.functions),
+    dollars(request.perMillion.dynamoDb),
+    dollars(request.perMillion.logs),
+    dollars(request.perMillion.total),
+  ]),
+)}
+
+### A month of ${whole(APPLICATION.subscribers)} subscribers
+
+Each pays $${APPLICATION.price} a month, opens the app ${APPLICATION.synchronizesOfOne} times (which synchronizes; ${APPLICATION.newPurchasesOfOne} of them brings something new), and the
+backend reads ${APPLICATION.readsOfOne} times; ${percent(APPLICATION.newPart)} are new and are linked, once and once again.
+
+${table(
+  ["", "amount", "dollars"],
+  [
+    ...month.map(({ what, amount, dollars: value }) => [what, amount, dollars(value)]),
+    ["**total**", "", `**${dollars(total)}**`],
+    ["1 % of the revenue, for comparison", "", dollars(onePercent)],
+  ],
+)}
+
+The month costs ${((100 * total) / revenue()).toFixed(3)} % of the revenue of ${dollars(revenue())}: ${(onePercent / total).toFixed(0)} times less than 1 % of it.
+
+![A month](charts/cost.svg)`,
+    charts: {
+      cost: {
+        title: `A month of ${whole(APPLICATION.subscribers)} subscribers`,
+        kind: "horizontal bars",
+        height: 420,
+        unit: "dollars",
+        categories: [...month.map(({ what }) => what), "total", "1 % of the revenue"],
+        series: [{ name: "dollars", values: [...month.map((line) => line.dollars), total, onePercent] }],
+      },
+    },
+  };
+};

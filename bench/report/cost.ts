@@ -1,0 +1,222 @@
+import type { Results } from "../results.ts";
+import type { StoringRow } from "../sections/storing.ts";
+
+/**
+ * List prices of us-east-1 in dollars, as they stood in November 2026, without free tiers or discounts.
+ *
+ * @see https://aws.amazon.com/api-gateway/pricing/
+ * @see https://aws.amazon.com/lambda/pricing/
+ * @see https://aws.amazon.com/dynamodb/pricing/on-demand/
+ * @see https://aws.amazon.com/cloudwatch/pricing/
+ * @see https://aws.amazon.com/xray/pricing/
+ * @see https://aws.amazon.com/waf/pricing/
+ */
+export const PRICES = {
+  /** REST API, each request. */
+  apiRequest: 3.5e-6,
+  /** Lambda, each invocation, and each GB-second on arm64. */
+  invocation: 0.2e-6,
+  gigabyteSecond: 0.000_013_333_4,
+  /** DynamoDB on demand, standard table class. */
+  readUnit: 0.125e-6,
+  writeUnit: 0.625e-6,
+  tableGigabyteMonth: 0.25,
+  recoveryGigabyteMonth: 0.2,
+  /** CloudWatch Logs, taken in. */
+  logGigabyte: 0.5,
+  metricMonth: 0.3,
+  trace: 5e-6,
+  /** To the internet. */
+  transferredGigabyte: 0.09,
+  wafMonth: 6,
+  wafRequest: 0.6e-6,
+} as const;
+
+/** What is not measured here but has to be put in; each is on the high side. */
+export const ASSUMED = {
+  /** Of DynamoDB in the same region, for one request. */
+  roundTripMilliseconds: 6,
+  memoryGigabytes: 1,
+  authorizerMemoryGigabytes: 0.5,
+  /** The memory at which Lambda gives one whole processor. */
+  gigabytesOfOneProcessor: 1.769 / 1.024,
+  logBytes: 1200,
+  answerBytes: 1000,
+  /** Of requests with a key, those whose key's answer is not in API Gateway's cache any more. */
+  authorizedAnew: 0.1,
+  /** X-Ray records the first request of a second, and so much of the others. */
+  tracedPart: 0.05,
+} as const;
+
+/** An application of a hundred thousand subscribers, in a month. */
+export const APPLICATION = {
+  subscribers: 100_000,
+  /** What one pays in a month, in dollars. */
+  price: 4.99,
+  /** Every start of the app, once a day. */
+  synchronizesOfOne: 30,
+  /** Of those, the ones that bring a renewal or a new purchase. */
+  newPurchasesOfOne: 1,
+  /** The backend asks twice a day. */
+  readsOfOne: 60,
+  /** Subscribers that are new in a month. */
+  newPart: 0.1,
+  bytesOfOneInTable: 6000,
+  metrics: 40,
+} as const;
+
+export interface RequestCost {
+  readonly name: string;
+  readonly isAuthorized: boolean;
+  readonly readUnits: number;
+  readonly writeUnits: number;
+  readonly roundTrips: number;
+  readonly cpuMilliseconds: number;
+}
+
+export interface PricedRequest extends RequestCost {
+  /** Billed milliseconds of the function. */
+  readonly billedMilliseconds: number;
+  /** Dollars for one million. */
+  readonly perMillion: Readonly<Record<"api" | "functions" | "dynamoDb" | "logs", number>> & {
+    readonly total: number;
+  };
+}
+
+const rowOf = (
+  { storing }: Results,
+  endpoint: StoringRow["endpoint"],
+  state: StoringRow["state"],
+): StoringRow => {
+  const row = [...storing.bySize, ...storing.byStored].find(
+    (found) =>
+      found.endpoint === endpoint &&
+      found.state === state &&
+      found.transactions === 1 &&
+      (state !== "one new" || found.stored === 10),
+  );
+  if (row === undefined) throw new Error(`${endpoint}, ${state} was not measured.`);
+  return row;
+};
+
+const cpuOf = ({ load }: Results, request: string): number =>
+  load.handlers.find((row) => row.request === request)?.cpuMilliseconds ?? 0;
+
+const roundTripsOf = (row: Pick<StoringRow, "requests">): number =>
+  Object.values(row.requests).reduce((sum, count) => sum + count, 0);
+
+/** The requests with what was counted and measured of them. */
+export const requestsOf = (results: Results): RequestCost[] => {
+  const stored = (name: string, isAuthorized: boolean, row: StoringRow, handler: string): RequestCost => ({
+    name,
+    isAuthorized,
+    readUnits: row.readUnits,
+    writeUnits: row.writeUnits,
+    roundTrips: roundTripsOf(row),
+    cpuMilliseconds: cpuOf(results, handler),
+  });
+  const read = results.reading.rows[0];
+  const link = "link, first time";
+  return [
+    {
+      name: "read",
+      isAuthorized: true,
+      readUnits: read?.readUnits ?? 0,
+      writeUnits: 0,
+      roundTrips: read === undefined ? 0 : roundTripsOf(read),
+      cpuMilliseconds: cpuOf(results, "read"),
+    },
+    stored(
+      "synchronize, nothing new",
+      false,
+      rowOf(results, "synchronize", "replayed"),
+      "synchronize, replayed",
+    ),
+    stored("synchronize, one new purchase", false, rowOf(results, "synchronize", "one new"), link),
+    stored("link, first time", true, rowOf(results, "link", "first"), link),
+    stored("link, again", true, rowOf(results, "link", "replayed"), "synchronize, replayed"),
+  ];
+};
+
+const MILLION = 1e6;
+
+const secondsOf = (cpuMilliseconds: number, roundTrips: number, gigabytes: number): number =>
+  Math.ceil(
+    cpuMilliseconds * (ASSUMED.gigabytesOfOneProcessor / gigabytes) +
+      roundTrips * ASSUMED.roundTripMilliseconds,
+  ) / 1000;
+
+/** What a million of a request costs. */
+export const priceOf = (results: Results, request: RequestCost): PricedRequest => {
+  const seconds = secondsOf(request.cpuMilliseconds, request.roundTrips, ASSUMED.memoryGigabytes);
+  const authorizations = request.isAuthorized ? ASSUMED.authorizedAnew : 0;
+  const authorizer =
+    PRICES.invocation +
+    secondsOf(cpuOf(results, "authorize"), 1, ASSUMED.authorizerMemoryGigabytes) *
+      ASSUMED.authorizerMemoryGigabytes *
+      PRICES.gigabyteSecond +
+    PRICES.readUnit;
+  const parts = {
+    api: (PRICES.apiRequest + (ASSUMED.answerBytes / 1e9) * PRICES.transferredGigabyte) * MILLION,
+    functions:
+      (PRICES.invocation +
+        seconds * ASSUMED.memoryGigabytes * PRICES.gigabyteSecond +
+        authorizations * authorizer) *
+      MILLION,
+    dynamoDb: (request.readUnits * PRICES.readUnit + request.writeUnits * PRICES.writeUnit) * MILLION,
+    logs: ((ASSUMED.logBytes / 1e9) * PRICES.logGigabyte + ASSUMED.tracedPart * PRICES.trace) * MILLION,
+  };
+  return {
+    ...request,
+    billedMilliseconds: seconds * 1000,
+    perMillion: { ...parts, total: parts.api + parts.functions + parts.dynamoDb + parts.logs },
+  };
+};
+
+export interface MonthLine {
+  readonly what: string;
+  readonly amount: string;
+  readonly dollars: number;
+}
+
+/** A month of the application above. */
+export const monthOf = (priced: readonly PricedRequest[]): MonthLine[] => {
+  const { subscribers, synchronizesOfOne, newPurchasesOfOne, readsOfOne, newPart } = APPLICATION;
+  const count: Readonly<Record<string, number>> = {
+    read: subscribers * readsOfOne,
+    "synchronize, nothing new": subscribers * (synchronizesOfOne - newPurchasesOfOne),
+    "synchronize, one new purchase": subscribers * newPurchasesOfOne,
+    "link, first time": subscribers * newPart,
+    "link, again": subscribers * newPart,
+  };
+  const requests = priced.map(({ name, perMillion }): MonthLine => {
+    const times = count[name] ?? 0;
+    return {
+      what: name,
+      amount: `${(times / MILLION).toFixed(2)} million`,
+      dollars: (times / MILLION) * perMillion.total,
+    };
+  });
+  const gigabytes = (subscribers * APPLICATION.bytesOfOneInTable) / 1e9;
+  const synchronizes = subscribers * synchronizesOfOne;
+  return [
+    ...requests,
+    {
+      what: "table and its recovery",
+      amount: `${gigabytes.toFixed(1)} GB`,
+      dollars: gigabytes * (PRICES.tableGigabyteMonth + PRICES.recoveryGigabyteMonth),
+    },
+    {
+      what: "metrics",
+      amount: String(APPLICATION.metrics),
+      dollars: APPLICATION.metrics * PRICES.metricMonth,
+    },
+    {
+      what: "limit by address (WAF)",
+      amount: `${(synchronizes / MILLION).toFixed(0)} million`,
+      dollars: PRICES.wafMonth + synchronizes * PRICES.wafRequest,
+    },
+  ];
+};
+
+export const revenue = (): number => APPLICATION.subscribers * APPLICATION.price;

@@ -1,0 +1,95 @@
+import type { Results } from "../results.ts";
+import { APPLES, JOSE, RAW } from "../sections/verification.ts";
+import { percent, table, times } from "./markdown.ts";
+
+interface Goal {
+  readonly what: string;
+  readonly wanted: string;
+  readonly measured: string;
+  /** The same ratio of processor time, which other work on the machine changes little. */
+  readonly byProcessor?: string;
+  readonly isMet: boolean;
+}
+
+const atLeast = (what: string, wanted: number, measured: number, processor: number): Goal => ({
+  what,
+  wanted: `at least ${times(wanted)}`,
+  measured: times(measured),
+  byProcessor: times(processor),
+  isMet: measured >= wanted,
+});
+
+const atMost = (what: string, wanted: number, measured: number, processor: number): Goal => ({
+  what,
+  wanted: `at most ${times(wanted)}`,
+  measured: times(measured),
+  byProcessor: times(processor),
+  isMet: measured <= wanted,
+});
+
+/** Of the starts' goals: the time to the first answer, against the document client's. */
+const START_GOALS: readonly (readonly [name: string, ratio: number])[] = [
+  ["authorize-credential", 1.15],
+  ["read-account-entitlements", 1.15],
+  ["synchronize-ios-store-purchases", 1.25],
+  ["link-ios-store-customer", 1.25],
+  ["link-android-store-customer", 2],
+];
+
+const goalsOf = ({ verification, storing, reading, coldStart, load }: Results): Goal[] => {
+  const faster = (what: string, wanted: number, comparison: string, to: string): Goal => {
+    const found = verification.comparisons.find(({ name }) => name === comparison);
+    const processor = found?.cpuRatios[to] ?? Number.NaN;
+    return atLeast(what, wanted, found?.ratios[to] ?? Number.NaN, 1 / processor);
+  };
+  const starting = (what: string, timing: "load" | "answer", name: string, wanted: number): Goal => {
+    const ratios = coldStart.functions.find((row) => row.name === name)?.ratios;
+    const processor = ratios?.[timing === "load" ? "loadCpu" : "answerCpu"];
+    return atMost(
+      `${what} of ${name}, to the document client alone`,
+      wanted,
+      ratios?.[timing] ?? Number.NaN,
+      processor ?? Number.NaN,
+    );
+  };
+  const restParts = storing.bySize.map(({ restPart }) => restPart);
+  const most = Math.max(...restParts);
+  const readUnits = reading.rows
+    .filter(({ kind, customers }) => kind.includes("consumables") && customers === 1)
+    .map((row) => row.readUnits);
+  const errors = load.rows.reduce((total, row) => total + row.errors, 0);
+  return [
+    faster("verification, one at a time, to Apple's library", 15, "one at a time", APPLES),
+    faster("verification, a request of 100, to Apple's library", 15, "a request of 100", APPLES),
+    faster("verification, one at a time, to jose alone", 0.9, "one at a time", JOSE),
+    faster("verification, a request of 100, to crypto.verify on one thread", 0.9, "a request of 100", RAW),
+    {
+      what: "time beyond verification and DynamoDB, the largest part of a request's",
+      wanted: "under 15 %",
+      measured: percent(most),
+      isMet: most < 0.15,
+    },
+    {
+      what: "read units, from 1 to 10,000 past purchases that grant nothing",
+      wanted: "flat",
+      measured: [...new Set(readUnits)].join(" to "),
+      isMet: new Set(readUnits).size === 1,
+    },
+    ...START_GOALS.map(([name, wanted]) => starting("load", "load", name, wanted)),
+    ...START_GOALS.map(([name, wanted]) => starting("first answer", "answer", name, wanted)),
+    { what: "errors under load", wanted: "none", measured: String(errors), isMet: errors === 0 },
+  ];
+};
+
+export const goalsSection = (results: Results): string => `## Goals
+
+${table(
+  ["Goal", "Wanted", "Measured", "By processor time", "Met"],
+  goalsOf(results).map(({ what, wanted, measured, byProcessor = "", isMet }) => [
+    what,
+    wanted,
+    measured,
+    byProcessor,
+    isMet ? "yes" : "no",
+  ]),
+)}`;

@@ -1,0 +1,94 @@
+import type { LoadResult } from "../sections/load.ts";
+import { milliseconds, percent, table, whole } from "./markdown.ts";
+import type { Section } from "./report.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+export const loadSection = ({ seconds, rows, handlers }: LoadResult): Section => {
+  const names = [...new Set(rows.map(({ request }) => request))];
+  const connections = [...new Set(rows.map((row) => row.connections))];
+  const valuesOf = (valueOf: (row: LoadResult["rows"][number]) => number) =>
+    names.map((name) => ({ name, values: rows.filter(({ request }) => request === name).map(valueOf) }));
+  const axis = { categories: connections.map(String), of: "connections", kind: "lines" } as const;
+  return {
+    text: `## The service under load
+
+The local gateway with the functions of the synthesized stack, ${seconds} seconds for each row. The load tool, the
+gateway, the functions and DynamoDB Local share this machine's processors, so that these are not the rates of a
+deployed service; what they show is where it saturates here, and that nothing fails when it does.
+
+${table(
+  [
+    "request",
+    "connections",
+    "a second",
+    "median, ms",
+    "90th percentile",
+    "99th percentile",
+    "requests",
+    "errors",
+  ],
+  rows.map((row) => [
+    row.request,
+    row.connections,
+    whole(row.perSecond),
+    whole(row.latency.p50),
+    whole(row.latency.p90),
+    whole(row.latency.p99),
+    whole(row.requests),
+    row.errors,
+  ]),
+)}
+
+![Requests in a second](charts/load-rate.svg)
+
+![Latency](charts/load-latency.svg)
+
+### The functions alone
+
+One after the other in a warm process, without the gateway: what one invocation takes, the processor time of the
+function's process (all its threads, DynamoDB Local's not), and its heap after garbage collection from the first
+invocation to the last.
+
+${table(
+  ["request", "invocations", "one, ms", "processor, ms", "heap at first, MB", "heap at last, MB"],
+  handlers.map((row) => [
+    row.request,
+    whole(row.invocations),
+    milliseconds(row.milliseconds),
+    milliseconds(row.cpuMilliseconds),
+    ((row.memory[0] ?? 0) / MEGABYTE).toFixed(1),
+    ((row.memory.at(-1) ?? 0) / MEGABYTE).toFixed(1),
+  ]),
+)}
+
+Where the processor time goes, of 700 invocations and the load before them (a sampled profile of the bundle that is not
+minified; "Node.js itself" holds HTTP, JSON, cryptography and the compiler):
+
+${table(
+  ["request", "parts"],
+  handlers.map(({ request, profile }) => [
+    request,
+    profile
+      .slice(0, 8)
+      .map(([where, part]) => `${where} ${percent(part)}`)
+      .join(", "),
+  ]),
+)}`,
+    charts: {
+      "load-rate": {
+        ...axis,
+        title: "Requests in a second, by connections",
+        unit: "requests a second",
+        series: valuesOf(({ perSecond }) => perSecond),
+      },
+      "load-latency": {
+        ...axis,
+        title: "99th percentile of the latency, by connections",
+        unit: "milliseconds",
+        logarithmic: true,
+        series: valuesOf(({ latency }) => Math.max(1, latency.p99)),
+      },
+    },
+  };
+};

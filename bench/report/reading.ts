@@ -1,0 +1,47 @@
+import type { ReadingResult } from "../sections/reading.ts";
+import { milliseconds, requests, table, whole } from "./markdown.ts";
+import type { Section } from "./report.ts";
+
+export const readingSection = ({ rows }: ReadingResult): Section => {
+  const ofConsumables = rows.filter(({ kind }) => kind.includes("consumables"));
+  const lengths = [...new Set(ofConsumables.map(({ purchases }) => purchases))];
+  const customers = [...new Set(ofConsumables.map((row) => row.customers))];
+  return {
+    text: `## Read, by history
+
+The use case on DynamoDB Local, with the application in memory: what an account's customers have bought before, and how
+many customers it has.
+
+${table(
+  ["history", "purchases", "customers", "requests", "read units", "median, ms", "99th percentile, ms"],
+  rows.map((row) => [
+    row.kind,
+    whole(row.purchases),
+    row.customers,
+    requests(row.requests),
+    row.readUnits,
+    milliseconds(row.milliseconds.median),
+    milliseconds(row.milliseconds.p99),
+  ]),
+)}
+
+![A read, by history](charts/reading.svg)`,
+    charts: {
+      reading: {
+        title: "A read, by past purchases of the account",
+        kind: "bars",
+        categories: lengths.map(whole),
+        of: "past purchases",
+        unit: "milliseconds",
+        series: customers.map((count) => ({
+          name: count === 1 ? "1 customer" : `${count} customers`,
+          values: lengths.map(
+            (length) =>
+              ofConsumables.find((row) => row.customers === count && row.purchases === length)?.milliseconds
+                .median ?? Number.NaN,
+          ),
+        })),
+      },
+    },
+  };
+};

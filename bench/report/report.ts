@@ -1,0 +1,61 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { format, resolveConfig } from "prettier";
+import type { Results } from "../results.ts";
+import { drawChart, type Chart } from "./charts.ts";
+import { coldStartSection } from "./cold-start.ts";
+import { costSection } from "./cost-section.ts";
+import { goalsSection } from "./goals.ts";
+import { loadSection } from "./load.ts";
+import { readingSection } from "./reading.ts";
+import { storingSection } from "./storing.ts";
+import { verificationSection } from "./verification.ts";
+import { FINDINGS } from "./findings.ts";
+
+/** A part of the report: its text, and the charts that it shows by name. */
+export interface Section {
+  readonly text: string;
+  readonly charts: Readonly<Record<string, Chart>>;
+}
+
+const DOCS = new URL("../../docs/", import.meta.url);
+
+const introduction = ({ measuredAt, machine }: Results): string => `# Performance
+
+Written by \`npm run bench\`, which measures everything below on one machine and keeps the figures in
+\`bench/results.json\`. This run: ${measuredAt.slice(0, 16).replace("T", " ")} UTC, ${machine.processors} processors
+(${machine.model}), Node ${machine.node}, DynamoDB Local in memory on the same processors.
+
+Where sides are compared they run in turn, round after round, in one run; the tables show medians, and ratios are
+medians of the rounds' ratios. Times are of this machine and are asserted nowhere. What cannot vary (requests to
+DynamoDB, capacity units, signature checks, bundle bytes) is asserted by \`test/bench/counts.test.ts\`.
+`;
+
+export const writeReport = async (results: Results): Promise<void> => {
+  const sections: readonly Section[] = [
+    verificationSection(results.verification),
+    storingSection(results.storing),
+    readingSection(results.reading),
+    coldStartSection(results.coldStart),
+    loadSection(results.load),
+    costSection(results),
+  ];
+  const charts = new URL("charts/", DOCS);
+  mkdirSync(charts, { recursive: true });
+  for (const { charts: drawn } of sections)
+    for (const [name, chart] of Object.entries(drawn))
+      writeFileSync(new URL(`${name}.svg`, charts), `${drawChart(chart)}\n`);
+  const text = [
+    introduction(results),
+    goalsSection(results),
+    ...sections.map((section) => section.text),
+    FINDINGS,
+  ].join("\n\n");
+  await writeFormatted(fileURLToPath(new URL("performance.md", DOCS)), text);
+};
+
+/** Writes a file as the project's formatter leaves it. */
+export const writeFormatted = async (file: string, text: string): Promise<void> => {
+  const options = await resolveConfig(file);
+  writeFileSync(file, await format(text, { ...options, filepath: file }));
+};

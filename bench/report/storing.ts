@@ -1,0 +1,102 @@
+import type { StoringResult, StoringRow } from "../sections/storing.ts";
+import { milliseconds, percent, requests, table, whole } from "./markdown.ts";
+import type { Section } from "./report.ts";
+
+const rowsOf = (rows: readonly StoringRow[], label: (row: StoringRow) => readonly (string | number)[]) =>
+  rows.map((row) => [
+    ...label(row),
+    requests(row.requests),
+    whole(row.readUnits),
+    whole(row.writeUnits),
+    milliseconds(row.milliseconds.total),
+    milliseconds(row.milliseconds.verification),
+    milliseconds(row.milliseconds.dynamoDb),
+    milliseconds(row.milliseconds.rest),
+    percent(row.restPart),
+  ]);
+
+const COLUMNS = [
+  "requests",
+  "read units",
+  "write units",
+  "total, ms",
+  "verification",
+  "DynamoDB",
+  "rest",
+  "rest, part",
+];
+
+export const storingSection = ({ bySize, byStored }: StoringResult): Section => {
+  const kinds = [...new Set(bySize.map(({ kind }) => kind))];
+  const tables = kinds.map((kind) => {
+    const rows = bySize.filter((row) => row.kind === kind);
+    return `### By size: ${kind}
+
+${table(
+  ["endpoint", "transactions", "", ...COLUMNS],
+  rowsOf(rows, ({ endpoint, transactions, state }) => [endpoint, whole(transactions), state]),
+)}`;
+  });
+  const linesOf = (state: StoringRow["state"], kind: string) =>
+    bySize
+      .filter((row) => row.endpoint === "synchronize" && row.state === state && row.kind === kind)
+      .map((row) => row.milliseconds.total);
+  const [separate = ""] = kinds;
+  const shown = bySize.filter((row) => row.endpoint === "synchronize" && row.kind === separate);
+  const sizes = [...new Set(bySize.map(({ transactions }) => whole(transactions)))];
+  const text = `## Synchronize and link, by size
+
+The use cases on DynamoDB Local, in one warm process, with the application in memory. "DynamoDB" is the time in its
+client, from the command to the result; "rest" is the total less verification and DynamoDB. Units read are those that
+DynamoDB Local reports, and one for each key that is not there; units written are counted from the items, each rounded
+up to 1 KB and twice for the transaction, and two for each new entry of the index. (DynamoDB Local adds up a
+transaction's items before it rounds, and reports too little.)
+
+${tables.join("\n\n")}
+
+![Time by size](charts/storing-by-size.svg)
+
+![Parts of the time](charts/storing-parts.svg)
+
+### By what is stored: one new transaction of a customer with a past
+
+${table(
+  ["past", "stored", ...COLUMNS],
+  rowsOf(byStored, ({ kind, stored }) => [kind, whole(stored)]),
+)}
+
+Requests do not grow with the past, nor does anything where the past grants nothing. What is owned for ever is a fact of
+every answer: it is held in the customer's and in the account's item, which are written whole.`;
+  return {
+    text,
+    charts: {
+      "storing-by-size": {
+        title: "Synchronize, by transactions in the request",
+        kind: "lines",
+        logarithmic: true,
+        categories: sizes,
+        of: "transactions",
+        unit: "milliseconds",
+        series: kinds.flatMap((kind) =>
+          (["first", "replayed"] as const).map((state) => ({
+            name: `${kind}, ${state}`,
+            values: linesOf(state, kind),
+          })),
+        ),
+      },
+      "storing-parts": {
+        title: "Where the time of a synchronize of separate purchases goes",
+        kind: "stacked bars",
+        categories: shown.map(({ transactions, state }) => `${whole(transactions)}\n${state}`),
+        unit: "% of the time",
+        series: (["verification", "dynamoDb", "rest"] as const).map((part) => ({
+          name: part === "dynamoDb" ? "DynamoDB" : part,
+          values: shown.map(
+            ({ milliseconds: { [part]: time, verification, dynamoDb, rest } }) =>
+              (100 * time) / (verification + dynamoDb + rest),
+          ),
+        })),
+      },
+    },
+  };
+};

@@ -1,0 +1,18 @@
+import type { ColdStartResult } from "./sections/cold-start.ts";
+import type { LoadResult } from "./sections/load.ts";
+import type { ReadingResult } from "./sections/reading.ts";
+import type { StoringResult } from "./sections/storing.ts";
+import type { VerificationResult } from "./sections/verification.ts";
+
+/** What `bench/results.json` holds. */
+export interface Results {
+  readonly measuredAt: string;
+  readonly machine: { readonly processors: number; readonly model: string; readonly node: string };
+  readonly verification: VerificationResult;
+  readonly storing: StoringResult;
+  readonly reading: ReadingResult;
+  readonly coldStart: ColdStartResult;
+  readonly load: LoadResult;
+}
+
+export const SECTIONS = ["verification", "storing", "reading", "coldStart", "load"] as const;

@@ -1,0 +1,22 @@
+import { writeFileSync } from "node:fs";
+import { measureColdStart } from "./sections/cold-start.ts";
+import { measureLoad } from "./sections/load.ts";
+import { measureReading } from "./sections/reading.ts";
+import { measureStoring } from "./sections/storing.ts";
+import { measureVerification } from "./sections/verification.ts";
+
+/** Runs one section in this process and writes its result as JSON: `run-section.ts <section> <file>`. */
+const SECTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
+  verification: measureVerification,
+  storing: measureStoring,
+  reading: measureReading,
+  coldStart: measureColdStart,
+  load: measureLoad,
+};
+
+const [section = "", file = ""] = process.argv.slice(2);
+const measureSection = SECTIONS[section];
+if (measureSection === undefined) throw new Error(`There is no section ${section}.`);
+writeFileSync(file, JSON.stringify(await measureSection()));
+// Clients keep their connections open.
+process.exit(0);

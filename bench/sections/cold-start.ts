@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import * as z from "zod";
+import { BASELINES, baselineEntry, bundle, entryOf, FUNCTIONS, type Bundle } from "../bundles.ts";
+import { median, ratio } from "../measure.ts";
+import { eventsOf, functionEnvironment, startBenchService } from "../service.ts";
+
+/** What it takes to start each function in a fresh process. */
+export interface ColdStartResult {
+  readonly rounds: number;
+  readonly functions: readonly ColdStartRow[];
+}
+
+export interface ColdStartRow {
+  readonly name: string;
+  readonly bytes: number;
+  readonly parts: Bundle["parts"];
+  /** Milliseconds, medians: until it is loaded, and until it has answered; processor time likewise. */
+  readonly load: number;
+  readonly answer: number;
+  readonly loadCpu: number;
+  readonly answerCpu: number;
+  /** Medians of the rounds' ratios to the function with the document client alone. */
+  readonly ratios: Readonly<Record<Timing, number>>;
+}
+
+type Timing = "load" | "answer" | "loadCpu" | "answerCpu";
+
+const ROUNDS = 15;
+const STARTER = fileURLToPath(new URL("../workers/first-answer.cjs", import.meta.url));
+const run = promisify(execFile);
+
+const started = z.object({
+  status: z.literal(200),
+  load: z.number(),
+  answer: z.number(),
+  loadCpu: z.number(),
+  answerCpu: z.number(),
+});
+type Started = z.infer<typeof started>;
+
+const DOCUMENT_CLIENT = "document-client";
+
+export const measureColdStart = async (): Promise<ColdStartResult> => {
+  const folder = mkdtempSync(join(tmpdir(), "cold-start-"));
+  const service = await startBenchService();
+  try {
+    const events = eventsOf(service);
+    const measured = await Promise.all(
+      [
+        ...BASELINES.map((name) => ({ name: String(name), entry: baselineEntry(name) })),
+        ...FUNCTIONS.map((name) => ({ name: String(name), entry: entryOf(name) })),
+      ].map(async ({ name, entry }) => {
+        const eventFile = join(folder, `${name}.json`);
+        writeFileSync(eventFile, JSON.stringify(events[name] ?? {}));
+        const starts: Started[] = [];
+        return { name, eventFile, starts, bundle: await bundle(entry, join(folder, `${name}.cjs`)) };
+      }),
+    );
+    const resultFile = join(folder, "result.json");
+    for (let round = 0; round <= ROUNDS; round += 1)
+      for (const { name, bundle, eventFile, starts } of measured) {
+        await run(process.execPath, [STARTER, bundle.file, eventFile, resultFile], {
+          env: functionEnvironment(service, name),
+        });
+        const start = started.parse(JSON.parse(readFileSync(resultFile, "utf8")));
+        // The first round reads files that are not in memory yet.
+        if (round > 0) starts.push(start);
+      }
+    const baseline = measured.find(({ name }) => name === DOCUMENT_CLIENT)?.starts ?? [];
+    const rows = measured.map(({ name, bundle: { bytes, parts }, starts }): ColdStartRow => {
+      const valuesOf = (timing: Timing, of: readonly Started[]) => of.map((start) => start[timing]);
+      const each = (valueOf: (timing: Timing) => number): Record<Timing, number> => ({
+        load: valueOf("load"),
+        answer: valueOf("answer"),
+        loadCpu: valueOf("loadCpu"),
+        answerCpu: valueOf("answerCpu"),
+      });
+      return {
+        name,
+        bytes,
+        parts: parts.slice(0, 12),
+        ...each((timing) => median(valuesOf(timing, starts))),
+        ratios: each((timing) => ratio(valuesOf(timing, starts), valuesOf(timing, baseline))),
+      };
+    });
+    return { rounds: ROUNDS, functions: rows };
+  } finally {
+    await service.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+};

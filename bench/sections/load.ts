@@ -1,0 +1,232 @@
+import { execFile, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import autocannon from "autocannon";
+import { v7 as uuid } from "uuid";
+import * as z from "zod";
+import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
+import { summarize } from "../profile.ts";
+import { newDevice, signedRequest, subscription } from "../purchases.ts";
+import { eventsOf, functionEnvironment, runChain, type BenchService } from "../service.ts";
+
+/** The service under load on the local gateway, and its functions without it. */
+export interface LoadResult {
+  readonly seconds: number;
+  readonly rows: readonly LoadRow[];
+  readonly handlers: readonly HandlerRow[];
+}
+
+export interface LoadRow {
+  readonly request: string;
+  readonly connections: number;
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number };
+  readonly requests: number;
+  /** Answers that were not 200, and connections that broke. */
+  readonly errors: number;
+}
+
+export interface HandlerRow {
+  readonly request: string;
+  readonly invocations: number;
+  /** One invocation, from event to answer, DynamoDB Local's answers included. */
+  readonly milliseconds: number;
+  /** Processor time of the function's process for one invocation, of all threads. */
+  readonly cpuMilliseconds: number;
+  /** Heap in use after garbage collection, in bytes, from the first invocation to the last. */
+  readonly memory: readonly number[];
+  /** Where the processor time goes, as parts of it. */
+  readonly profile: readonly (readonly [where: string, part: number])[];
+}
+
+const CONNECTIONS = [1, 4, 16, 64];
+const SECONDS = 4;
+/** Requests at once while the functions' environments are started: a few more each time. */
+const WARM_UPS_AT_ONCE = [1, 2, 4, 6, 8, 10, 12, 16];
+const WARM_UPS_IN_A_ROW = 6;
+const NEW_CUSTOMERS = 1500;
+const INVOKER = fileURLToPath(new URL("../workers/invoke.cjs", import.meta.url));
+const SERVER = fileURLToPath(new URL("../workers/serve.ts", import.meta.url));
+const run = promisify(execFile);
+
+const described = z.object({
+  address: z.string(),
+  tableName: z.string(),
+  apiKey: z.string(),
+  androidPurchaseToken: z.string(),
+  account: z.string(),
+  request: z.object({ signedAppTransaction: z.string(), signedTransactions: z.array(z.string()) }),
+});
+
+const serve = async (): Promise<BenchService> => {
+  const server = fork(SERVER, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const [message] = await once(server, "message");
+  const stop = async (): Promise<void> => {
+    server.send("stop");
+    await once(server, "exit");
+  };
+  return { ...described.parse(message), stop };
+};
+
+type Request = Pick<autocannon.Request, "method" | "path" | "body" | "headers">;
+
+const JSON_TYPE = { "Content-Type": "application/json" };
+
+/** A link of a customer that nobody knows. */
+const firstLinkBody = (): object => ({
+  ...signedRequest(newDevice(), [subscription()], runChain()),
+  applicationAccountIdentifier: uuid(),
+});
+
+const requestsOf = ({ apiKey, account, request }: BenchService): Record<string, () => Request[]> => {
+  const authorized = { Authorization: `Bearer ${apiKey}` };
+  return {
+    read: () => [{ method: "GET", path: `/v1/customers/${account}/entitlements`, headers: authorized }],
+    "synchronize, replayed": () => [
+      {
+        method: "POST",
+        path: "/v1/customers/ios-store/synchronize",
+        headers: JSON_TYPE,
+        body: JSON.stringify(request),
+      },
+    ],
+    "link, first time": () =>
+      Array.from({ length: NEW_CUSTOMERS }, () => ({
+        method: "POST",
+        path: "/v1/customers/ios-store/link",
+        headers: { ...JSON_TYPE, ...authorized },
+        body: JSON.stringify(firstLinkBody()),
+      })),
+  };
+};
+
+const fire = async (
+  address: string,
+  requests: Request[],
+  connections: number,
+  duration: number,
+): Promise<autocannon.Result> => {
+  let next = 0;
+  return autocannon({
+    url: address,
+    connections,
+    duration,
+    // All connections share one list, so that no request is sent twice.
+    requests: [{ setupRequest: (request) => ({ ...request, ...requests[next++ % requests.length] }) }],
+  });
+};
+
+/** Starts as many environments of the functions as the gateway has, and waits until they answer. */
+const warmUp = async (address: string, requests: readonly Request[]): Promise<void> => {
+  let next = 0;
+  const several = async (): Promise<void> => {
+    for (let time = 0; time < WARM_UPS_IN_A_ROW; time += 1) {
+      const { method = "GET", path = "/", body, headers = {} } = requests[next++ % requests.length] ?? {};
+      const response = await fetch(`${address}${path}`, {
+        method,
+        headers: z.record(z.string(), z.string()).parse(headers),
+        ...(body !== undefined && { body: String(body) }),
+      });
+      if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+      await response.arrayBuffer();
+    }
+  };
+  for (const length of WARM_UPS_AT_ONCE) await Promise.all(Array.from({ length }, several));
+};
+
+const loadRows = async (service: BenchService): Promise<LoadRow[]> => {
+  const rows: LoadRow[] = [];
+  for (const [name, requests] of Object.entries(requestsOf(service))) {
+    await warmUp(service.address, requests());
+    for (const connections of CONNECTIONS) {
+      const result = await fire(service.address, requests(), connections, SECONDS);
+      rows.push({
+        request: name,
+        connections,
+        perSecond: result.requests.average,
+        latency: { p50: result.latency.p50, p90: result.latency.p90, p99: result.latency.p99 },
+        requests: result.requests.total,
+        errors: result.errors + result.timeouts + result.non2xx,
+      });
+    }
+  }
+  return rows;
+};
+
+const invoked = z.object({
+  milliseconds: z.number(),
+  cpuMilliseconds: z.number(),
+  memory: z.array(z.number()),
+});
+
+const HANDLERS: readonly {
+  readonly request: string;
+  readonly folder: FunctionFolder;
+  readonly invocations: number;
+}[] = [
+  { request: "authorize", folder: "authorize-credential", invocations: 1000 },
+  { request: "read", folder: "read-account-entitlements", invocations: 2500 },
+  { request: "synchronize, replayed", folder: "synchronize-ios-store-purchases", invocations: 1000 },
+  { request: "link, first time", folder: "link-ios-store-customer", invocations: 600 },
+];
+const WARM_UPS = 200;
+
+const handlerRows = async (service: BenchService, folder: string): Promise<HandlerRow[]> => {
+  const rows: HandlerRow[] = [];
+  const events = eventsOf(service);
+  const eventFile = join(folder, "events.json");
+  const resultFile = join(folder, "result.json");
+  for (const { request, folder: name, invocations } of HANDLERS) {
+    const isFirst = request.endsWith("first time");
+    const writeEvents = (count: number): void => {
+      const event = z.looseObject({}).parse(events[name]);
+      const all = isFirst
+        ? Array.from({ length: count }, () => ({ ...event, body: JSON.stringify(firstLinkBody()) }))
+        : [event];
+      writeFileSync(eventFile, JSON.stringify(all));
+    };
+    const invoke = async (
+      options: string[],
+      file: string,
+      times: number,
+    ): Promise<z.infer<typeof invoked>> => {
+      writeEvents(times + WARM_UPS);
+      await run(
+        process.execPath,
+        [...options, INVOKER, file, eventFile, resultFile, String(WARM_UPS), String(times)],
+        { env: functionEnvironment(service, name) },
+      );
+      return invoked.parse(JSON.parse(readFileSync(resultFile, "utf8")));
+    };
+    const deployed = await bundle(entryOf(name), join(folder, `${name}.cjs`));
+    const measured = await invoke(["--expose-gc"], deployed.file, invocations);
+    const readable = await bundle(entryOf(name), join(folder, `${name}.readable.cjs`), { readable: true });
+    const profiles = join(folder, name);
+    await invoke(["--cpu-prof", `--cpu-prof-dir=${profiles}`], readable.file, 500);
+    const [profile = ""] = readdirSync(profiles);
+    rows.push({
+      request,
+      invocations,
+      ...measured,
+      profile: summarize(join(profiles, profile), readable.file).slice(0, 10),
+    });
+  }
+  return rows;
+};
+
+export const measureLoad = async (): Promise<LoadResult> => {
+  const folder = mkdtempSync(join(tmpdir(), "load-"));
+  const service = await serve();
+  try {
+    const handlers = await handlerRows(service, folder);
+    return { seconds: SECONDS, handlers, rows: await loadRows(service) };
+  } finally {
+    await service.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+};

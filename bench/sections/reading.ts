@@ -1,0 +1,153 @@
+import { v7 as uuid } from "uuid";
+import { readAccount } from "../../lib/customers/read-account.ts";
+import { storeEvidence } from "../../lib/customers/store-evidence.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { accountId, purchaseKey } from "../../lib/identifiers.ts";
+import { DEMO } from "../../infra/local/demo.ts";
+import { newIdentifier } from "../../infra/local/sandbox/ios-store.ts";
+import { median, quantile } from "../measure.ts";
+import { DAY } from "../purchases.ts";
+import { COINS, createWorld, DAY_PASS, type World } from "../world.ts";
+
+/** What a read costs, by the length of the account's history. */
+export interface ReadingResult {
+  readonly rows: readonly ReadingRow[];
+}
+
+export interface ReadingRow {
+  readonly kind: string;
+  /** Of all its customers together. */
+  readonly purchases: number;
+  readonly customers: number;
+  readonly requests: Readonly<Record<string, number>>;
+  readonly readUnits: number;
+  readonly milliseconds: { readonly median: number; readonly p99: number };
+}
+
+const READS = 60;
+const PURCHASES_AT_ONCE = 1000;
+
+const lineOf = (changes: Partial<Line>): Line => ({
+  transactionIdentifier: newIdentifier("Production"),
+  productIdentifier: DEMO.iosSubscription,
+  basePlanIdentifier: null,
+  nature: "auto_renewable",
+  standing: "entitled",
+  startsAt: Date.now() - 10 * DAY,
+  endsAt: Date.now() + 20 * DAY,
+  revokedAt: null,
+  willRenew: null,
+  verifiedAt: Date.now() - DAY,
+  ...changes,
+});
+
+const purchaseOf = (changes: Partial<Line>): Purchase => {
+  const line = lineOf(changes);
+  return {
+    store: "ios-store",
+    environment: "production",
+    key: purchaseKey(line.transactionIdentifier ?? ""),
+    lines: [line],
+    selectedProducts: null,
+    replacedBy: null,
+    verifiedAt: line.verifiedAt,
+  };
+};
+
+const PASTS: Readonly<Record<string, (index: number) => Partial<Line>>> = {
+  "a subscription and past consumables": (index) => ({
+    productIdentifier: COINS,
+    nature: "consumable",
+    startsAt: Date.now() - index * 60_000,
+    endsAt: null,
+  }),
+  "a subscription and past day passes": (index) => ({
+    productIdentifier: DAY_PASS,
+    nature: "non_renewing",
+    startsAt: Date.now() - (10 + index) * DAY,
+    endsAt: null,
+  }),
+  "owned for ever, each another product": (index) => ({
+    productIdentifier: `${DEMO.iosNonConsumable}.${index}`,
+    nature: "non_consumable",
+    endsAt: null,
+  }),
+};
+
+const customerWith = async (
+  world: World,
+  account: string,
+  kind: string,
+  purchases: number,
+): Promise<void> => {
+  const past = PASTS[kind];
+  const all = [
+    purchaseOf({}),
+    ...Array.from({ length: purchases - 1 }, (_, index) => purchaseOf(past?.(index) ?? {})),
+  ];
+  const device = {
+    store: "ios-store",
+    kind: "app-transaction",
+    environment: "production",
+    value: newIdentifier("Production"),
+  } as const;
+  for (let from = 0; from < all.length; from += PURCHASES_AT_ONCE)
+    await storeEvidence(
+      world.customers,
+      world.application,
+      {
+        identities: [device],
+        purchases: all.slice(from, from + PURCHASES_AT_ONCE),
+        acknowledgementDue: null,
+      },
+      { account: accountId(account), assertedBy: "credential" },
+    );
+};
+
+const read = (world: World, account: string) =>
+  readAccount(world.customers, world.application.identifier, accountId(account));
+
+const measure = async (
+  world: World,
+  kind: string,
+  purchases: number,
+  customers: number,
+): Promise<ReadingRow> => {
+  const account = uuid();
+  for (let customer = 0; customer < customers; customer += 1)
+    await customerWith(world, account, kind, Math.max(1, Math.round(purchases / customers)));
+  const times: number[] = [];
+  for (let time = 0; time < READS; time += 1) {
+    const start = performance.now();
+    await read(world, account);
+    times.push(performance.now() - start);
+  }
+  world.meter.take();
+  await read(world, account);
+  const { requests, readUnits } = world.meter.take();
+  return {
+    kind,
+    purchases,
+    customers,
+    requests,
+    readUnits,
+    milliseconds: { median: median(times), p99: quantile(times, 0.99) },
+  };
+};
+
+export const measureReading = async (): Promise<ReadingResult> => {
+  const world = await createWorld();
+  try {
+    const rows: ReadingRow[] = [];
+    const consumables = "a subscription and past consumables";
+    await measure(world, consumables, 1, 1);
+    for (const customers of [1, 2, 10])
+      for (const purchases of [1, 100, 10_000])
+        rows.push(await measure(world, consumables, purchases, customers));
+    for (const kind of ["a subscription and past day passes", "owned for ever, each another product"])
+      for (const purchases of [1, 100, 1000]) rows.push(await measure(world, kind, purchases, 1));
+    return { rows };
+  } finally {
+    await world.remove();
+  }
+};

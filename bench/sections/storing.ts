@@ -1,0 +1,181 @@
+import { v7 as uuid } from "uuid";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../lib/customers/ios-store-customers.ts";
+import { median } from "../measure.ts";
+import {
+  BUNDLE,
+  newDevice,
+  renewals,
+  separatePurchases,
+  signedRequest,
+  subscription,
+  type SignedRequest,
+} from "../purchases.ts";
+import { COINS, createWorld, type World } from "../world.ts";
+
+/** What storing costs, by the size of the request and by what is stored before it. */
+export interface StoringResult {
+  readonly bySize: readonly StoringRow[];
+  readonly byStored: readonly StoringRow[];
+}
+
+export interface StoringRow {
+  readonly endpoint: "synchronize" | "link";
+  readonly kind: string;
+  /** Transactions in the request. */
+  readonly transactions: number;
+  /** Purchases of the customer that were stored before. */
+  readonly stored: number;
+  readonly state: "first" | "replayed" | "one new";
+  readonly times: number;
+  readonly requests: Readonly<Record<string, number>>;
+  readonly readUnits: number;
+  readonly writeUnits: number;
+  /** Medians. Verification, DynamoDB and the rest add up to the total. */
+  readonly milliseconds: {
+    readonly total: number;
+    readonly verification: number;
+    /** In the client of DynamoDB, of which `waiting` for its answers. */
+    readonly dynamoDb: number;
+    readonly waiting: number;
+    readonly rest: number;
+  };
+  /** The part of the rest in the total; the median of the parts. */
+  readonly restPart: number;
+}
+
+const REPETITIONS: Readonly<Record<number, number>> = { 1: 25, 10: 15, 100: 7, 1000: 3 };
+const SIZES = [1, 10, 100, 1000] as const;
+
+interface Call {
+  readonly endpoint: StoringRow["endpoint"];
+  readonly request: SignedRequest;
+  readonly account: string;
+}
+
+const send = (world: World, { endpoint, request, account }: Call): Promise<unknown> => {
+  const body = { ...request, applicationAccountIdentifier: account };
+  return endpoint === "link"
+    ? linkIosStoreCustomer(world.customers, world.application.identifier, body)
+    : synchronizeIosStorePurchases(world.customers, body);
+};
+
+type Sample = Pick<StoringRow, "requests" | "readUnits" | "writeUnits" | "milliseconds" | "restPart">;
+
+const measure = async (world: World, call: Call): Promise<Sample> => {
+  world.meter.take();
+  world.verifying.take();
+  const start = performance.now();
+  await send(world, call);
+  const total = performance.now() - start;
+  const { milliseconds, ...consumption } = world.meter.take();
+  const verification = world.verifying.take();
+  const rest = total - verification - milliseconds.client;
+  return {
+    ...consumption,
+    milliseconds: {
+      total,
+      verification,
+      dynamoDb: milliseconds.client,
+      waiting: milliseconds.waiting,
+      rest,
+    },
+    restPart: rest / total,
+  };
+};
+
+/** Counts must be the same each time; times are medians. */
+const rowOf = (
+  labels: Pick<StoringRow, "endpoint" | "kind" | "transactions" | "stored" | "state">,
+  samples: readonly Sample[],
+): StoringRow => {
+  const [first] = samples;
+  if (first === undefined) throw new Error("Nothing was measured.");
+  const middle = (of: keyof Sample["milliseconds"]) =>
+    median(samples.map(({ milliseconds }) => milliseconds[of]));
+  return {
+    ...labels,
+    times: samples.length,
+    requests: first.requests,
+    readUnits: median(samples.map(({ readUnits }) => readUnits)),
+    writeUnits: median(samples.map(({ writeUnits }) => writeUnits)),
+    milliseconds: {
+      total: middle("total"),
+      verification: middle("verification"),
+      dynamoDb: middle("dynamoDb"),
+      waiting: middle("waiting"),
+      rest: middle("rest"),
+    },
+    restPart: median(samples.map(({ restPart }) => restPart)),
+  };
+};
+
+const KINDS = { "separate purchases": separatePurchases, "renewals of one subscription": renewals } as const;
+
+const bySize = async (world: World): Promise<StoringRow[]> => {
+  const rows: StoringRow[] = [];
+  for (const [kind, transactionsOf] of Object.entries(KINDS))
+    for (const endpoint of ["synchronize", "link"] as const)
+      for (const transactions of SIZES) {
+        const first: Sample[] = [];
+        const replayed: Sample[] = [];
+        for (let time = 0; time < (REPETITIONS[transactions] ?? 1); time += 1) {
+          const request = signedRequest(newDevice(), transactionsOf(transactions), world.chain);
+          const call = { endpoint, request, account: uuid() };
+          first.push(await measure(world, call));
+          replayed.push(await measure(world, call));
+        }
+        const labels = { endpoint, kind, transactions };
+        rows.push(rowOf({ ...labels, stored: 0, state: "first" }, first));
+        rows.push(rowOf({ ...labels, stored: transactions, state: "replayed" }, replayed));
+      }
+  return rows;
+};
+
+/** A subscriber with a longer and longer past sends one new purchase. */
+const byStored = async (world: World): Promise<StoringRow[]> => {
+  const rows: StoringRow[] = [];
+  const pasts = {
+    "past consumables, which grant nothing": () =>
+      subscription({ productIdentifier: COINS, type: "Consumable" }),
+    "past purchases that are owned for ever": () => subscription({ type: "Non-Consumable" }),
+  };
+  for (const [kind, past] of Object.entries(pasts))
+    for (const stored of [1, 10, 100, 1000]) {
+      const samples: Sample[] = [];
+      const device = newDevice();
+      const account = uuid();
+      const request = signedRequest(
+        device,
+        Array.from({ length: stored }, (_, index) => ({
+          ...past(),
+          productIdentifier: `${BUNDLE}.${index}`,
+        })),
+        world.chain,
+      );
+      await send(world, { endpoint: "synchronize", request, account });
+      for (let time = 0; time < 9; time += 1) {
+        const renewed = signedRequest(device, [{ ...past(), productIdentifier: COINS }], world.chain);
+        samples.push(await measure(world, { endpoint: "synchronize", request: renewed, account }));
+      }
+      rows.push(rowOf({ endpoint: "synchronize", kind, transactions: 1, stored, state: "one new" }, samples));
+    }
+  return rows;
+};
+
+export const measureStoring = async (): Promise<StoringResult> => {
+  const world = await createWorld();
+  try {
+    // Code that runs for the first time is slow, and no function is measured here as it starts.
+    for (let time = 0; time < 40; time += 1) {
+      const request = signedRequest(newDevice(), separatePurchases(5), world.chain);
+      for (const endpoint of ["synchronize", "link"] as const)
+        await measure(world, { endpoint, request, account: request.signedAppTransaction.slice(-40) });
+    }
+    return { bySize: await bySize(world), byStored: await byStored(world) };
+  } finally {
+    await world.remove();
+  }
+};

@@ -1,0 +1,179 @@
+import { createPublicKey, verify, X509Certificate, type KeyObject } from "node:crypto";
+import { Environment, SignedDataVerifier } from "@apple/app-store-server-library";
+import { compactVerify } from "jose";
+import {
+  fingerprintOf,
+  issueCertificate,
+  signerWith,
+  TEMPLATES,
+} from "../../infra/local/sandbox/ios-signing.ts";
+import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import type { Trust } from "../../lib/stores/ios-store/trust.ts";
+import { inTurn, ratio, type Rates, type Side } from "../measure.ts";
+import { APPLE_ID, BUNDLE, newChain, newDevice, separatePurchases, signedRequest } from "../purchases.ts";
+
+/** Transactions verified in a second, by the way of verifying. */
+export interface VerificationResult {
+  readonly bytesOfOne: number;
+  readonly transactionsOfOneRequest: number;
+  readonly comparisons: readonly Comparison[];
+}
+
+export interface Comparison {
+  readonly name: string;
+  readonly how: string;
+  readonly rates: readonly Rates[];
+  /** Of ours to each of the others: in transactions a second, and in what processor time one takes. */
+  readonly ratios: Readonly<Record<string, number>>;
+  readonly cpuRatios: Readonly<Record<string, number>>;
+}
+
+export const OURS = "this service";
+export const APPLES = "Apple's library, offline";
+export const JOSE = "jose alone, key imported";
+export const RAW = "crypto.verify of P-256";
+
+const COUNT = 100;
+const ROUNDS = 9;
+const ROUND_MILLISECONDS = 150;
+
+interface Sample {
+  readonly compact: string;
+  readonly signed: Buffer;
+  readonly signature: Buffer;
+  readonly key: KeyObject;
+  readonly cryptoKey: CryptoKey;
+}
+
+type CryptoKey = ReturnType<KeyObject["toCryptoKey"]>;
+
+const samplesOf = (compacts: readonly string[]): Sample[] => {
+  const keys = new Map<string, { key: KeyObject; cryptoKey: CryptoKey }>();
+  return compacts.map((compact) => {
+    const [header = "", payload = "", signature = ""] = compact.split(".");
+    const decoded: { x5c: string[] } = JSON.parse(Buffer.from(header, "base64url").toString());
+    const [leaf = ""] = decoded.x5c;
+    const known = keys.get(leaf) ?? importKey(leaf);
+    keys.set(leaf, known);
+    return {
+      compact,
+      signed: Buffer.from(`${header}.${payload}`),
+      signature: Buffer.from(signature, "base64url"),
+      ...known,
+    };
+  });
+};
+
+const importKey = (leaf: string) => {
+  const key = createPublicKey(
+    new X509Certificate(Buffer.from(leaf, "base64")).publicKey.export({ format: "pem", type: "spki" }),
+  );
+  return { key, cryptoKey: key.toCryptoKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]) };
+};
+
+const require = (verified: boolean): void => {
+  if (!verified) throw new Error("A sample was not verified.");
+};
+
+const verifyRaw = ({ signed, signature, key }: Sample): void =>
+  require(verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature));
+
+const verifyWithJose = async ({ compact, cryptoKey }: Sample): Promise<unknown> =>
+  compactVerify(compact, cryptoKey, { algorithms: ["ES256"] });
+
+const oneByOne =
+  (samples: readonly Sample[], act: (sample: Sample) => Promise<unknown> | void) => async () => {
+    for (const sample of samples) await act(sample);
+    return samples.length;
+  };
+
+const together =
+  (samples: readonly Sample[], act: (sample: Sample) => Promise<unknown> | void) => async () => {
+    await Promise.all(samples.map(act));
+    return samples.length;
+  };
+
+export const measureVerification = async (): Promise<VerificationResult> => {
+  const chain = newChain();
+  const trust: Trust = { roots: new Set([fingerprintOf(chain.root)]), xcodeCertificates: new Set() };
+  const device = newDevice();
+  const transactions = separatePurchases(COUNT);
+  const samples = samplesOf(signedRequest(device, transactions, chain).signedTransactions);
+  const otherLeaf = issueCertificate({ ...TEMPLATES.leaf, serialNumber: 4 }, chain.intermediate);
+  const ofOtherLeaf = samplesOf(
+    signedRequest(device, transactions, signerWith(otherLeaf, chain.intermediate, chain.root))
+      .signedTransactions,
+  );
+  const alternating = samples.flatMap((sample, index) => [sample, ofOtherLeaf[index] ?? sample]);
+
+  const moment = Date.now();
+  const verifier = createIosStoreVerifier();
+  const newApples = () =>
+    new SignedDataVerifier([chain.root.certificate], false, Environment.PRODUCTION, BUNDLE, APPLE_ID);
+  const apples = newApples();
+  const ours = async ({ compact }: Sample) =>
+    require((await verifier.verifyTransaction(compact, trust, moment)).outcome === "verified");
+  const withApples = ({ compact }: Sample) => apples.verifyAndDecodeTransaction(compact);
+  const few = samples.slice(0, 20);
+
+  const compare = async (name: string, how: string, sides: readonly Side[]): Promise<Comparison> => {
+    const rates = await inTurn(sides, { rounds: ROUNDS, milliseconds: ROUND_MILLISECONDS });
+    const [first, ...others] = rates;
+    const against = (of: "rounds" | "cpuRounds"): Record<string, number> =>
+      Object.fromEntries(others.map((other) => [other.name, ratio(first?.[of] ?? [], other[of])]));
+    return { name, how, rates, ratios: against("rounds"), cpuRatios: against("cpuRounds") };
+  };
+
+  return {
+    bytesOfOne: samples[0]?.compact.length ?? 0,
+    transactionsOfOneRequest: COUNT,
+    comparisons: [
+      await compare(
+        "one at a time",
+        "A known chain; each transaction begins when the one before it is done.",
+        [
+          { name: OURS, run: oneByOne(samples, ours) },
+          { name: APPLES, run: oneByOne(few, withApples) },
+          { name: JOSE, run: oneByOne(samples, verifyWithJose) },
+          { name: RAW, run: oneByOne(samples, verifyRaw) },
+        ],
+      ),
+      await compare("a request of 100", "A known chain; the transactions of a request are begun at once.", [
+        {
+          name: OURS,
+          run: async () => {
+            const compacts = samples.map(({ compact }) => compact);
+            require((await verifier.verifyTransactions(compacts, trust, moment)).outcome === "verified");
+            return samples.length;
+          },
+        },
+        { name: APPLES, run: together(few, withApples) },
+        { name: JOSE, run: together(samples, verifyWithJose) },
+        { name: RAW, run: oneByOne(samples, verifyRaw) },
+      ]),
+      await compare(
+        "two leaves in turn",
+        "One at a time; two known chains, of which neither is the last one's.",
+        [
+          { name: OURS, run: oneByOne(alternating, ours) },
+          { name: APPLES, run: oneByOne(alternating.slice(0, 20), withApples) },
+          { name: JOSE, run: oneByOne(alternating, verifyWithJose) },
+          { name: RAW, run: oneByOne(alternating, verifyRaw) },
+        ],
+      ),
+      await compare("cold", "Each transaction is the first one of its chain: a new verifier for each.", [
+        {
+          name: OURS,
+          run: oneByOne(few, async ({ compact }) => {
+            const cold = createIosStoreVerifier();
+            require((await cold.verifyTransaction(compact, trust, moment)).outcome === "verified");
+          }),
+        },
+        {
+          name: APPLES,
+          run: oneByOne(few, ({ compact }) => newApples().verifyAndDecodeTransaction(compact)),
+        },
+      ]),
+    ],
+  };
+};

@@ -1,0 +1,50 @@
+// Invokes a loaded function again and again, and writes down the time and processor time of one invocation. Plain
+// JavaScript, for the same reason as first-answer.cjs.
+"use strict";
+const { readFileSync, writeFileSync } = require("node:fs");
+
+const [bundle, eventFile, resultFile, warmUps, times] = process.argv.slice(2);
+const events = JSON.parse(readFileSync(eventFile, "utf8"));
+const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };
+const { handler } = require(bundle);
+
+// What functions log is not to be read here.
+process.stdout.write = () => true;
+let next = 0;
+const invoke = async () => {
+  const { statusCode = 200, body } = await handler(events[next++ % events.length], context);
+  if (statusCode !== 200) throw new Error(`${statusCode} ${body}`);
+};
+
+const main = async () => {
+  for (let time = 0; time < Number(warmUps); time += 1) await invoke();
+  const memory = [];
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  let outside = 0;
+  for (let time = 0; time < Number(times); time += 1) {
+    if (global.gc && time % Math.ceil(Number(times) / 10) === 0) {
+      const paused = performance.now();
+      global.gc();
+      memory.push(process.memoryUsage().heapUsed);
+      outside += performance.now() - paused;
+    }
+    await invoke();
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  const milliseconds = performance.now() - started - outside;
+  if (global.gc) {
+    global.gc();
+    memory.push(process.memoryUsage().heapUsed);
+  }
+  writeFileSync(
+    resultFile,
+    JSON.stringify({
+      milliseconds: milliseconds / Number(times),
+      cpuMilliseconds: (user + system) / 1000 / Number(times),
+      memory,
+    }),
+  );
+  process.exit(0);
+};
+void main();

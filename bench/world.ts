@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuid } from "uuid";
+import { DEMO } from "../infra/local/demo.ts";
+import { fingerprintOf } from "../infra/local/sandbox/ios-signing.ts";
+import type { Application, ApplicationDirectory } from "../lib/applications/application.ts";
+import type { IosStoreCustomers } from "../lib/customers/ios-store-customers.ts";
+import { catalogOf, type CatalogProduct } from "../lib/entitlements/catalog.ts";
+import { applicationId, customerId } from "../lib/identifiers.ts";
+import { createIosStoreVerifier, type IosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
+import { writeCustomerChange } from "../lib/table/customer-change.ts";
+import { createCustomerTable } from "../lib/table/customers.ts";
+import { createTestTable } from "../test/support/table.ts";
+import { Stopwatch } from "./measure.ts";
+import { meter, type Meter } from "./meter.ts";
+import { newChain, type Chain } from "./purchases.ts";
+
+/** The use cases of the iOS store on a metered table of its own, with the clock of this computer. */
+export interface World {
+  readonly customers: IosStoreCustomers;
+  readonly application: Application;
+  readonly chain: Chain;
+  readonly meter: Meter;
+  /** Runs while anything is verified. */
+  readonly verifying: Stopwatch;
+  remove(): Promise<void>;
+}
+
+const product = (productIdentifier: string, changes: Partial<CatalogProduct> = {}): CatalogProduct => ({
+  store: "ios-store",
+  productIdentifier,
+  basePlanIdentifier: null,
+  grants: ["premium"],
+  accessDuration: null,
+  ...changes,
+});
+
+export const DAY_PASS = "day_pass";
+/** Bought again and again, and mapped to nothing. */
+export const COINS = "coins";
+
+const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifier => ({
+  verifyAppTransaction: (...given) => stopwatch.during(() => verifier.verifyAppTransaction(...given)),
+  verifyTransaction: (...given) => stopwatch.during(() => verifier.verifyTransaction(...given)),
+  verifyTransactions: (...given) => stopwatch.during(() => verifier.verifyTransactions(...given)),
+});
+
+const pause = (attempt: number): Promise<void> => sleep(10 * attempt);
+
+/** The application is in memory, as it is in a function that has read it. */
+export const createWorld = async (): Promise<World> => {
+  const table = await createTestTable();
+  const chain = newChain();
+  const application: Application = {
+    identifier: applicationId(uuid()),
+    name: DEMO.name,
+    iosStore: [
+      {
+        bundleIdentifier: DEMO.bundleIdentifier,
+        appAppleIdentifier: DEMO.appAppleIdentifier,
+        environments: ["production"],
+        xcodeCertificates: [],
+      },
+    ],
+    androidStore: [],
+    catalog: catalogOf(new Map([["premium", "Premium"]]), [
+      product(DEMO.iosSubscription),
+      product(DEMO.iosNonConsumable),
+      product(DAY_PASS, { accessDuration: { months: 0, milliseconds: 86_400_000 } }),
+    ]),
+  };
+  const directory: ApplicationDirectory = {
+    byIdentifier: () => Promise.resolve(application),
+    byBundle: () => Promise.resolve(application),
+  };
+  const verifying = new Stopwatch();
+  return {
+    application,
+    chain,
+    verifying,
+    meter: meter(table.client),
+    customers: {
+      directory,
+      table: createCustomerTable(table, pause),
+      write: (change) => writeCustomerChange(table, change),
+      newCustomerIdentifier: () => customerId(uuid()),
+      pause,
+      now: () => Date.now(),
+      verifier: timed(createIosStoreVerifier(), verifying),
+      trustedRoots: new Set([fingerprintOf(chain.root)]),
+    },
+    remove: table.remove,
+  };
+};

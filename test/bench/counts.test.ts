@@ -1,0 +1,153 @@
+import { X509Certificate } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { jest } from "@jest/globals";
+import * as z from "zod";
+import { newChain, newDevice, renewals, separatePurchases, signedRequest } from "../../bench/purchases.ts";
+import { COINS, createWorld, type World } from "../../bench/world.ts";
+import { fingerprintOf } from "../../infra/local/sandbox/ios-signing.ts";
+import type { SandboxTransaction } from "../../infra/local/sandbox/ios-store.ts";
+import { Template, readAssembly } from "../../infra/local/template.ts";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../lib/customers/ios-store-customers.ts";
+import { readAccount } from "../../lib/customers/read-account.ts";
+import { accountId } from "../../lib/identifiers.ts";
+import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
+
+/** Counts that cannot vary from one machine to another. Times are measured by `npm run bench`, and asserted nowhere. */
+
+describe("signature checks", () => {
+  const chain = newChain();
+  const trust = { roots: new Set([fingerprintOf(chain.root)]), xcodeCertificates: new Set<string>() };
+  const { signedTransactions } = signedRequest(newDevice(), separatePurchases(20), chain);
+
+  const checks = async (act: () => Promise<{ readonly outcome: string }>) => {
+    const payloads = jest.spyOn(globalThis.crypto.subtle, "verify");
+    const certificates = jest.spyOn(X509Certificate.prototype, "verify");
+    try {
+      expect((await act()).outcome).toBe("verified");
+      return { payloads: payloads.mock.calls.length, certificates: certificates.mock.calls.length };
+    } finally {
+      payloads.mockRestore();
+      certificates.mockRestore();
+    }
+  };
+
+  test("a known chain costs one for each transaction, and none for its certificates", async () => {
+    const verifier = createIosStoreVerifier();
+    const verify = (compacts: readonly string[]) => () =>
+      verifier.verifyTransactions(compacts, trust, Date.now());
+    const first = await checks(verify(signedTransactions.slice(0, 1)));
+    expect(first.payloads).toBe(1);
+    expect(first.certificates).toBeGreaterThanOrEqual(2);
+    expect(await checks(verify(signedTransactions))).toEqual({ payloads: 20, certificates: 0 });
+  });
+  test("a request of a chain that nobody knows verifies its certificates once", async () => {
+    const one = await checks(() =>
+      createIosStoreVerifier().verifyTransactions(signedTransactions.slice(0, 1), trust, Date.now()),
+    );
+    const all = await checks(() =>
+      createIosStoreVerifier().verifyTransactions(signedTransactions, trust, Date.now()),
+    );
+    expect(all).toEqual({ payloads: 20, certificates: one.certificates });
+  });
+});
+
+describe("requests and capacity units", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld();
+  });
+  afterAll(() => world.remove());
+
+  const cost = async (act: () => Promise<unknown>) => {
+    world.meter.take();
+    await act();
+    const { requests, readUnits, writeUnits } = world.meter.take();
+    return [requests, readUnits, writeUnits];
+  };
+  const synchronize = (device: ReturnType<typeof newDevice>, transactions: readonly SandboxTransaction[]) => {
+    const request = {
+      ...signedRequest(device, transactions, world.chain),
+      applicationAccountIdentifier: `account of ${device.appTransactionIdentifier}`,
+    };
+    return () => synchronizeIosStorePurchases(world.customers, request);
+  };
+
+  test.each([
+    // Customer, account, identity and purchase, each twice; and the index entries of the last two.
+    ["1 purchase", separatePurchases(1), { BatchGetItem: 1, TransactWriteItems: 1 }, 2, 12, 3],
+    ["10 purchases", separatePurchases(10), { BatchGetItem: 1, TransactWriteItems: 1 }, 11, 52, 12],
+    ["100 purchases", separatePurchases(100), { BatchGetItem: 2, TransactWriteItems: 3 }, 101, 458, 104],
+    ["100 renewals", renewals(100), { BatchGetItem: 1, TransactWriteItems: 1 }, 2, 12, 3],
+  ])("%s, first and replayed", async (_, transactions, requests, reads, writes, replayed) => {
+    const act = synchronize(newDevice(), transactions);
+    expect(await cost(act)).toEqual([requests, reads, writes]);
+    expect(await cost(act)).toEqual([{ BatchGetItem: 1 + requests.BatchGetItem }, replayed, 0]);
+  });
+
+  test("a link costs what a synchronize does", async () => {
+    const request = {
+      ...signedRequest(newDevice(), separatePurchases(1), world.chain),
+      applicationAccountIdentifier: "linked",
+    };
+    const link = () => linkIosStoreCustomer(world.customers, world.application.identifier, request);
+    expect(await cost(link)).toEqual([{ BatchGetItem: 1, TransactWriteItems: 1 }, 2, 12]);
+    expect(await cost(link)).toEqual([{ BatchGetItem: 2 }, 3, 0]);
+  });
+
+  test("something new costs the same with a short past and with a long one that grants nothing", async () => {
+    const coins = (count: number) =>
+      separatePurchases(count).map((purchase) => ({
+        ...purchase,
+        productIdentifier: COINS,
+        type: "Consumable" as const,
+      }));
+    for (const past of [1, 300]) {
+      const device = newDevice();
+      await synchronize(device, coins(past))();
+      expect(await cost(synchronize(device, coins(1)))).toEqual([
+        { BatchGetItem: 2, TransactWriteItems: 1 },
+        3,
+        8,
+      ]);
+      const account = accountId(`account of ${device.appTransactionIdentifier}`);
+      expect(await cost(() => readAccount(world.customers, world.application.identifier, account))).toEqual([
+        { Query: 1 },
+        1,
+        0,
+      ]);
+    }
+  });
+});
+
+describe("bundle bytes", () => {
+  const KILOBYTE = 1024;
+  const lambda = z.object({
+    Handler: z.string(),
+    Code: z.object({ S3Key: z.string() }),
+    Description: z.string().optional(),
+  });
+
+  test.each([
+    ["AuthorizeCredential", 550],
+    ["ReadAccountEntitlements", 575],
+    ["SynchronizeIosStorePurchases", 690],
+    ["LinkIosStoreCustomer", 690],
+    ["LinkAndroidStoreCustomer", 1130],
+    ["AcknowledgeDuePurchases", 1100],
+  ])("%s is not larger than %i KB", async (name, kilobytes) => {
+    const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
+    const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
+      "AWS::Lambda::Function",
+      lambda,
+    );
+    const [, found] = [...functions].find(([id]) => id.startsWith(`${name}Function`)) ?? [];
+    if (found === undefined) throw new Error(`The stack has no function ${name}.`);
+    const { size } = statSync(join(assembly.codeFolder(found.Code.S3Key), "index.cjs"));
+    expect(Math.ceil(size / KILOBYTE)).toBeLessThanOrEqual(kilobytes);
+  });
+});

@@ -1,0 +1,118 @@
+import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import type { ModelEntitlement, ModelOutcome, ReferenceModel } from "../support/reference-model.ts";
+import type { WorldAnswer } from "./world.ts";
+
+/** The model's customers, by number, and the service's: one for one. */
+export class Names {
+  readonly #identifiers = new Map<number, string>();
+
+  /** Remembers that the two are the same customer; false where one of them is known as another. */
+  same(number: number, identifier: string): boolean {
+    const known = this.#identifiers.get(number);
+    if (known !== undefined) return known === identifier;
+    if ([...this.#identifiers.values()].includes(identifier)) return false;
+    this.#identifiers.set(number, identifier);
+    return true;
+  }
+
+  of(number: number): string {
+    return this.#identifiers.get(number) ?? `the model's customer ${number}`;
+  }
+
+  entitlements(expected: readonly ModelEntitlement[]): ModelEntitlement<string>[] {
+    return expected.map((entitlement) => ({
+      ...entitlement,
+      customerIdentifier: this.of(entitlement.customerIdentifier),
+    }));
+  }
+}
+
+/** A difference in words; null where there is none. */
+export const differenceOfOutcomes = (
+  expected: ModelOutcome,
+  actual: WorldAnswer,
+  names: Names,
+): string | null => {
+  const wanted = expected.outcome === "refused" ? expected.code : expected.outcome;
+  const got = actual.outcome === "refused" ? actual.code : actual.outcome;
+  if (wanted !== got) return `expected ${wanted}, answered ${got}`;
+  if (expected.outcome !== "stored" || actual.outcome !== "stored") return null;
+  if (names.same(expected.customer, actual.customer)) return null;
+  return `expected ${names.of(expected.customer)}, answered ${actual.customer}`;
+};
+
+export const differenceOfEntitlements = (
+  expected: readonly ModelEntitlement<string>[],
+  actual: readonly CustomerEntitlement[],
+): string | null => {
+  const [wanted, got] = [JSON.stringify(expected), JSON.stringify(actual)];
+  return wanted === got ? null : `expected ${wanted}, answered ${got}`;
+};
+
+/** The answers of an account in the model and in the service at some moments: the first difference, or null. */
+export const differenceOfAccounts = async (
+  accounts: readonly string[],
+  at: readonly number[],
+  model: ReferenceModel,
+  read: (
+    account: string,
+    moment: number,
+  ) => Promise<{ readonly customers: readonly string[]; readonly entitlements: CustomerEntitlement[] }>,
+  names: Names,
+): Promise<string | null> => {
+  for (const account of accounts)
+    for (const moment of at) {
+      const expected = model.account(account, moment);
+      const actual = await read(account, moment);
+      const customers = expected.customers.map((number) => names.of(number)).sort();
+      const difference =
+        JSON.stringify(customers) === JSON.stringify([...actual.customers].sort())
+          ? differenceOfEntitlements(names.entitlements(expected.entitlements), actual.entitlements)
+          : `expected ${JSON.stringify(customers)}, answered ${JSON.stringify(actual.customers)}`;
+      if (difference !== null)
+        return `account ${account} at ${new Date(moment).toISOString()}: ${difference}`;
+    }
+  return null;
+};
+
+/** One text for one value, whatever the order of its keys. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+
+type Item = Readonly<Record<string, unknown>>;
+
+/**
+ * What a table holds of customers, apart from what depends on the order in which it came to be and shows in no answer:
+ * which identifier a customer got, when, in how many steps it was written, and who was merged into it.
+ */
+export const stateOf = (items: readonly Item[]): string[] => {
+  const customers = new Map(
+    items.filter(({ sk }) => sk === "CUSTOMER").map((item) => [item["customer"], item]),
+  );
+  const livingOf = (customer: unknown): unknown => {
+    const alias = customers.get(customer)?.["aliasOf"] ?? null;
+    return alias === null ? customer : livingOf(alias);
+  };
+  const linkOf = (link: unknown): unknown =>
+    typeof link === "object" && link !== null && "account" in link && "assertedBy" in link
+      ? [link.account, link.assertedBy]
+      : null;
+  return [...customers.values()]
+    .filter(({ aliasOf }) => aliasOf === null)
+    .map(({ customer, link, holdings }) => {
+      const owned = items.filter(
+        (item) =>
+          (item["sk"] === "IDENTITY" || item["sk"] === "PURCHASE") && livingOf(item["customer"]) === customer,
+      );
+      const hidden = new Set(["customer", "owner", "revision"]);
+      const facts = owned.map((item) =>
+        canonical(Object.fromEntries(Object.entries(item).filter(([name]) => !hidden.has(name)))),
+      );
+      return canonical({ link: linkOf(link), holdings, facts: facts.sort() });
+    })
+    .sort();
+};

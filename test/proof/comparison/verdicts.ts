@@ -1,0 +1,126 @@
+import { X509Certificate } from "node:crypto";
+import {
+  Environment,
+  SignedDataVerifier,
+  VerificationException,
+  VerificationStatus,
+} from "@apple/app-store-server-library";
+import { fingerprintOf } from "../../../infra/local/sandbox/ios-signing.ts";
+import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
+import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/app-transaction.ts";
+import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";
+import type { Trust } from "../../../lib/stores/ios-store/trust.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import { APPLE_ID, aVerifiedAppTransaction, BUNDLE } from "../../support/ios-store.ts";
+import { NOW } from "../../support/purchases.ts";
+
+/** What both are told: the app, its environment, and whom to trust. */
+export interface Setting {
+  readonly bundleIdentifier: string;
+  readonly environment: "production" | "sandbox" | "xcode";
+  /** DER. */
+  readonly root: Buffer;
+  /** DER of certificates of StoreKit testing that the configuration names. */
+  readonly xcodeCertificates: readonly Buffer[];
+}
+
+export type Kind = "app transaction" | "transaction";
+
+export const ACCEPTED = "accepted";
+
+const trustOf = ({ root, xcodeCertificates }: Setting): Trust => ({
+  roots: new Set([fingerprintOf({ certificate: root })]),
+  xcodeCertificates: new Set(xcodeCertificates.map((certificate) => fingerprintOf({ certificate }))),
+});
+
+/** What this service says of a JWS: `accepted`, or why not. */
+export const ours = async (jws: string, kind: Kind, setting: Setting): Promise<string> => {
+  const verifier = createIosStoreVerifier();
+  const { bundleIdentifier, environment } = setting;
+  if (kind === "app transaction") {
+    const verdict = await verifier.verifyAppTransaction(jws, trustOf(setting), NOW);
+    if (verdict.outcome === "rejected") return verdict.reason;
+    const refused = checkAppTransactionClaims(verdict.payload, {
+      bundleIdentifier,
+      appAppleIdentifier: APPLE_ID,
+      environments: [environment],
+      xcodeCertificates: [...trustOf(setting).xcodeCertificates],
+    });
+    return refused ?? ACCEPTED;
+  }
+  const verdict = await verifier.verifyTransaction(jws, trustOf(setting), NOW);
+  if (verdict.outcome === "rejected") return verdict.reason;
+  const appTransaction = aVerifiedAppTransaction({
+    bundleIdentifier,
+    environment,
+    appTransactionIdentifier: null,
+  });
+  const other = disagreement(appTransaction, [verdict.payload]);
+  return other === null ? ACCEPTED : `another ${other.field}`;
+};
+
+const ENVIRONMENTS = {
+  production: Environment.PRODUCTION,
+  sandbox: Environment.SANDBOX,
+  xcode: Environment.XCODE,
+} as const;
+
+const statusOf = (error: unknown): string =>
+  error instanceof VerificationException
+    ? (VerificationStatus[error.status] ?? String(error.status))
+    : `throws ${error instanceof Error ? error.name : typeof error}`;
+
+const answerOf = (verifying: Promise<unknown>): Promise<string> => verifying.then(() => ACCEPTED, statusOf);
+
+/** What Apple's library says of the same bytes, offline. */
+export const apples = (jws: string, kind: Kind, setting: Setting): Promise<string> => {
+  const { root, environment, bundleIdentifier } = setting;
+  const verifier = new SignedDataVerifier(
+    [root],
+    false,
+    ENVIRONMENTS[environment],
+    bundleIdentifier,
+    APPLE_ID,
+  );
+  return answerOf(
+    kind === "transaction"
+      ? verifier.verifyAndDecodeTransaction(jws)
+      : verifier.verifyAndDecodeAppTransaction(jws),
+  );
+};
+
+/** Certificates alone, without anything that they signed. */
+export interface Certificates {
+  readonly leaf: string;
+  readonly intermediate: string;
+  readonly root: string;
+  readonly at: number;
+}
+
+export const oursOfCertificates = ({ leaf, intermediate, root, at }: Certificates): string => {
+  const trust = {
+    roots: new Set([fingerprintOf({ certificate: Buffer.from(root, "base64") })]),
+    xcodeCertificates: new Set<string>(),
+  };
+  const verdict = verifyChain([leaf, intermediate, root], trust);
+  if (verdict.outcome === "rejected") return verdict.reason;
+  const { notBefore, notAfter } = verdict.payload;
+  return at < notBefore || at > notAfter ? "outside_validity" : ACCEPTED;
+};
+
+class ChainVerifier extends SignedDataVerifier {
+  verifyChain({ leaf, intermediate, root, at }: Certificates): Promise<unknown> {
+    const [one, two, three] = [leaf, intermediate, root].map(
+      (text) => new X509Certificate(Buffer.from(text, "base64")),
+    );
+    if (one === undefined || two === undefined || three === undefined)
+      throw new Error("There are three certificates.");
+    return this.verifyCertificateChain([three], one, two, new Date(at));
+  }
+}
+
+export const applesOfCertificates = (certificates: Certificates): Promise<string> => {
+  const root = Buffer.from(certificates.root, "base64");
+  const verifier = new ChainVerifier([root], false, Environment.PRODUCTION, BUNDLE, APPLE_ID);
+  return answerOf(verifier.verifyChain(certificates));
+};

@@ -1,0 +1,170 @@
+import type { Fault, SandboxEndpoint } from "../../../infra/local/sandbox/android-publisher.ts";
+import { ServiceError } from "../../../lib/contract/errors.ts";
+import { LONG } from "../../support/proof.ts";
+import { aGoogleError } from "../../support/android-store.ts";
+import {
+  acknowledgeElsewhere,
+  differences,
+  inLanes,
+  makeWorld,
+  PENDING_ANSWER,
+  readsTrue,
+  referenceOf,
+  scenario,
+  startLane,
+  type Lane,
+  type Reference,
+} from "./scenarios.ts";
+
+const given = scenario("an Android link with its acknowledgement");
+
+const answered = (status: number, reason?: string): Fault => ({ status, body: aGoogleError(status, reason) });
+
+/** Failures that another call may not meet again. */
+const FAILURES: Readonly<Record<string, Fault>> = {
+  "400 invalid": answered(400, "invalid"),
+  "401 authError": answered(401, "authError"),
+  "403 permissionDenied": answered(403, "permissionDenied"),
+  "403 without a body": { status: 403 },
+  "403 rateLimitExceeded": answered(403, "rateLimitExceeded"),
+  "404 applicationNotFound": answered(404, "applicationNotFound"),
+  "404 purchaseTokenNotFound": answered(404, "purchaseTokenNotFound"),
+  "404 of a proxy": { status: 404, body: "<html>Not Found</html>" },
+  "408": { status: 408 },
+  "409 conflict": answered(409, "concurrentUpdate"),
+  "410 purchaseTokenNoLongerValid": answered(410, "purchaseTokenNoLongerValid"),
+  "429": answered(429, "quotaExceeded"),
+  "429 with Retry-After": { status: 429, headers: { "retry-after": "7" } },
+  "500": answered(500, "backendError"),
+  "502 of a proxy": { status: 502, body: "<html>Bad Gateway</html>" },
+  "503": { status: 503 },
+  "200 with text": { status: 200, body: "OK" },
+  "200 with nothing": { status: 200 },
+  "200 with null": { status: 200, body: null },
+  "200 with an empty object": { status: 200, body: {} },
+  "200 with an unknown state": {
+    status: 200,
+    body: { ...PENDING_ANSWER, subscriptionState: "SUBSCRIPTION_STATE_NEW" },
+  },
+  "a closed connection": "disconnect",
+  "no answer": "hang",
+};
+
+const CALLS = ["the token exchange", "the look-up", "the acknowledgement"] as const;
+type StoreCall = (typeof CALLS)[number];
+
+const endpointOf = (call: StoreCall): SandboxEndpoint =>
+  call === "the token exchange" ? "token" : "publisher";
+
+interface Case {
+  readonly call: StoreCall;
+  readonly failure: string;
+  /** How many attempts in a row fail: the store's client sends a call twice. */
+  readonly times: number;
+  /** The store does what it was asked to, and its answer is lost. */
+  readonly done: boolean;
+}
+
+const CASES: readonly Case[] = CALLS.flatMap((call) =>
+  Object.keys(FAILURES).flatMap((failure) => [
+    ...(failure === "no answer" ? [] : [{ call, failure, times: 1, done: false }]),
+    { call, failure, times: 3, done: false },
+    ...(call === "the acknowledgement" && failure !== "no answer"
+      ? [{ call, failure, times: 1, done: true }]
+      : []),
+  ]),
+);
+
+/** In turn, so that the short form tries every failure of a look-up, and half of the others. */
+const isShort = ({ call, failure, times, done }: Case): boolean => {
+  const turn = Object.keys(FAILURES).indexOf(failure);
+  if (failure === "no answer") return false;
+  if (call === "the look-up") return times === (turn % 2 === 0 ? 1 : 3);
+  return turn % 4 === (times === 1 ? (done ? 0 : 2) : 3);
+};
+
+const lanes: Lane[] = [];
+const outcomes = new Map<string, number>();
+beforeAll(async () => {
+  lanes.push(...(await Promise.all(Array.from({ length: 6 }, () => startLane()))));
+});
+afterAll(async () => {
+  await Promise.all(lanes.map((lane) => lane.stop()));
+  process.stdout.write(
+    `failures of the store: ${JSON.stringify(Object.fromEntries([...outcomes].sort()), null, 1)}\n`,
+  );
+});
+
+/** What a failing look-up may be answered with; a failing acknowledgement fails nothing. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "STORE_UNAVAILABLE",
+  "STORE_REJECTED_CREDENTIAL",
+  "INVALID_PURCHASE",
+  "PURCHASE_NO_LONGER_AVAILABLE",
+]);
+
+const outcomeOf = (error: unknown): string =>
+  error instanceof ServiceError ? error.code : `failed with ${String(error)}`;
+
+const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<string[]> => {
+  const world = await makeWorld(given, lane);
+  const service = world.open(null);
+  try {
+    lane.proxy.plan();
+    const fault = FAILURES[one.failure] ?? "disconnect";
+    const faults = Array.from({ length: one.times }, () => fault);
+    const looked = { status: 200, body: PENDING_ANSWER };
+    lane.android.failNext(
+      endpointOf(one.call),
+      ...(one.call === "the acknowledgement" ? [looked] : []),
+      ...faults,
+    );
+    if (one.done) acknowledgeElsewhere(lane);
+    const outcome = await service.perform(given.call).then(() => "answered", outcomeOf);
+    outcomes.set(`${one.call}: ${outcome}`, (outcomes.get(`${one.call}: ${outcome}`) ?? 0) + 1);
+    const wrong: string[] = [];
+    const expected =
+      one.call === "the acknowledgement"
+        ? outcome === "answered"
+        : outcome === "answered" || REFUSALS.has(outcome);
+    if (!expected) wrong.push(outcome);
+    if (outcome !== "answered") {
+      const { items } = await world.state();
+      if (items !== reference.before.items) wrong.push(`stored ${items} though it failed`);
+    }
+    wrong.push(...(await readsTrue(world, reference)));
+    lane.android.clearFaults();
+    const answer = await service.perform(given.call);
+    wrong.push(...(await differences(world, reference, answer)));
+    return wrong.map(
+      (what) => `${one.failure} at ${one.call}, ${one.times} times${one.done ? ", done" : ""}: ${what}`,
+    );
+  } finally {
+    service.close();
+    await world.remove();
+  }
+};
+
+describe("an Android link", () => {
+  test.each(CALLS)(
+    "ends as if nothing had happened when it is called again, however %s fails",
+    async (call) => {
+      const [lane] = lanes;
+      if (lane === undefined) throw new Error("There is no lane.");
+      const reference = await referenceOf(given, lane);
+      expect(reference.after.acknowledged).toBe(true);
+      // What takes long begins first.
+      const cases = CASES.filter((one) => one.call === call && (LONG || isShort(one))).sort(
+        (a, b) => Number(b.failure === "no answer") - Number(a.failure === "no answer"),
+      );
+      const wrong = await inLanes(
+        lanes,
+        cases,
+        ({ call, failure, times }) => `${failure} at ${call}, ${times} times`,
+        (lane, one) => tryOne(lane, reference, one),
+      );
+      expect(wrong).toEqual([]);
+    },
+    120_000,
+  );
+});

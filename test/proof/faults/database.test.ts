@@ -1,0 +1,112 @@
+import { LONG } from "../../support/proof.ts";
+import { canMeet, FAULTS, isRead, type Fault } from "../../support/fault-proxy.ts";
+import {
+  differences,
+  inLanes,
+  isClean,
+  makeWorld,
+  readsTrue,
+  referenceOf,
+  SCENARIOS,
+  startLane,
+  type Lane,
+  type Reference,
+  type Scenario,
+} from "./scenarios.ts";
+
+/** A client that hears of every fault, and one that sends again by itself, as the deployed one does. */
+const CLIENTS = [
+  { name: "a client that sends nothing twice", attempts: 1 },
+  { name: "a client that sends again", attempts: null },
+] as const;
+type Client = (typeof CLIENTS)[number];
+
+interface Case {
+  readonly given: Scenario;
+  readonly client: Client;
+  readonly at: number;
+  readonly fault: Fault;
+}
+
+/**
+ * The short form gives every request some of the faults, and every write of some scenarios all of them where the client
+ * hears of them.
+ */
+const casesOf = (given: Scenario, { operations }: Reference, client: Client): Case[] =>
+  operations.flatMap((operation, index) => {
+    const possible = FAULTS.filter((fault) => canMeet(fault, operation));
+    const bare = client.attempts === 1;
+    const all = LONG || (bare && given.short === "all" && !isRead(operation));
+    const few = bare ? (given.short === "all" ? 2 : 1) : Number(!isRead(operation));
+    const some = new Set(
+      Array.from({ length: few }, (_, turn) => possible[(index * 4 + turn * 3) % possible.length]),
+    );
+    return possible
+      .filter((fault) => all || some.has(fault))
+      .map((fault) => ({ given, client, at: index + 1, fault }));
+  });
+
+const lanes: Lane[] = [];
+const counts = new Map<string, number>();
+beforeAll(async () => {
+  lanes.push(...(await Promise.all(Array.from({ length: 6 }, () => startLane()))));
+});
+afterAll(async () => {
+  await Promise.all(lanes.map((lane) => lane.stop()));
+  process.stdout.write(
+    `faults of the database: ${JSON.stringify(Object.fromEntries([...counts].sort()), null, 1)}\n`,
+  );
+});
+
+const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
+
+const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<string[]> => {
+  const { given, client, at, fault } = one;
+  const world = await makeWorld(given, lane);
+  const late = fault === "request-late" || fault === "response-late";
+  const service = world.open(client.attempts, late ? given.patience : undefined);
+  try {
+    lane.proxy.plan({ at, fault });
+    const wrong: string[] = [];
+    const outcome = await service.perform(given.call).then(
+      () => "answered",
+      (error: unknown) => {
+        if (!isClean(error)) wrong.push(`failed with ${String(error)}`);
+        return "failed";
+      },
+    );
+    count(`${client.attempts === 1 ? "sent once" : "sent again"}: ${fault}: ${outcome}`);
+    wrong.push(...(await readsTrue(world, reference)));
+    lane.proxy.heal();
+    service.waitLong();
+    // A late request still waits at the proxy: the retry goes past it, and it arrives after that.
+    const answer = await service.perform(given.call);
+    await lane.proxy.release();
+    wrong.push(...(await differences(world, reference, answer)));
+    return wrong.map((what) => `${fault} at request ${at} (${reference.operations[at - 1]}): ${what}`);
+  } finally {
+    await lane.proxy.release();
+    service.close();
+    await world.remove();
+  }
+};
+
+describe.each(SCENARIOS.filter(({ short }) => LONG || short !== "none"))("$name", (given) => {
+  test.each(CLIENTS)(
+    "called again ends as if nothing had happened, whatever befell which request of $name",
+    async (client) => {
+      const [lane] = lanes;
+      if (lane === undefined) throw new Error("There is no lane.");
+      const reference = await referenceOf(given, lane);
+      const wrong = await inLanes(
+        lanes,
+        casesOf(given, reference, client),
+        ({ at, fault }) => `${fault} at request ${at}`,
+        (lane, one) => tryOne(lane, reference, one),
+      );
+      expect(wrong).toEqual([]);
+      expect(reference.operations.length).toBeGreaterThan(0);
+    },
+    600_000,
+  );
+});

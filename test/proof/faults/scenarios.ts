@@ -1,0 +1,483 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { BatchWriteCommand } from "@aws-sdk/lib-dynamodb";
+import {
+  createAndroidPublisherSandbox,
+  type AndroidPublisherSandbox,
+} from "../../../infra/local/sandbox/android-publisher.ts";
+import { fingerprintOf, makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+import {
+  appTransactionPayload,
+  transactionPayload,
+  type SandboxCustomer,
+  type SandboxTransaction,
+} from "../../../infra/local/sandbox/ios-store.ts";
+import { applyManifest } from "../../../lib/applications/apply.ts";
+import { issueCredential } from "../../../lib/applications/credential.ts";
+import { readManifest } from "../../../lib/applications/manifest.ts";
+import { ServiceError } from "../../../lib/contract/errors.ts";
+import { accountEntitlements, SCOPES, type CustomerEntitlement } from "../../../lib/contract/schemas.ts";
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { createApplicationTable } from "../../../lib/table/applications.ts";
+import { createCredentialTable } from "../../../lib/table/credentials.ts";
+import { startFaultProxy, type FaultProxy } from "../../support/fault-proxy.ts";
+import { DAY, NOW } from "../../support/purchases.ts";
+import { PRODUCTS } from "../../support/service.ts";
+import { createTestTable, type TestTable } from "../../support/table.ts";
+import { LONG_MILLISECONDS, openService, type Call, type Service, type ServiceOptions } from "./use-cases.ts";
+
+const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
+const NAME = "com.example.trails";
+const APPLE_ID = 1_234_567_890;
+const ACCOUNT = "user-1";
+const TOKEN = "token.AO-J1Ofaults";
+const chain = makeChain();
+
+const device = (appTransactionIdentifier: string | null): SandboxCustomer => ({
+  bundleIdentifier: NAME,
+  appAppleIdentifier: APPLE_ID,
+  environment: "Production",
+  appTransactionIdentifier,
+  receiptCreationDate: NOW - 1000,
+  transactions: [],
+});
+
+/** A request of a device, for a monthly subscription that was bought ten days ago. */
+const signed = (customer: SandboxCustomer, ...transactions: readonly Partial<SandboxTransaction>[]) => ({
+  signedAppTransaction: signJws(appTransactionPayload(customer), chain),
+  signedTransactions: transactions.map((transaction) =>
+    signJws(
+      transactionPayload(customer, {
+        productIdentifier: "monthly",
+        type: "Auto-Renewable Subscription",
+        purchaseDate: NOW - 10 * DAY,
+        expiresDate: NOW + 20 * DAY,
+        signedDate: NOW - 1000,
+        ...transaction,
+      }),
+      chain,
+    ),
+  ),
+});
+
+const lineages = (count: number): Partial<SandboxTransaction>[] =>
+  Array.from({ length: count }, (_, index) => ({
+    transactionIdentifier: String(1000 + index),
+    ...(index % 2 === 0
+      ? { productIdentifier: index % 4 === 0 ? "monthly" : "basic", expiresDate: NOW + (index - 60) * DAY }
+      : { productIdentifier: "forever", type: "Non-Consumable" as const }),
+  }));
+
+const NEWER = device("704000000000001");
+const OLDER = device(null);
+
+/** A call, and what was there before it. */
+export interface Scenario {
+  readonly name: string;
+  readonly before: readonly Call[];
+  readonly call: Call;
+  /** How long its client waits for an answer that does not come, in milliseconds. */
+  readonly patience: number;
+  /** How much of it the short form tries. */
+  readonly short: "all" | "some" | "none";
+}
+
+const link = (request: ReturnType<typeof signed>): Call => ({
+  useCase: "link-ios",
+  request: { ...request, applicationAccountIdentifier: ACCOUNT },
+});
+const synchronize = (request: ReturnType<typeof signed>, account: string | null = null): Call => ({
+  useCase: "synchronize",
+  request: { ...request, applicationAccountIdentifier: account },
+});
+
+const first = signed(NEWER, { transactionIdentifier: "1" });
+const basic = { transactionIdentifier: "9", productIdentifier: "basic" };
+const linkAndroid: Call = {
+  useCase: "link-android",
+  request: {
+    packageName: NAME,
+    purchaseToken: TOKEN,
+    productKind: "subscription",
+    applicationAccountIdentifier: ACCOUNT,
+  },
+};
+const credential = issueCredential(
+  { application: APPLICATION, label: null, scopes: SCOPES, expiresAt: null },
+  NOW - DAY,
+);
+
+const SMALL = 300;
+const LARGE = 1_000;
+
+export const SCENARIOS: readonly Scenario[] = [
+  { name: "a first link", before: [], call: link(first), patience: SMALL, short: "all" },
+  {
+    name: "a link that merges two customers",
+    before: [synchronize(signed(OLDER, basic)), link(first)],
+    call: link(
+      signed(NEWER, basic, {
+        transactionIdentifier: "2",
+        productIdentifier: "day_pass",
+        type: "Non-Renewing Subscription",
+      }),
+    ),
+    patience: SMALL,
+    short: "some",
+  },
+  {
+    name: "a synchronize of 250 purchases",
+    before: [],
+    call: synchronize(signed(NEWER, ...lineages(250)), ACCOUNT),
+    patience: LARGE,
+    short: "some",
+  },
+  {
+    name: "a link of 250 purchases that merges two customers",
+    before: [synchronize(signed(OLDER, basic, ...lineages(5))), link(first)],
+    call: link(signed(NEWER, basic, ...lineages(250))),
+    patience: LARGE,
+    short: "none",
+  },
+  {
+    name: "a link that takes the customer from a client's account",
+    before: [synchronize(first, "user-2")],
+    call: link(first),
+    patience: SMALL,
+    short: "some",
+  },
+  { name: "a replay", before: [link(first)], call: link(first), patience: SMALL, short: "some" },
+  {
+    name: "a read",
+    before: [link(first)],
+    call: { useCase: "read", account: ACCOUNT },
+    patience: SMALL,
+    short: "some",
+  },
+  {
+    name: "an authorization",
+    before: [],
+    call: { useCase: "authorize", authorization: `Bearer ${credential.apiKey}` },
+    patience: SMALL,
+    short: "all",
+  },
+  {
+    name: "an Android link with its acknowledgement",
+    before: [],
+    call: linkAndroid,
+    patience: SMALL,
+    short: "all",
+  },
+];
+
+export const scenario = (name: string): Scenario => {
+  const found = SCENARIOS.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`There is no scenario ${name}.`);
+  return found;
+};
+
+/** An unacknowledged subscription. */
+export const PENDING_ANSWER = {
+  kind: "androidpublisher#subscriptionPurchaseV2",
+  regionCode: "US",
+  startTime: isoTime(NOW - DAY),
+  subscriptionState: "SUBSCRIPTION_STATE_ACTIVE",
+  acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+  externalAccountIdentifiers: { obfuscatedExternalAccountId: "obfuscated-1" },
+  lineItems: [
+    {
+      productId: "premium",
+      expiryTime: isoTime(NOW + 20 * DAY),
+      latestSuccessfulOrderId: "GPA.1",
+      autoRenewingPlan: { autoRenewEnabled: true },
+      offerDetails: { basePlanId: "monthly" },
+    },
+  ],
+};
+
+/** All that a case needs to itself: cases run side by side, each in a lane of its own. */
+export interface Lane {
+  readonly proxy: FaultProxy;
+  readonly android: AndroidPublisherSandbox;
+  readonly androidPublisherUrl: string;
+  stop(): Promise<void>;
+}
+
+export const startLane = async (): Promise<Lane> => {
+  const proxy = await startFaultProxy(directEndpoint());
+  const android = createAndroidPublisherSandbox({ now: () => NOW, packageNames: [NAME] });
+  const server = createServer((request, response) => {
+    android.handle(request, response).then(
+      (handled) => handled || response.writeHead(404).end(),
+      () => response.destroy(),
+    );
+  });
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", listening.resolve);
+  await listening.promise;
+  return {
+    proxy,
+    android,
+    androidPublisherUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: async () => {
+      await proxy.stop();
+      server.closeAllConnections();
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      await closed.promise;
+    },
+  };
+};
+
+/** A database and a store in which what comes before the scenario's call has happened. */
+export interface World {
+  readonly table: TestTable;
+  readonly lane: Lane;
+  readonly options: ServiceOptions;
+  /** A service that reaches the database through the lane's proxy, and does not wait long where that is said. */
+  open(attempts: number | null, impatience?: number): Service;
+  state(): Promise<State>;
+  /** The account's entitlements that are active, as its reader is told now. */
+  activeEntitlements(): Promise<readonly string[]>;
+  remove(): Promise<void>;
+}
+
+export interface State {
+  /** Everything stored, without what only counts writes. */
+  readonly items: string;
+  readonly acknowledged: boolean;
+  /** What a reader of the account is told. */
+  readonly entitlements: string;
+  readonly active: readonly string[];
+  /** The text with the customers' names in place of their identifiers, which differ from world to world. */
+  named(text: string): string;
+}
+
+const manifest = (androidPublisherUrl: string, android: AndroidPublisherSandbox): string =>
+  JSON.stringify({
+    application: { identifier: APPLICATION, name: "Trails" },
+    stores: {
+      "ios-store": [{ bundleIdentifier: NAME, appAppleIdentifier: APPLE_ID }],
+      "android-store": [
+        {
+          packageName: NAME,
+          credential: { workloadIdentity: android.externalAccount(androidPublisherUrl) },
+        },
+      ],
+    },
+    entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: {} },
+    products: PRODUCTS,
+  });
+
+const ITEMS_PER_BATCH = 25;
+
+/** What was stored before a scenario's call, by scenario and address of the Android store. */
+const templates = new Map<string, Promise<Record<string, unknown>[]>>();
+
+const makeTemplate = async ({ before }: Scenario, lane: Lane): Promise<Record<string, unknown>[]> => {
+  const table = await createTestTable();
+  const reading = readManifest(manifest(lane.androidPublisherUrl, lane.android));
+  if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
+  await applyManifest(reading.manifest, APPLICATION, createApplicationTable(table));
+  await createCredentialTable(table).add(credential.credential);
+  const service = openService({ ...optionsOf(table, lane), endpoint: directEndpoint() });
+  for (const call of before) await service.perform(call);
+  service.close();
+  const items = await table.items();
+  await table.remove();
+  return items;
+};
+
+const directEndpoint = (): string => process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "";
+
+const optionsOf = (table: TestTable, lane: Lane): ServiceOptions => ({
+  tableName: table.name,
+  endpoint: lane.proxy.endpoint,
+  attempts: 1,
+  patience: LONG_MILLISECONDS,
+  trustedRoots: [fingerprintOf(chain.root)],
+  androidPublisherUrl: lane.androidPublisherUrl,
+  application: APPLICATION,
+  moment: NOW,
+});
+
+const COUNTERS: ReadonlySet<string> = new Set(["version", "revision"]);
+
+const canonical = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !COUNTERS.has(name))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, canonical(member)]),
+  );
+};
+
+/** Customers are told apart by the order in which they were made, which their identifiers show. */
+const namesOf = (items: readonly Record<string, unknown>[], lane: Lane) => {
+  const customers = items
+    .filter(({ sk }) => sk === "CUSTOMER")
+    .map(({ customer }) => String(customer))
+    .sort();
+  return (text: string): string =>
+    customers
+      .reduce((named, customer, index) => named.replaceAll(customer, `customer-${index + 1}`), text)
+      .replaceAll(lane.androidPublisherUrl, "android-store");
+};
+
+const readAnswer = accountEntitlements.pick({ entitlements: true });
+
+const readEntitlements = async (service: Service): Promise<readonly CustomerEntitlement[]> =>
+  readAnswer.parse(await service.perform({ useCase: "read", account: ACCOUNT })).entitlements;
+
+const activeOf = (entitlements: readonly CustomerEntitlement[]): string[] =>
+  entitlements.filter(({ active }) => active).map(({ identifier }) => identifier);
+
+export const makeWorld = async (given: Scenario, lane: Lane): Promise<World> => {
+  const key = JSON.stringify([given.name, lane.androidPublisherUrl]);
+  const template = templates.get(key) ?? makeTemplate(given, lane);
+  templates.set(key, template);
+  const table = await createTestTable();
+  const items = await template;
+  for (let from = 0; from < items.length; from += ITEMS_PER_BATCH)
+    await table.client.send(
+      new BatchWriteCommand({
+        RequestItems: {
+          [table.name]: items
+            .slice(from, from + ITEMS_PER_BATCH)
+            .map((item) => ({ PutRequest: { Item: item } })),
+        },
+      }),
+    );
+  lane.android.clearFaults();
+  lane.android.put(TOKEN, { packageName: NAME, productKind: "subscription", answer: PENDING_ANSWER });
+  const options = optionsOf(table, lane);
+  const direct = openService({ ...options, endpoint: directEndpoint() });
+  return {
+    table,
+    lane,
+    options,
+    open: (attempts, patience = LONG_MILLISECONDS) => openService({ ...options, attempts, patience }),
+    state: async () => {
+      const stored = await table.items();
+      const named = namesOf(stored, lane);
+      const entitlements = await readEntitlements(direct);
+      return {
+        items: stored
+          .map((item) => named(JSON.stringify(canonical(item))))
+          .sort()
+          .join("\n"),
+        acknowledged:
+          lane.android.read(TOKEN)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+        entitlements: named(JSON.stringify(entitlements)),
+        active: activeOf(entitlements),
+        named,
+      };
+    },
+    activeEntitlements: async () => activeOf(await readEntitlements(direct)),
+    remove: async () => {
+      direct.close();
+      await table.remove();
+    },
+  };
+};
+
+/** The store's own word that the purchase is acknowledged already. */
+export const acknowledgeElsewhere = ({ android }: Lane): void =>
+  android.put(TOKEN, {
+    packageName: NAME,
+    productKind: "subscription",
+    answer: { ...PENDING_ANSWER, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
+  });
+
+/** What happens when nothing goes wrong. */
+export interface Reference {
+  readonly before: State;
+  readonly after: State;
+  readonly answer: string;
+  /** The operations that the call sends to the database, in their order. */
+  readonly operations: readonly string[];
+}
+
+export const referenceOf = async (given: Scenario, lane: Lane): Promise<Reference> => {
+  const world = await makeWorld(given, lane);
+  try {
+    const before = await world.state();
+    lane.proxy.plan();
+    const service = world.open(null);
+    const answer = await service.perform(given.call);
+    const operations = lane.proxy.requests.map(({ operation }) => operation);
+    service.close();
+    const after = await world.state();
+    return { before, after, answer: after.named(JSON.stringify(answer)), operations };
+  } finally {
+    await world.remove();
+  }
+};
+
+/** Errors that a failing call may end in: refusals that ask to try again, and the AWS SDK's own of these faults. */
+const CLEAN = new Set([
+  "InternalServerError",
+  "ProvisionedThroughputExceededException",
+  "ThrottlingException",
+  "TimeoutError",
+  "Unknown",
+  // The AWS SDK's names of a broken connection and of an answer that is none.
+  "Error",
+  "SyntaxError",
+  "503",
+]);
+
+export const isClean = (error: unknown): boolean => {
+  if (error instanceof ServiceError) return error.status === 503 || error.status === 429;
+  return error instanceof Error && CLEAN.has(error.name);
+};
+
+/** What is not as it should be, in words; empty where all is. */
+export const differences = async (world: World, reference: Reference, answer: unknown): Promise<string[]> => {
+  const state = await world.state();
+  const wrong: string[] = [];
+  if (state.named(JSON.stringify(answer)) !== reference.answer)
+    wrong.push(`answered ${state.named(JSON.stringify(answer))} for ${reference.answer}`);
+  if (state.items !== reference.after.items)
+    wrong.push(`stored\n${state.items}\nfor\n${reference.after.items}`);
+  if (state.acknowledged !== reference.after.acknowledged) wrong.push("is not acknowledged alike");
+  if (state.entitlements !== reference.after.entitlements)
+    wrong.push(`reads ${state.entitlements} for ${reference.after.entitlements}`);
+  return wrong;
+};
+
+/** Between the failure and the retry a reader is shown nothing that is not true after it, and misses nothing of before. */
+export const readsTrue = async (world: World, { before, after }: Reference): Promise<string[]> => {
+  const active = await world.activeEntitlements();
+  const given = active.filter((identifier) => !after.active.includes(identifier));
+  const lost = before.active.filter((identifier) => !active.includes(identifier));
+  return [
+    ...(given.length > 0 ? [`between failure and retry ${given.join()} is given`] : []),
+    ...(lost.length > 0 ? [`between failure and retry ${lost.join()} is lost`] : []),
+  ];
+};
+
+/** Tries all cases, as many at a time as there are lanes, and gives what went wrong in any of them. */
+export const inLanes = async <Case>(
+  lanes: readonly Lane[],
+  cases: readonly Case[],
+  nameOf: (one: Case) => string,
+  attempt: (lane: Lane, one: Case) => Promise<readonly string[]>,
+): Promise<string[]> => {
+  const waiting = [...cases];
+  const wrong: string[] = [];
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
+        try {
+          wrong.push(...(await attempt(lane, one)));
+        } catch (error) {
+          wrong.push(`${nameOf(one)}: ${String(error)}`);
+        }
+    }),
+  );
+  return wrong;
+};

@@ -1,0 +1,106 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import type {
+  AndroidStoreLinkRequest,
+  IosStoreLinkRequest,
+  IosStoreSynchronizeRequest,
+} from "../../../lib/contract/schemas.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import type { ApplicationId } from "../../../lib/identifiers.ts";
+import {
+  composeAuthorize,
+  composeLinkAndroidStoreCustomer,
+  composeLinkIosStoreCustomer,
+  composeReadAccount,
+  composeSynchronizeIosStorePurchases,
+} from "../../../lib/service.ts";
+import type { Table } from "../../../lib/table/table.ts";
+
+/** One call of a use case, as data, so that another process can make the same. */
+export type Call =
+  | { readonly useCase: "link-ios"; readonly request: IosStoreLinkRequest }
+  | { readonly useCase: "synchronize"; readonly request: IosStoreSynchronizeRequest }
+  | { readonly useCase: "link-android"; readonly request: AndroidStoreLinkRequest }
+  | { readonly useCase: "read"; readonly account: string }
+  | { readonly useCase: "authorize"; readonly authorization: string };
+
+/** What a process needs to serve calls. */
+export interface ServiceOptions {
+  readonly tableName: string;
+  readonly endpoint: string;
+  /** How often the AWS SDK sends a request before it gives up; null: as often as it does when nothing is said. */
+  readonly attempts: number | null;
+  /** How long the AWS SDK waits for an answer, in milliseconds. */
+  readonly patience: number;
+  readonly trustedRoots: readonly string[];
+  readonly androidPublisherUrl: string;
+  readonly application: ApplicationId;
+  readonly moment: Instant;
+}
+
+export interface Service {
+  perform(call: Call): Promise<unknown>;
+  /** From now on the AWS SDK waits for an answer as long as a slow machine takes. */
+  waitLong(): void;
+  close(): void;
+}
+
+/** Longer than any answer takes, however busy the machine is. */
+export const LONG_MILLISECONDS = 60_000;
+
+/** The AWS SDK's handler can be changed so, which its type does not show. */
+const waitLong = (handler: object): void => {
+  if (!("updateHttpClientConfig" in handler) || typeof handler.updateHttpClientConfig !== "function")
+    throw new Error("The AWS SDK's request handler cannot be changed any more.");
+  handler.updateHttpClientConfig("requestTimeout", LONG_MILLISECONDS);
+};
+
+const openTable = ({ tableName, endpoint, attempts, patience }: ServiceOptions): Table => ({
+  name: tableName,
+  client: DynamoDBDocumentClient.from(
+    new DynamoDBClient({
+      endpoint,
+      ...(attempts !== null && { maxAttempts: attempts }),
+      requestHandler: { requestTimeout: patience, throwOnRequestTimeout: true },
+    }),
+  ),
+});
+
+/** The use cases as the functions compose them, on a client of the given patience. */
+export const openService = (options: ServiceOptions): Service => {
+  const table = openTable(options);
+  const now = (): Instant => options.moment;
+  const configuration = {
+    table,
+    now,
+    trustedRoots: new Set(options.trustedRoots),
+    androidPublisherUrl: options.androidPublisherUrl,
+    readSecret: () => Promise.reject(new Error("There is no secret.")),
+  };
+  const { application } = options;
+
+  const linkIos = composeLinkIosStoreCustomer(configuration);
+  const synchronize = composeSynchronizeIosStorePurchases(configuration);
+  const read = composeReadAccount(configuration);
+  const authorize = composeAuthorize(configuration);
+  const linkAndroid = composeLinkAndroidStoreCustomer(configuration);
+
+  return {
+    perform: async (call) => {
+      switch (call.useCase) {
+        case "link-ios":
+          return linkIos(application, call.request);
+        case "synchronize":
+          return synchronize(call.request);
+        case "link-android":
+          return linkAndroid(application, call.request);
+        case "read":
+          return read(application, call.account);
+        case "authorize":
+          return authorize(call.authorization);
+      }
+    },
+    waitLong: () => waitLong(table.client.config.requestHandler),
+    close: () => table.client.destroy(),
+  };
+};

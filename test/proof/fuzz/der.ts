@@ -1,0 +1,130 @@
+import type { Choices } from "./choices.ts";
+
+/** A DER value: what it is, and its content as bytes or as values. */
+export type DerValue =
+  | { readonly tag: number; readonly content: Buffer }
+  | { readonly tag: number; readonly values: readonly DerValue[] };
+
+const length = (size: number): Buffer => {
+  if (size < 0x80) return Buffer.of(size);
+  const hex = size.toString(16);
+  const bytes = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex");
+  return Buffer.concat([Buffer.of(0x80 | bytes.length), bytes]);
+};
+
+export const element = (tag: number, content: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.of(tag), length(content.length), content]);
+
+export const encode = (value: DerValue): Buffer =>
+  element(value.tag, "content" in value ? value.content : Buffer.concat(value.values.map(encode)));
+
+interface Read {
+  readonly value: DerValue;
+  readonly end: number;
+}
+
+const read = (bytes: Buffer, start: number): Read => {
+  const tag = bytes[start] ?? 0;
+  const first = bytes[start + 1] ?? 0;
+  const more = first < 0x80 ? 0 : first & 0x7f;
+  const size = more === 0 ? first : bytes.readUIntBE(start + 2, more);
+  const from = start + 2 + more;
+  const content = bytes.subarray(from, from + size);
+  const value = (tag & 0x20) === 0 ? { tag, content } : { tag, values: readAll(content) };
+  return { value, end: from + size };
+};
+
+const readAll = (bytes: Buffer): DerValue[] => {
+  const values: DerValue[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const { value, end } = read(bytes, at);
+    values.push(value);
+    at = end;
+  }
+  return values;
+};
+
+export const parse = (der: Buffer): DerValue => read(der, 0).value;
+
+export const children = (der: Buffer): readonly DerValue[] => {
+  const value = parse(der);
+  return "values" in value ? value.values : [];
+};
+
+const count = (value: DerValue): number =>
+  1 + ("values" in value ? value.values.reduce((sum, child) => sum + count(child), 0) : 0);
+
+/** The value with its descendant of the given number (in order of reading) replaced by any number of bytes. */
+const withReplaced = (value: DerValue, number: number, replace: (found: DerValue) => Buffer): Buffer => {
+  if (number === 0) return replace(value);
+  if ("content" in value) return encode(value);
+  let left = number - 1;
+  const parts = value.values.map((child) => {
+    const size = count(child);
+    const here = left >= 0 && left < size ? withReplaced(child, left, replace) : encode(child);
+    left -= size;
+    return here;
+  });
+  return element(value.tag, Buffer.concat(parts));
+};
+
+const contentOf = (value: DerValue): Buffer =>
+  "content" in value ? value.content : Buffer.concat(value.values.map(encode));
+
+const nested = (depth: number): Buffer => {
+  let bytes: Buffer = Buffer.of(5, 0);
+  for (let level = 0; level < depth; level += 1) bytes = element(0x30, bytes);
+  return bytes;
+};
+
+const TAGS = [
+  0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0c, 0x13, 0x17, 0x18, 0x1f, 0x24, 0x30, 0x31, 0x80, 0xa0, 0xa3,
+  0xff,
+];
+
+/** Ways of cutting a value open, by name. Each gives bytes that stand in the value's place. */
+const OPERATIONS: Readonly<Record<string, (value: DerValue, choices: Choices) => Buffer>> = {
+  "deletes a value": () => Buffer.alloc(0),
+  "doubles a value": (value) => Buffer.concat([encode(value), encode(value)]),
+  "empties a value": (value) => element(value.tag, Buffer.alloc(0)),
+  "changes a tag": (value, choices) => element(choices.pick(TAGS), contentOf(value)),
+  "changes a content's byte": (value, choices) => {
+    const content = Buffer.from(contentOf(value));
+    const at = choices.number(Math.max(1, content.length));
+    if (content.length > 0) content[at] = (content[at] ?? 0) ^ (1 << choices.number(8));
+    return element(value.tag, content);
+  },
+  "replaces a content": (value, choices) =>
+    element(value.tag, choices.bytes(choices.pick([1, 2, 3, 4, 9, 33, 127, 128, 300]))),
+  "lengthens a content": (value, choices) =>
+    element(value.tag, Buffer.concat([contentOf(value), choices.bytes(1 + choices.number(4))])),
+  "puts a null behind a value": (value) => Buffer.concat([encode(value), Buffer.of(5, 0)]),
+  "writes a length longer than needed": (value) => {
+    const content = contentOf(value);
+    const size = Buffer.alloc(4);
+    size.writeUInt32BE(content.length);
+    return Buffer.concat([Buffer.of(value.tag, 0x84), size, content]);
+  },
+  "writes an indefinite length": (value) =>
+    Buffer.concat([Buffer.of(value.tag, 0x80), contentOf(value), Buffer.of(0, 0)]),
+  "writes a wrong length": (value, choices) =>
+    Buffer.concat([
+      Buffer.of(value.tag),
+      length(Math.max(0, contentOf(value).length + choices.pick([-1, 1, 2, 100, 60_000]))),
+      contentOf(value),
+    ]),
+  "writes a length of four gigabytes": (value) =>
+    Buffer.concat([Buffer.of(value.tag, 0x84, 0xff, 0xff, 0xff, 0xff), contentOf(value)]),
+  "nests deeply": (_, choices) => nested(choices.pick([8, 64, 400, 1_500])),
+  "writes a large integer": (_, choices) => element(0x02, choices.bytes(choices.pick([8, 9, 32, 1_000]))),
+};
+
+/** One cut into a random value of it, with what holds the value made to fit (its lengths), or not at all. */
+export const operate = (der: Buffer, choices: Choices): { readonly bytes: Buffer; readonly name: string } => {
+  const value = parse(der);
+  const name = choices.pick(Object.keys(OPERATIONS));
+  const operation = OPERATIONS[name];
+  if (operation === undefined) throw new Error(`There is no operation ${name}.`);
+  const bytes = withReplaced(value, choices.number(count(value)), (found) => operation(found, choices));
+  return { bytes, name };
+};

@@ -1,0 +1,243 @@
+import { Agent, request as send } from "node:http";
+import * as z from "zod";
+import { fingerprintOf } from "../../../infra/local/sandbox/ios-signing.ts";
+import { endpoints, GATEWAY_ERRORS } from "../../../lib/contract/endpoints.ts";
+import { ERRORS, type ErrorCode } from "../../../lib/contract/errors.ts";
+import { isRead, startFaultProxy, type FaultProxy } from "../../support/fault-proxy.ts";
+import { LONG, SEED } from "../../support/proof.ts";
+import { startTestService, type TestService } from "../../support/service.ts";
+import { APPLE_ID, attackOf, type Attack, type NamedAttack, type Target } from "./attacks.ts";
+import { choicesFrom } from "./choices.ts";
+import { chainNamed } from "./signing.ts";
+
+/**
+ * Attacks on every endpoint, through the gateway. `SEED=…` repeats a run; with `CASE=<number>` beside it only that case
+ * is sent, the same bytes as before, and shown.
+ */
+const CASES = LONG ? 20_000 : 1_600;
+const ONLY = process.env["CASE"] === undefined ? null : Number(process.env["CASE"]);
+/** So many rejected requests are sent a second time, to a table that nothing else changes. */
+const SENT_AGAIN = LONG ? 2_000 : 150;
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  readonly milliseconds: number;
+}
+
+let service: TestService;
+let proxy: FaultProxy;
+let target: Target;
+const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+const chain = chainNamed("store");
+
+beforeAll(async () => {
+  proxy = await startFaultProxy(process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
+  service = await startTestService({
+    AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
+    IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
+  });
+  const name = "com.example.target";
+  const app = await service.application({
+    bundleIdentifier: name,
+    packageName: name,
+    iosStore: { appAppleIdentifier: APPLE_ID },
+  });
+  const readOnly = await app.issue(["entitlements:read"]);
+  const purchaseToken = "token.AO-J1Oknown";
+  const stored = service.android.read(app.buyOnAndroid());
+  if (stored === undefined) throw new Error("Nothing was bought.");
+  service.android.put(purchaseToken, stored);
+  const known = await app.linkAndroid(purchaseToken, "known");
+  if (known.status !== 200)
+    throw new Error(`The first link was answered with ${known.status}: ${service.log.join()}`);
+  target = {
+    bundleIdentifier: name,
+    packageName: name,
+    key: app.key,
+    readOnlyKey: readOnly.apiKey,
+    chain,
+    purchaseToken,
+    putAnswer: (token, answer) =>
+      service.android.put(token, {
+        packageName: name,
+        productKind: "subscription",
+        answer: Object(answer),
+      }),
+  };
+}, 90_000);
+afterAll(async () => {
+  agent.destroy();
+  await service.stop();
+  await proxy.stop();
+});
+
+const exchange = ({ method, path, headers, body }: Attack): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(service.address);
+    const begin = performance.now();
+    const fields = headers.flatMap(([name, value]) => [name, value]);
+    const has = (wanted: string): boolean => headers.some(([name]) => name.toLowerCase() === wanted);
+    if (!has("host")) fields.push("Host", `${hostname}:${port}`);
+    if (body !== null && !has("transfer-encoding")) fields.push("Content-Length", String(body.length));
+    const request = send({ hostname, port, agent, method, path, headers: fields }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => void chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          type: response.headers["content-type"] ?? "",
+          text: Buffer.concat(chunks).toString(),
+          milliseconds: performance.now() - begin,
+        }),
+      );
+    });
+    request.on("error", reject);
+    request.end(body ?? undefined);
+  });
+
+const errorBody = z.strictObject({
+  error: z.string(),
+  message: z.string().min(1),
+  issues: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+});
+
+const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
+
+/** What of the answer is not the contract's; empty where all is. */
+const breaches = (attack: NamedAttack, { status, type, text }: Answer): string[] => {
+  const endpoint = endpoints[attack.endpoint];
+  if (attack.method === "HEAD") return status === 404 ? [] : [`${status} to HEAD`];
+  if (!type.startsWith("application/json")) return [`the type is ${type}`];
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // What is compressed is not looked into here.
+    return [];
+  }
+  if (status === 200) {
+    if (attack.forged) return ["a forgery is accepted"];
+    const parsed = endpoint.response.safeParse(body);
+    return parsed.success ? [] : [`a body that is not the contract's: ${parsed.error.message}`];
+  }
+  const parsed = errorBody.safeParse(body);
+  if (!parsed.success) return [`an error that is not the contract's: ${parsed.error.message}`];
+  const { error } = parsed.data;
+  if (!isCode(error)) return [`the unknown code ${error}`];
+  const wrong: string[] = [];
+  if (ERRORS[error].status !== status) wrong.push(`${error} with ${status}`);
+  const documented: readonly ErrorCode[] = [...endpoint.errors, ...GATEWAY_ERRORS, "ROUTE_NOT_FOUND"];
+  if (!documented.includes(error)) wrong.push(`${error}, which the endpoint does not document`);
+  // The sandbox store was told to answer nonsense, which is no answer.
+  const told = attack.kind === "an answer of the Android store" && error === "STORE_UNAVAILABLE";
+  if (status >= 500 && !told) wrong.push(`${status} ${error}`);
+  if (/eyJ|cek_[0-9a-f]{16}_|\bat .+:\d+:\d+/.test(text)) wrong.push("a JWS, a key or a stack is shown");
+  return wrong;
+};
+
+const answerText = ({ status, text }: Answer): string => {
+  const code = /^\{"error":"([A-Z_]+)"/.exec(text)?.[1];
+  return code === undefined ? String(status) : `${status} ${code}`;
+};
+
+const tableText = async (): Promise<string> => JSON.stringify(await service.table.items());
+
+const increase = (counts: Map<string, number>, name: string, by = 1): void =>
+  void counts.set(name, (counts.get(name) ?? 0) + by);
+
+const shown = (counts: ReadonlyMap<string, number>): string =>
+  [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, count]) => `  ${String(count).padStart(6)}  ${name}`)
+    .join("\n");
+
+const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
+
+const megabytes = (): number => Math.round(process.memoryUsage().rss / 1024 / 1024);
+
+const show = ({ body, ...attack }: NamedAttack): string =>
+  `${JSON.stringify(attack)}\n${body === null ? "" : body.toString("latin1").slice(0, 4_000)}`;
+
+test(
+  "no request is answered with a 5xx, none that is rejected is stored, and every answer is the contract's",
+  async () => {
+    const failures: string[] = [];
+    const perKind = new Map<string, number>();
+    const perAnswer = new Map<string, number>();
+    const perKindAnswer = new Map<string, number>();
+    const times: number[] = [];
+    const perKilobyte: number[] = [];
+    let slowest = { milliseconds: 0, index: -1, bytes: 0 };
+    const rejected: NamedAttack[] = [];
+    const before = megabytes();
+    let most = before;
+
+    const send = async (attack: NamedAttack, index: number): Promise<void> => {
+      proxy.plan();
+      const answer = await exchange(attack);
+      const wrong = breaches(attack, answer);
+      const written = proxy.requests.filter(({ operation }) => !isRead(operation)).length;
+      if (answer.status !== 200 && written > 0) wrong.push(`${written} writes of a rejected request`);
+      increase(perKind, attack.kind);
+      increase(perAnswer, answerText(answer));
+      increase(perKindAnswer, `${attack.kind}: ${answerText(answer)}`);
+      const bytes = attack.path.length + (attack.body?.length ?? 0);
+      times.push(answer.milliseconds);
+      if (bytes >= 1024) perKilobyte.push(answer.milliseconds / (bytes / 1024));
+      if (answer.milliseconds > slowest.milliseconds)
+        slowest = { milliseconds: answer.milliseconds, index, bytes };
+      if (answer.status === 200 && attack.reads !== null) {
+        const read: NamedAttack = {
+          ...attack,
+          endpoint: "readAccountEntitlements",
+          method: "GET",
+          path: `/v1/customers/${encodeURIComponent(attack.reads)}/entitlements`,
+          headers: [["Authorization", `Bearer ${target.key}`]],
+          body: null,
+          forged: false,
+        };
+        const answered = await exchange(read);
+        wrong.push(...breaches(read, answered).map((what) => `read afterwards: ${what}`));
+        if (answered.status !== 200) wrong.push(`read afterwards: ${answered.status}`);
+      }
+      if (answer.status !== 200 && attack.kind !== "an answer of the Android store") rejected.push(attack);
+      if (ONLY !== null)
+        process.stdout.write(`${show(attack)}\n${answer.status} ${answer.text}\n${service.log.join("\n")}\n`);
+      if (wrong.length > 0)
+        failures.push(`SEED=${SEED} CASE=${index} (${attack.kind}, ${attack.note}): ${wrong.join("; ")}`);
+    };
+
+    for (let index = ONLY ?? 0; index < (ONLY === null ? CASES : ONLY + 1); index += 1) {
+      await send(attackOf(target, choicesFrom(SEED + index * 7_919), index), index);
+      most = Math.max(most, index % 50 === 0 ? megabytes() : 0);
+    }
+    const stored = await tableText();
+    const step = Math.max(1, Math.floor(rejected.length / SENT_AGAIN));
+    const again = rejected.filter((_, index) => index % step === 0);
+    for (const attack of again) await exchange(attack);
+    if ((await tableText()) !== stored) failures.push(`SEED=${SEED}: a rejected request was stored`);
+
+    process.stdout.write(
+      [
+        `fuzz: SEED=${SEED}, ${times.length} cases`,
+        "by kind:",
+        shown(perKind),
+        "by answer:",
+        shown(perAnswer),
+        ...(LONG ? ["by kind and answer:", shown(perKindAnswer)] : []),
+        `milliseconds: median ${percentile(times, 0.5).toFixed(1)}, 99th ${percentile(times, 0.99).toFixed(1)}, most ${slowest.milliseconds.toFixed(0)} (case ${slowest.index}, ${slowest.bytes} bytes)`,
+        `milliseconds for each kilobyte (of 1 KB and more): median ${percentile(perKilobyte, 0.5).toFixed(2)}, 99th ${percentile(perKilobyte, 0.99).toFixed(2)}, most ${percentile(perKilobyte, 1).toFixed(2)}`,
+        `rejected requests sent again, after which the table is the same byte for byte: ${again.length}`,
+        `memory (MB, all functions within): ${before} before, ${most} at most, ${megabytes()} after`,
+        "",
+      ].join("\n"),
+    );
+    expect(failures).toEqual([]);
+    expect(service.log.join("\n")).not.toMatch(/eyJ|cek_[0-9a-f]{16}_/);
+  },
+  60 * 60_000,
+);

@@ -1,0 +1,90 @@
+import fc from "fast-check";
+import { v7 as uuid } from "uuid";
+import { checkInvariants } from "../support/invariants.ts";
+import { cases, TIMEOUT } from "../support/proof.ts";
+import { createReferenceModel, type ModelRequest, type ReferenceModel } from "../support/reference-model.ts";
+import { differenceOfAccounts, differenceOfEntitlements, differenceOfOutcomes, Names } from "./comparison.ts";
+import { ACCOUNTS, END, trafficOf } from "./histories.ts";
+import { createMemoryTable } from "./memory-table.ts";
+import { anApplication, aWorld, CATALOG, toCatalog, type World, type WorldAnswer } from "./world.ts";
+
+const MOMENT = END + 1_000;
+const CATALOG_OF = { catalogOf: () => toCatalog(CATALOG) };
+
+const permutations = <T>(values: readonly T[]): T[][] =>
+  values.length === 0
+    ? [[]]
+    : values.flatMap((value, index) =>
+        permutations(values.toSpliced(index, 1)).map((rest) => [value, ...rest]),
+      );
+
+interface Sent {
+  readonly request: ModelRequest;
+  readonly moment: number;
+}
+
+interface Answered extends Sent {
+  readonly answer: WorldAnswer;
+}
+
+/** Why these answers, and what is stored after them, could not have come of the requests in this order. */
+const differenceInOrder = async (
+  before: readonly Answered[],
+  order: readonly Answered[],
+  model: ReferenceModel,
+  world: World,
+): Promise<string | null> => {
+  const names = new Names();
+  for (const { request, moment, answer } of [...before, ...order]) {
+    const expected = model.submit(request, moment);
+    const difference =
+      differenceOfOutcomes(expected, answer, names) ??
+      (expected.outcome === "stored" && answer.outcome === "stored"
+        ? differenceOfEntitlements(
+            names.entitlements(model.entitlementsOf(expected.customer, MOMENT)),
+            answer.entitlements(MOMENT),
+          )
+        : null);
+    if (difference !== null) return difference;
+  }
+  return differenceOfAccounts(ACCOUNTS, [MOMENT], model, world.account, names);
+};
+
+test(
+  "requests that run at the same time are answered, and leave everything, as if one had followed the other",
+  () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.oneof(trafficOf({ minLength: 2, maxLength: 3 }, 1), trafficOf({ minLength: 2, maxLength: 5 }, 2)),
+        fc.integer({ min: 2, max: 3 }),
+        fc.scheduler(),
+        async ({ requests }, concurrency, scheduler) => {
+          const table = createMemoryTable();
+          const world = aWorld(table, anApplication(uuid()));
+          const sent = requests.map((request, index): Sent => ({ request, moment: END + index }));
+          const before: Answered[] = [];
+          for (const one of sent.slice(0, -concurrency))
+            before.push({ ...one, answer: await world.submit(one.request, one.moment) });
+
+          table.turn = (command) => scheduler.schedule(Promise.resolve(), command);
+          const together = await scheduler.waitFor(
+            Promise.all(
+              sent.slice(-concurrency).map(async (one): Promise<Answered> => ({
+                ...one,
+                answer: await world.submit(one.request, one.moment),
+              })),
+            ),
+          );
+          table.turn = () => Promise.resolve();
+
+          expect(checkInvariants(await table.items(), CATALOG_OF)).toEqual([]);
+          const differences: (string | null)[] = [];
+          for (const order of permutations(together))
+            differences.push(await differenceInOrder(before, order, createReferenceModel(CATALOG), world));
+          expect(differences).toContain(null);
+        },
+      ),
+      cases(350, 20_000),
+    ),
+  TIMEOUT,
+);

@@ -1,0 +1,188 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  TransactionCanceledException,
+} from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod";
+import type { TestTable } from "../support/table.ts";
+
+/**
+ * The few operations of DynamoDB that customers are stored with, in memory: thousands of times faster than DynamoDB
+ * Local, and whoever holds `turn` decides in which order concurrent requests reach the table. Each operation but a
+ * batch of reads is one step, as it is there; a batch of reads is one step too.
+ */
+export interface MemoryTable extends TestTable {
+  /** Awaited before each operation takes effect. */
+  turn: (command: string) => Promise<void>;
+}
+
+type Item = Record<string, unknown>;
+
+const attributes = z.record(z.string(), z.unknown());
+const names = z.record(z.string(), z.string()).optional();
+const conditional = {
+  ConditionExpression: z.string().optional(),
+  ExpressionAttributeNames: names,
+  ExpressionAttributeValues: attributes.optional(),
+};
+const put = z.object({ Item: attributes, ...conditional });
+const remove = z.object({ Key: attributes, ...conditional });
+const check = z.object({ Key: attributes, ...conditional });
+const update = z.object({ Key: attributes, UpdateExpression: z.string(), ...conditional });
+const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(attributes) })) });
+const transactWrite = z.object({
+  TransactItems: z.array(
+    z.object({
+      Put: put.optional(),
+      Delete: remove.optional(),
+      ConditionCheck: check.optional(),
+      Update: update.optional(),
+    }),
+  ),
+});
+const query = z.object({
+  KeyConditionExpression: z.literal("pk = :pk"),
+  ExpressionAttributeValues: attributes,
+});
+
+type Condition = Pick<
+  z.infer<typeof put>,
+  "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
+>;
+
+const textOf = (value: unknown): string => JSON.stringify(value ?? null);
+const keyOf = (item: Item): string => JSON.stringify([item["pk"], item["sk"]]);
+
+const TERM =
+  /^(?:(?<presence>attribute_exists|attribute_not_exists)\((?<attribute>#?\w+)\)|(?<left>#?\w+) (?<operator>=|<=|>=|<|>) (?<right>:\w+))$/;
+
+const COMPARISONS: Record<string, (a: unknown, b: unknown) => boolean> = {
+  "=": (a, b) => textOf(a) === textOf(b),
+  "<=": (a, b) => Number(a) <= Number(b),
+  ">=": (a, b) => Number(a) >= Number(b),
+  "<": (a, b) => Number(a) < Number(b),
+  ">": (a, b) => Number(a) > Number(b),
+};
+
+/** Understands presence and comparisons, conjunctions of them, and alternatives of those; anything else is an error of the test. */
+const holds = (item: Item | undefined, condition: Condition): boolean => {
+  const { ConditionExpression: expression, ExpressionAttributeNames, ExpressionAttributeValues } = condition;
+  if (expression === undefined) return true;
+  const valueOf = (name = ""): unknown =>
+    item?.[name.startsWith("#") ? (ExpressionAttributeNames?.[name] ?? name) : name];
+  return expression.split(" OR ").some((alternative) =>
+    alternative.split(" AND ").every((term) => {
+      const { presence, attribute, left, operator = "", right = "" } = TERM.exec(term)?.groups ?? {};
+      if (presence !== undefined)
+        return (presence === "attribute_exists") === (valueOf(attribute) !== undefined);
+      const comparison = COMPARISONS[operator];
+      if (comparison === undefined) throw new Error(`The memory table does not understand ${term}.`);
+      const actual = valueOf(left);
+      return actual !== undefined && comparison(actual, ExpressionAttributeValues?.[right]);
+    }),
+  );
+};
+
+/** `SET a = :b, c = :d REMOVE e, f`. */
+const updated = (item: Item, { UpdateExpression, ...condition }: z.infer<typeof update>): Item => {
+  const result = { ...item };
+  const { ExpressionAttributeNames, ExpressionAttributeValues } = condition;
+  const nameOf = (name: string): string => ExpressionAttributeNames?.[name] ?? name;
+  for (const [, action, list = ""] of UpdateExpression.matchAll(/(SET|REMOVE) (.*?)(?= SET | REMOVE |$)/g))
+    for (const part of list.split(", ")) {
+      const [name = "", value = ""] = part.split(" = ");
+      const given = ExpressionAttributeValues?.[value];
+      if (action === "REMOVE") delete result[nameOf(name)];
+      else if (given === undefined) throw new Error(`The memory table does not understand ${part}.`);
+      else result[nameOf(name)] = given;
+    }
+  return result;
+};
+
+export const createMemoryTable = (): MemoryTable => {
+  const name = "memory";
+  const items = new Map<string, Item>();
+  const base = new DynamoDBClient({
+    region: "us-east-1",
+    credentials: { accessKeyId: "memory", secretAccessKey: "memory" },
+  });
+
+  const operations: Record<string, (input: unknown) => object> = {
+    BatchGetItemCommand: (input) => {
+      const { Keys } = batchGet.parse(input).RequestItems[name] ?? { Keys: [] };
+      const found = Keys.map((key) => items.get(keyOf(key))).filter((item) => item !== undefined);
+      return { Responses: { [name]: found }, UnprocessedKeys: {} };
+    },
+    TransactWriteItemsCommand: (input) => {
+      const { TransactItems } = transactWrite.parse(input);
+      if (TransactItems.length > 100) throw new Error("More than 100 items in one transaction.");
+      const writes = TransactItems.map((item) => {
+        const write = item.Put ?? item.Delete ?? item.ConditionCheck ?? item.Update;
+        if (write === undefined) throw new Error("The memory table does not understand a write.");
+        return { ...item, key: keyOf("Item" in write ? write.Item : write.Key), condition: write };
+      });
+      if (new Set(writes.map(({ key }) => key)).size < writes.length)
+        throw new Error("One transaction names an item twice.");
+      const reasons = writes.map(({ key, condition }) => ({
+        Code: holds(items.get(key), condition) ? "None" : "ConditionalCheckFailed",
+      }));
+      if (reasons.some(({ Code }) => Code !== "None"))
+        throw new TransactionCanceledException({
+          message: "Transaction cancelled",
+          CancellationReasons: reasons,
+          $metadata: {},
+        });
+      for (const { key, Put, Delete, Update } of writes) {
+        if (Put !== undefined) items.set(key, Put.Item);
+        if (Delete !== undefined) items.delete(key);
+        if (Update !== undefined) items.set(key, updated(items.get(key) ?? Update.Key, Update));
+      }
+      return {};
+    },
+    QueryCommand: (input) => {
+      const wanted = textOf(query.parse(input).ExpressionAttributeValues[":pk"]);
+      const found = [...items.values()].filter((item) => textOf(item["pk"]) === wanted);
+      return { Items: found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) };
+    },
+    UpdateItemCommand: (input) => {
+      const write = update.parse(input);
+      const key = keyOf(write.Key);
+      if (!holds(items.get(key), write))
+        throw new ConditionalCheckFailedException({
+          message: "The conditional request failed",
+          $metadata: {},
+        });
+      items.set(key, updated(items.get(key) ?? write.Key, write));
+      return {};
+    },
+  };
+
+  const table: MemoryTable = {
+    client: DynamoDBDocumentClient.from(base),
+    name,
+    sent: [],
+    turn: () => Promise.resolve(),
+    items: () =>
+      Promise.resolve(
+        [...items].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => structuredClone(item)),
+      ),
+    remove: () => {
+      base.destroy();
+      return Promise.resolve();
+    },
+  };
+  base.middlewareStack.add(
+    (_next, context) => async (args) => {
+      const command = String(context["commandName"]);
+      table.sent.push({ command });
+      await table.turn(command);
+      const operation = operations[command];
+      if (operation === undefined) throw new Error(`The memory table does not understand ${command}.`);
+      const output = structuredClone(operation(structuredClone(args.input)));
+      return { output: Object.assign({ $metadata: {} }, output), response: {} };
+    },
+    { step: "initialize", priority: "high" },
+  );
+  return table;
+};

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuid } from "uuid";
+import { unlinkCustomer } from "../../lib/customers/operations.ts";
+import { applicationId, customerId } from "../../lib/identifiers.ts";
+import { openTable } from "../../lib/service.ts";
+import type { Job, Outcome, RaceOrder } from "./race.ts";
+import { anApplication, aWorld } from "./world.ts";
+
+/** One of several processes that race. Does its jobs a few at a time, and tells what came of each, and when. */
+
+/** As the service waits. */
+const pause = (attempt: number): Promise<void> => sleep(Math.random() * Math.min(500, 10 * 2 ** attempt));
+
+const race = async ({ table: name, application, jobs, concurrency }: RaceOrder): Promise<Outcome[]> => {
+  const table = openTable(name);
+  const world = aWorld(table, anApplication(application), {
+    pause,
+    newCustomerIdentifier: () => customerId(uuid()),
+  });
+  const operations = { table, now: Date.now, pause, newEntry: uuid };
+  const lastSeen = new Map<number, string>();
+
+  const act = async ({ person, request }: Job): Promise<Pick<Outcome, "result" | "customer">> => {
+    if (request === null) {
+      const customer = lastSeen.get(person);
+      if (customer === undefined) return { result: "nobody", customer: null };
+      const unlinked = await unlinkCustomer(operations, applicationId(application), customerId(customer), {
+        by: "a racer",
+        reason: "a race",
+      });
+      return { result: unlinked?.outcome ?? "nobody", customer };
+    }
+    const answer = await world.submit(request, Date.now());
+    if (answer.outcome !== "stored")
+      return { result: answer.outcome === "refused" ? answer.code : answer.outcome, customer: null };
+    lastSeen.set(person, answer.customer);
+    return { result: "stored", customer: answer.customer };
+  };
+
+  const outcomes: Outcome[] = [];
+  const waiting = [...jobs];
+  const racer = async (): Promise<void> => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
+      const startedAt = performance.timeOrigin + performance.now();
+      const done = await act(job).catch((error: unknown) => ({ result: String(error), customer: null }));
+      outcomes.push({ job, startedAt, endedAt: performance.timeOrigin + performance.now(), ...done });
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, racer));
+  table.client.destroy();
+  return outcomes;
+};
+
+process.once("message", (order: RaceOrder) => {
+  void race(order).then((outcomes) => process.send?.(outcomes, () => process.disconnect()));
+});
+process.send?.("ready");

@@ -1,0 +1,184 @@
+import { v7 as uuid } from "uuid";
+import { joinAll, samePurchase } from "../../lib/entitlements/purchase.ts";
+import { storedPurchase } from "../../lib/table/customers.ts";
+import { checkInvariants } from "../support/invariants.ts";
+import { inLength, randomFrom, reportCases, SEED } from "../support/proof.ts";
+import type { Fact, IosFact, ModelClaim, ModelRequest } from "../support/reference-model.ts";
+import { DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { race, type Job, type Outcome } from "./race.ts";
+import { CATALOG, toCatalog, toPurchases } from "./world.ts";
+
+const PROCESSES = 3;
+const CONCURRENCY = inLength(6, 10);
+const ROUNDS = inLength(1, 10);
+const JOBS = inLength(180, 900);
+const PEOPLE = 3;
+const TIMEOUT = inLength(60_000, 60 * 60_000);
+
+let table: TestTable;
+beforeEach(async () => {
+  table = await createTestTable();
+});
+afterEach(() => table.remove());
+
+const CONFLICTS: ReadonlySet<string> = new Set(["CUSTOMER_ALREADY_LINKED", "IDENTITY_CONFLICT"]);
+const WELL: ReadonlySet<string> = new Set([...CONFLICTS, "stored", "nobody", "unlinked", "not_linked"]);
+
+type Random = () => number;
+const oneOf = <T>(random: Random, values: readonly T[]): T => {
+  const value = values[Math.floor(random() * values.length)];
+  if (value === undefined) throw new RangeError("There is nothing to choose from.");
+  return value;
+};
+
+/** A renewal of one of the person's two subscriptions, or a purchase that nobody has sent before. */
+const aFact = (random: Random, person: number, job: number): IosFact => {
+  const lineage = Math.floor(random() * 3);
+  const isSubscription = lineage < 2;
+  const renewal = Math.floor(random() * 12);
+  const start = NOW - 400 * DAY + renewal * 30 * DAY;
+  const original = isSubscription ? `8${person}${lineage}` : `9${person}${String(job).padStart(4, "0")}`;
+  return {
+    store: "ios-store",
+    environment: "production",
+    transaction: isSubscription ? `${original}${String(renewal).padStart(2, "0")}` : original,
+    original,
+    product: !isSubscription ? "map" : renewal % 3 === 0 ? "basic" : "monthly",
+    type: isSubscription ? "subscription" : "non-consumable",
+    start,
+    end: isSubscription ? start + 30 * DAY : null,
+    revokedAt: random() < 0.2 ? start + DAY : null,
+    upgraded: false,
+    signedAt: start + 2 * DAY + job,
+  };
+};
+
+const requestOf = (
+  facts: readonly Fact[],
+  appTransaction: string | null,
+  claim: ModelClaim | null,
+): ModelRequest => ({ environment: "production", appTransaction, facts, claim });
+
+const invariantsOf = async (): Promise<string[]> =>
+  checkInvariants(await table.items(), { catalogOf: () => toCatalog(CATALOG) });
+
+const count = (outcomes: readonly Outcome[]): Record<string, number> =>
+  Object.fromEntries(
+    [...Map.groupBy(outcomes, ({ result }) => result)].map(([result, all]) => [result, all.length]),
+  );
+
+/** What is stored is what was answered with success, nothing less and nothing more. */
+const expectFactsOf = async (outcomes: readonly Outcome[]): Promise<void> => {
+  const facts = outcomes.flatMap(({ result, job }) =>
+    result === "stored" ? (job.request?.facts ?? []) : [],
+  );
+  const items = (await table.items()).filter(({ sk }) => sk === "PURCHASE");
+  const stored = joinAll(items.map((item) => storedPurchase(item).purchase));
+  const expected = joinAll(toPurchases(facts));
+  const differing = expected.filter((purchase, index) => {
+    const other = stored[index];
+    return other === undefined || !samePurchase(purchase, other);
+  });
+  expect(differing).toEqual([]);
+  expect(stored).toHaveLength(expected.length);
+};
+
+/** By when everything about `earlier` was over before anything about `later` began. */
+const precedes = (earlier: Outcome, later: Outcome): boolean => earlier.endedAt < later.startedAt;
+
+/** The links that may have stood at some time while a request ran: made by then, and not certainly taken away before. */
+const linksDuring = (moment: Outcome, ofPerson: readonly Outcome[]): ModelClaim[] =>
+  ofPerson.flatMap((made) => {
+    const claim = made.result === "stored" ? (made.job.request?.claim ?? null) : null;
+    if (claim === null || precedes(moment, made)) return [];
+    const isOver = ofPerson.some(
+      (end) =>
+        precedes(made, end) &&
+        precedes(end, moment) &&
+        end.customer === made.customer &&
+        (end.result === "unlinked" ||
+          (end.result === "stored" &&
+            claim.by === "client" &&
+            end.job.request?.claim?.by === "credential" &&
+            end.job.request.claim.account !== claim.account)),
+    );
+    return isOver ? [] : [claim];
+  });
+
+const isTrue = (refusal: Outcome, ofPerson: readonly Outcome[]): boolean => {
+  const accounts = new Set(linksDuring(refusal, ofPerson).map(({ account }) => account));
+  const own = refusal.job.request?.claim?.account;
+  return refusal.result === "IDENTITY_CONFLICT"
+    ? accounts.size > 1
+    : own !== undefined && [...accounts].some((account) => account !== own);
+};
+
+const rounds = Array.from({ length: ROUNDS }, (_, round) => SEED + round);
+
+test.each(rounds)(
+  "of many accounts that claim one customer at once exactly one wins, and all the others are told so (SEED=%i)",
+  async (seed) => {
+    const random = randomFrom(seed);
+    const jobs = Array.from({ length: JOBS }, (_, job): Job => {
+      const person = job % PEOPLE;
+      const account = oneOf(random, ["a", "b", "c", "d"]);
+      const facts = random() < 0.8 ? [aFact(random, person, job)] : [];
+      return { person, request: requestOf(facts, `70${person}`, { account, by: "credential" }) };
+    });
+    const outcomes = await race(
+      { table: table.name, application: uuid(), jobs, concurrency: CONCURRENCY },
+      PROCESSES,
+    );
+
+    reportCases(outcomes.length, seed, `: ${JSON.stringify(count(outcomes))}`);
+    expect(outcomes).toHaveLength(JOBS);
+    expect(Object.keys(count(outcomes)).sort()).toEqual(["CUSTOMER_ALREADY_LINKED", "stored"]);
+    for (const [, ofPerson] of Map.groupBy(outcomes, ({ job }) => job.person)) {
+      const accepted = ofPerson.filter(({ result }) => result === "stored");
+      const [winner, ...others] = new Set(accepted.map(({ job }) => job.request?.claim?.account));
+      expect(others).toEqual([]);
+      expect(new Set(accepted.map(({ customer }) => customer)).size).toBe(1);
+      for (const refused of ofPerson.filter(({ result }) => result !== "stored")) {
+        expect(refused.job.request?.claim?.account).not.toBe(winner);
+        expect(isTrue(refused, ofPerson)).toBe(true);
+      }
+    }
+    expect(await invariantsOf()).toEqual([]);
+    await expectFactsOf(outcomes);
+  },
+  TIMEOUT,
+);
+
+test.each(rounds)(
+  "links, synchronizes, merges and unlinks at once: every refusal was true, and nothing is lost (SEED=%i)",
+  async (seed) => {
+    const random = randomFrom(seed + 1_000_000);
+    const jobs = Array.from({ length: JOBS }, (_, job): Job => {
+      const person = Math.floor(random() * PEOPLE);
+      const dice = random();
+      if (dice < 0.15) return { person, request: null };
+      const account = oneOf(random, ["a", "b", "c"]);
+      const claim: ModelClaim | null =
+        dice < 0.4 ? null : { account, by: dice < 0.7 ? "client" : "credential" };
+      const isOlder = random() < 0.3;
+      const facts = Array.from({ length: isOlder ? 1 : Math.floor(random() * 4) }, (_, index) =>
+        aFact(random, person, job * 4 + index),
+      );
+      return { person, request: requestOf(facts, isOlder ? null : `70${person}`, claim) };
+    });
+    const outcomes = await race(
+      { table: table.name, application: uuid(), jobs, concurrency: CONCURRENCY },
+      PROCESSES,
+    );
+
+    reportCases(outcomes.length, seed, `: ${JSON.stringify(count(outcomes))}`);
+    expect(outcomes).toHaveLength(JOBS);
+    expect(Object.keys(count(outcomes)).filter((result) => !WELL.has(result))).toEqual([]);
+    for (const [, ofPerson] of Map.groupBy(outcomes, ({ job }) => job.person))
+      expect(ofPerson.filter((one) => CONFLICTS.has(one.result) && !isTrue(one, ofPerson))).toEqual([]);
+    expect(await invariantsOf()).toEqual([]);
+    await expectFactsOf(outcomes);
+  },
+  TIMEOUT,
+);

@@ -1,0 +1,286 @@
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
+import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import { unlinkCustomer } from "../../lib/customers/operations.ts";
+import type { Evidence } from "../../lib/customers/evidence.ts";
+import { readAccount } from "../../lib/customers/read-account.ts";
+import { storeEvidence, type EvidenceStore } from "../../lib/customers/store-evidence.ts";
+import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
+import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
+import { mentionedPurchase, type Nature, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
+import { readOneTimeProduct } from "../../lib/stores/android-store/one-time-product.ts";
+import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
+import { purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
+import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
+import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import type { IdentityReference } from "../../lib/table/keys.ts";
+import type { Table } from "../../lib/table/table.ts";
+import type {
+  AndroidFact,
+  Fact,
+  IosFact,
+  ModelCatalog,
+  ModelProduct,
+  ModelRequest,
+} from "../support/reference-model.ts";
+import { DAY } from "../support/purchases.ts";
+
+const sold = (
+  store: ModelProduct["store"],
+  product: string,
+  grants: readonly string[],
+  more: Partial<ModelProduct> = {},
+): ModelProduct => ({ store, product, basePlan: null, grants, access: null, ...more });
+
+/** What the proofs sell; `coins` are sold in both stores and entitle to nothing. */
+export const CATALOG: ModelCatalog = {
+  names: { premium: "Premium", maps: "Maps" },
+  products: [
+    sold("ios-store", "monthly", ["premium"]),
+    sold("ios-store", "yearly", ["premium", "pro"]),
+    sold("ios-store", "basic", ["basics"]),
+    sold("ios-store", "map", ["maps"]),
+    sold("ios-store", "forever", ["premium"]),
+    sold("ios-store", "season", ["maps"], { access: { months: 1, days: 0 } }),
+    sold("ios-store", "day", ["pro"], { access: { months: 0, days: 1 } }),
+    sold("android-store", "premium", ["premium", "pro"], { basePlan: "yearly" }),
+    sold("android-store", "premium", ["premium"]),
+    sold("android-store", "basic", ["basics"]),
+    sold("android-store", "maps", ["maps"]),
+    sold("android-store", "hint", ["pro"], { access: { months: 0, days: 2 } }),
+    sold("android-store", "day", ["premium"], { access: { months: 1, days: 1 } }),
+  ],
+};
+
+export const toCatalog = ({ names, products }: ModelCatalog): Catalog =>
+  catalogOf(
+    new Map(Object.entries(names)),
+    products.map(({ store, product, basePlan, grants, access }) => ({
+      store,
+      productIdentifier: product,
+      basePlanIdentifier: basePlan,
+      grants,
+      accessDuration: access === null ? null : { months: access.months, milliseconds: access.days * DAY },
+    })),
+  );
+
+export const anApplication = (identifier: string): Application => ({
+  identifier: applicationId(identifier),
+  name: "Trails",
+  iosStore: [],
+  androidStore: [],
+  catalog: toCatalog(CATALOG),
+});
+
+const NATURES: Record<IosFact["type"], Nature> = {
+  subscription: "auto_renewable",
+  "non-renewing": "non_renewing",
+  "non-consumable": "non_consumable",
+  consumable: "consumable",
+};
+
+/** The fact as the service has it once its signature is verified. */
+export const toTransaction = (
+  fact: IosFact,
+  {
+    bundle = "com.example.trails",
+    appTransaction = null,
+  }: { bundle?: string; appTransaction?: string | null } = {},
+): Transaction => ({
+  transactionIdentifier: fact.transaction,
+  originalTransactionIdentifier: fact.original,
+  productIdentifier: fact.product,
+  bundleIdentifier: bundle,
+  appTransactionIdentifier: appTransaction,
+  nature: NATURES[fact.type],
+  purchasedAt: fact.start,
+  expiresAt: fact.end,
+  revokedAt: fact.revokedAt,
+  isUpgraded: fact.upgraded,
+  environment: fact.environment,
+  signedAt: fact.signedAt,
+  xcodeCertificate: null,
+});
+
+/** The fact in the words of Google's answer. */
+export const toAnswer = (fact: AndroidFact): unknown =>
+  fact.kind === "subscription"
+    ? {
+        subscriptionState: `SUBSCRIPTION_STATE_${fact.state}`,
+        startTime: fact.start === null ? undefined : isoTime(fact.start),
+        lineItems: fact.lines.map(({ product, basePlan, expiry, paid, renews }) => ({
+          productId: product,
+          expiryTime: isoTime(expiry),
+          ...(paid && { latestSuccessfulOrderId: "GPA.1" }),
+          ...(basePlan !== null && { offerDetails: { basePlanId: basePlan } }),
+          autoRenewingPlan: { autoRenewEnabled: renews },
+        })),
+        ...(fact.replaces !== null && { linkedPurchaseToken: fact.replaces }),
+        ...(fact.expired !== null && { outOfAppPurchaseContext: { expiredPurchaseToken: fact.expired } }),
+        ...(fact.person !== null && {
+          externalAccountIdentifiers: { obfuscatedExternalAccountId: fact.person },
+        }),
+        ...(fact.environment === "sandbox" && { testPurchase: {} }),
+      }
+    : {
+        purchaseStateContext: { purchaseState: fact.state },
+        purchaseCompletionTime: isoTime(fact.completedAt),
+        productLineItem: fact.products.map(({ product, consumed, refunded }) => ({
+          productId: product,
+          productOfferDetails: {
+            quantity: 1,
+            ...(refunded && { refundableQuantity: 0 }),
+            consumptionState: consumed
+              ? "CONSUMPTION_STATE_CONSUMED"
+              : "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
+          },
+        })),
+        ...(fact.person !== null && { obfuscatedExternalAccountId: fact.person }),
+        ...(fact.environment === "sandbox" && { testPurchaseContext: {} }),
+      };
+
+/** The answer as the service reads it. */
+export const toReading = (fact: AndroidFact) => {
+  const reading = (fact.kind === "subscription" ? readSubscription : readOneTimeProduct)(toAnswer(fact), {
+    packageName: "com.example.trails",
+    purchaseToken: fact.token,
+    productIdentifier: fact.kind === "one-time" ? fact.asked : null,
+    answeredAt: fact.answeredAt,
+  });
+  if (reading === null || reading === "product-not-in-purchase")
+    throw new Error("The answer cannot be read.");
+  return reading;
+};
+
+/** What an Android fact proves, with the purchases that it only mentions. */
+const androidPurchases = (fact: AndroidFact): Purchase[] => {
+  const { purchase, replaces, samePerson } = toReading(fact);
+  return [
+    purchase,
+    ...(replaces === null ? [] : [mentionedPurchase({ ...purchase, key: replaces }, purchase.key)]),
+    ...samePerson.map((key) => mentionedPurchase({ ...purchase, key }, null)),
+  ];
+};
+
+/** What facts prove, in the service's terms. */
+export const toPurchases = (facts: readonly Fact[]): Purchase[] => [
+  ...purchasesOf(facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : []))),
+  ...facts.flatMap((fact) => (fact.store === "android-store" ? androidPurchases(fact) : [])),
+];
+
+export const toEvidence = ({ environment, appTransaction, facts }: ModelRequest): Evidence => ({
+  identities: [
+    ...(appTransaction === null
+      ? []
+      : [{ store: "ios-store", kind: "app-transaction", environment, value: appTransaction } as const]),
+    ...facts.flatMap((fact): IdentityReference[] =>
+      fact.store === "android-store" && fact.person !== null
+        ? [{ store: "android-store", kind: "obfuscated-account", environment, value: fact.person }]
+        : [],
+    ),
+  ],
+  purchases: toPurchases(facts),
+  acknowledgementDue: null,
+});
+
+/** An answer of the service to a request, or the code of its refusal. */
+export type WorldAnswer =
+  | { readonly outcome: "nobody" }
+  | {
+      readonly outcome: "stored";
+      readonly customer: string;
+      entitlements(moment: number): CustomerEntitlement[];
+    }
+  | { readonly outcome: "refused"; readonly code: string };
+
+/** One application of the service on a table, at moments that the test chooses. */
+export interface World {
+  readonly application: ApplicationId;
+  submit(request: ModelRequest, moment: number): Promise<WorldAnswer>;
+  /** What an operator does; false where the customer has no link. */
+  unlink(customer: string, moment: number): Promise<boolean>;
+  account(
+    account: string,
+    moment: number,
+  ): Promise<{ readonly customers: readonly string[]; readonly entitlements: CustomerEntitlement[] }>;
+}
+
+/** Identifiers of customers in the order in which they are made. */
+export const countedIdentifiers = () => {
+  let made = 0;
+  return () => {
+    made += 1;
+    return customerId(`00000000-0000-7000-8000-${made.toString(16).padStart(12, "0")}`);
+  };
+};
+
+export const aWorld = (
+  table: Table,
+  application: Application,
+  {
+    pause = () => Promise.resolve(),
+    newCustomerIdentifier = countedIdentifiers(),
+  }: Partial<Pick<EvidenceStore, "pause" | "newCustomerIdentifier">> = {},
+): World => {
+  const customers = createCustomerTable(table, pause);
+  return {
+    application: application.identifier,
+    submit: async (request, moment) => {
+      const store: EvidenceStore = {
+        table: customers,
+        write: (change) => writeCustomerChange(table, change),
+        newCustomerIdentifier,
+        pause,
+        now: () => moment,
+      };
+      const claim =
+        request.claim === null
+          ? null
+          : { account: accountId(request.claim.account), assertedBy: request.claim.by };
+      try {
+        const stored = await storeEvidence(store, application, toEvidence(request), claim);
+        if (stored === null) return { outcome: "nobody" };
+        const holdings = stored.holdings.map((purchase) => ({
+          customerIdentifier: stored.identifier,
+          purchase,
+        }));
+        return {
+          outcome: "stored",
+          customer: stored.identifier,
+          entitlements: (moment) => entitlementsAt(moment, holdings, application.catalog),
+        };
+      } catch (error) {
+        if (error instanceof ServiceError) return { outcome: "refused", code: error.code };
+        throw error;
+      }
+    },
+    unlink: async (customer, moment) => {
+      const done = await unlinkCustomer(
+        { table, now: () => moment, pause, newEntry: uuid },
+        application.identifier,
+        customerId(customer),
+        { by: "an operator", reason: "a proof" },
+      );
+      return done?.outcome === "unlinked";
+    },
+    account: async (account, moment) => {
+      const answer = await readAccount(
+        {
+          directory: {
+            byIdentifier: () => Promise.resolve(application),
+            byBundle: () => Promise.resolve(application),
+          },
+          table: customers,
+          now: () => moment,
+        },
+        application.identifier,
+        accountId(account),
+      );
+      return { customers: answer.customerIdentifiers, entitlements: answer.entitlements };
+    },
+  };
+};

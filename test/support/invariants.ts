@@ -1,0 +1,443 @@
+import * as z from "zod";
+import type { Catalog } from "../../lib/entitlements/catalog.ts";
+import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import {
+  applicationPartitionItem,
+  credentialItem,
+  storeRegistrationItem,
+} from "../../lib/table/application-items.ts";
+import {
+  accountCustomerItem,
+  acknowledgementItem,
+  customerItem,
+  identityItem,
+  purchaseItem,
+  tombstone,
+} from "../../lib/table/items.ts";
+
+/**
+ * What is true of a whole table at every moment between two requests, whatever has happened to it: one owner for each
+ * identity, two sides of each link that agree, copies that are copies. Walks over every item.
+ */
+export interface InvariantOptions {
+  /** The catalog of an application; where it is given, mapped consumables have to be held. */
+  readonly catalogOf?: (application: string) => Catalog | undefined;
+  /**
+   * Something of more than one transaction has been broken off. Of a request: holdings may lack what it had already
+   * stored. Of an erasure: what the customer was known by is still there, and leads nowhere.
+   */
+  readonly brokenOff?: boolean;
+  /** Applications that a test has taken apart by hand. */
+  readonly except?: ReadonlySet<string>;
+}
+
+type StoredItem = Readonly<Record<string, unknown>>;
+
+/** Purchases that holdings have to hold stop here, well below what holdings are bounded to. */
+const BOUNDED_FROM_BYTES = 150_000;
+
+const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+const PARTITION = new RegExp(
+  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT)(?:#(?<rest>.+))?)?$`,
+  "s",
+);
+
+const auditItem = z.object({ action: z.string(), customer: z.string() });
+
+interface Customer extends z.output<typeof customerItem> {
+  readonly key: string;
+}
+
+/** All of one application. */
+interface Tenant {
+  readonly application: string;
+  readonly customers: Map<string, Customer>;
+  readonly accounts: { readonly account: string; readonly sk: string; readonly item: StoredItem }[];
+  readonly identities: { readonly key: string; readonly customer: string }[];
+  readonly purchases: {
+    readonly key: string;
+    readonly customer: string;
+    readonly purchase: Purchase;
+    readonly dueSince: number | null;
+  }[];
+  /** References of purchases that were erased. */
+  readonly erasedPurchases: Set<string>;
+  /** Customers that an operator has erased. */
+  readonly erased: Set<string>;
+  /** Queued acknowledgements: their purchases, and since when. */
+  readonly acknowledgements: {
+    readonly key: string;
+    readonly reference: string;
+    readonly dueSince: number;
+  }[];
+}
+
+const text = (value: unknown): string => JSON.stringify(value);
+const keyOf = (item: StoredItem): string => text([item["pk"], item["sk"]]);
+const referenceOf = ({ store, environment, key }: Pick<Purchase, "store" | "environment" | "key">): string =>
+  `${store}#${environment}#${key}`;
+
+const lineText = (line: Line): string =>
+  text([
+    line.transactionIdentifier,
+    line.productIdentifier,
+    line.basePlanIdentifier,
+    line.nature,
+    line.standing,
+    line.startsAt,
+    line.endsAt,
+    line.revokedAt,
+    line.willRenew,
+    line.verifiedAt,
+  ]);
+const linesText = (lines: readonly Line[]): string => text(lines.map(lineText).sort());
+
+/** The lines that a purchase can grant with: none once it is replaced, and of a one-time purchase those asked for. */
+const linesThatGrant = ({ lines, replacedBy, selectedProducts }: Purchase): readonly Line[] =>
+  replacedBy === null
+    ? lines.filter(
+        ({ productIdentifier }) => selectedProducts === null || selectedProducts.includes(productIdentifier),
+      )
+    : [];
+
+const isRepeatable = ({ nature }: Line): boolean => nature === "non_renewing" || nature === "consumable";
+
+class Violations {
+  readonly found: string[] = [];
+
+  check(holds: boolean, violation: string): void {
+    if (!holds) this.found.push(violation);
+  }
+
+  parse<Schema extends z.ZodType>(schema: Schema, item: StoredItem): z.output<Schema> | null {
+    const parsed = schema.safeParse(item);
+    if (parsed.success) return parsed.data;
+    this.found.push(`${keyOf(item)} is not of its shape: ${parsed.error.message}`);
+    return null;
+  }
+}
+
+/** The customer that an identifier leads to, by way of aliases. */
+const livingOf = ({ customers }: Tenant, identifier: string): Customer | "missing" | "cycle" => {
+  const seen = new Set<string>();
+  let current = identifier;
+  for (;;) {
+    if (seen.has(current)) return "cycle";
+    seen.add(current);
+    const customer = customers.get(current);
+    if (customer === undefined) return "missing";
+    if (customer.aliasOf === null) return customer;
+    current = customer.aliasOf;
+  }
+};
+
+const checkOwner = (violations: Violations, item: StoredItem, application: string, customer: string): void =>
+  violations.check(
+    item["owner"] === `APPLICATION#${application}#CUSTOMER#${customer}`,
+    `${keyOf(item)} is in the index under ${String(item["owner"])}, and belongs to ${customer}`,
+  );
+
+const sort = (
+  violations: Violations,
+  items: readonly StoredItem[],
+  except: ReadonlySet<string>,
+): Tenant[] => {
+  const tenants = new Map<string, Tenant>();
+  const tenantOf = (application: string): Tenant => {
+    const known = tenants.get(application);
+    if (known !== undefined) return known;
+    const tenant: Tenant = {
+      application,
+      customers: new Map(),
+      accounts: [],
+      identities: [],
+      purchases: [],
+      erasedPurchases: new Set(),
+      erased: new Set(),
+      acknowledgements: [],
+    };
+    tenants.set(application, tenant);
+    return tenant;
+  };
+
+  const registrations = new Map<string, string>();
+  const configurations: { readonly store: string; readonly application: string }[] = [];
+  const credentials = new Map<string, string>();
+  const indexed = new Map<string, string>();
+
+  for (const item of items) {
+    const pk = String(item["pk"]);
+    const sk = String(item["sk"]);
+    const groups = PARTITION.exec(pk)?.groups;
+    if (groups === undefined) {
+      if (pk.startsWith("STORE#") && sk === "STORE") {
+        const registration = violations.parse(storeRegistrationItem, item);
+        if (registration !== null && !except.has(registration.application))
+          registrations.set(pk, registration.application);
+      } else if (pk.startsWith("CREDENTIAL#") && sk === "CREDENTIAL") {
+        const credential = violations.parse(credentialItem, item);
+        if (credential !== null && !except.has(credential.application))
+          credentials.set(credential.keyIdentifier, credential.application);
+      } else if (pk.startsWith("ACKNOWLEDGEMENT#")) {
+        const queued = violations.parse(acknowledgementItem, item);
+        if (queued === null || except.has(queued.application)) continue;
+        const { application, dueSince } = queued;
+        tenantOf(application).acknowledgements.push({
+          key: keyOf(item),
+          reference: referenceOf(queued),
+          dueSince,
+        });
+        violations.check(sk.includes(`#${application}#`), `${keyOf(item)} names another application`);
+      } else violations.check(false, `${keyOf(item)} is of no known kind`);
+      continue;
+    }
+    const { application = "", kind, rest = "" } = groups;
+    if (except.has(application)) continue;
+    const tenant = tenantOf(application);
+    if ("erasedUntil" in item) {
+      const erased = violations.parse(tombstone, item);
+      violations.check(
+        kind === "IDENTITY" || kind === "PURCHASE",
+        `${keyOf(item)} is a tombstone of what leaves none`,
+      );
+      violations.check(
+        erased !== null && text(Object.keys(item).sort()) === text(["erasedUntil", "expiresAt", "pk", "sk"]),
+        `${keyOf(item)} is a tombstone, and keeps more than its time`,
+      );
+      if (kind === "PURCHASE") tenant.erasedPurchases.add(rest);
+      continue;
+    }
+    switch (kind) {
+      case undefined: {
+        const described = violations.parse(applicationPartitionItem, item);
+        if (described === null) break;
+        if ("identifier" in described)
+          violations.check(described.identifier === application, `${keyOf(item)} names another application`);
+        if (described.kind === "ios-store" || described.kind === "android-store")
+          configurations.push({ store: sk, application });
+        if (described.kind === "credential-index") {
+          violations.check(described.application === application, `${keyOf(item)} names another application`);
+          indexed.set(described.keyIdentifier, application);
+        }
+        break;
+      }
+      case "CUSTOMER": {
+        const customer = violations.parse(customerItem, item);
+        if (customer === null) break;
+        violations.check(sk === "CUSTOMER", `${keyOf(item)} has an unknown sort key`);
+        violations.check(customer.customer === rest, `${keyOf(item)} says it is ${customer.customer}`);
+        violations.check(customer.version > 0, `${keyOf(item)} has the version ${customer.version}`);
+        tenant.customers.set(rest, { ...customer, key: keyOf(item) });
+        if (customer.aliasOf === null)
+          violations.check(!("owner" in item), `${keyOf(item)} lives, and is in the index as an alias`);
+        else checkOwner(violations, item, application, customer.aliasOf);
+        break;
+      }
+      case "IDENTITY": {
+        const identity = violations.parse(identityItem, item);
+        if (identity === null) break;
+        violations.check(sk === "IDENTITY", `${keyOf(item)} has an unknown sort key`);
+        tenant.identities.push({ key: keyOf(item), customer: identity.customer });
+        checkOwner(violations, item, application, identity.customer);
+        break;
+      }
+      case "PURCHASE": {
+        const purchase = violations.parse(purchaseItem, item);
+        if (purchase === null) break;
+        violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
+        violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
+        const { customer, acknowledgementDueSince: dueSince = null } = purchase;
+        tenant.purchases.push({ key: keyOf(item), customer, purchase, dueSince });
+        checkOwner(violations, item, application, purchase.customer);
+        break;
+      }
+      case "AUDIT": {
+        const entry = violations.parse(auditItem, item);
+        if (entry?.action === "erase") tenant.erased.add(entry.customer);
+        break;
+      }
+      default:
+        violations.check(!("owner" in item), `${keyOf(item)} is in the index of owners`);
+        tenant.accounts.push({ account: rest, sk, item });
+    }
+  }
+
+  for (const { store, application } of configurations)
+    violations.check(
+      registrations.get(store) === application,
+      `${store} is configured by ${application}, and registered to ${registrations.get(store) ?? "nobody"}`,
+    );
+  for (const [store, application] of registrations)
+    violations.check(
+      configurations.some((other) => other.store === store && other.application === application),
+      `${store} is registered to ${application}, which does not configure it`,
+    );
+  for (const [key, application] of [...credentials, ...indexed])
+    violations.check(
+      credentials.get(key) === application && indexed.get(key) === application,
+      `the credential ${key} and the list of its application's credentials disagree`,
+    );
+  return [...tenants.values()];
+};
+
+const checkHoldings = (
+  violations: Violations,
+  tenant: Tenant,
+  customer: Customer,
+  owned: ReadonlyMap<string, Purchase>,
+  options: InvariantOptions,
+): void => {
+  const held = new Map(customer.holdings.map((holding) => [referenceOf(holding), holding]));
+  violations.check(held.size === customer.holdings.length, `${customer.key} holds a purchase twice`);
+  for (const [reference, holding] of held) {
+    const purchase = owned.get(reference);
+    if (purchase === undefined) {
+      violations.check(false, `${customer.key} holds ${reference}, which it does not own`);
+      continue;
+    }
+    const current = linesText(linesThatGrant(purchase)) === linesText(holding.lines);
+    violations.check(
+      current || options.brokenOff === true,
+      `${customer.key} holds ${reference} with other lines than the purchase has`,
+    );
+  }
+
+  if (options.brokenOff === true || text(customer.holdings).length > BOUNDED_FROM_BYTES) return;
+  const catalog = options.catalogOf?.(tenant.application);
+  for (const [reference, purchase] of owned) {
+    const lines = linesThatGrant(purchase);
+    const [first] = lines;
+    if (first === undefined || held.has(reference)) continue;
+    const isMapped = lines.some(
+      ({ productIdentifier, basePlanIdentifier }) =>
+        catalog?.productOf(purchase.store, productIdentifier, basePlanIdentifier) !== undefined,
+    );
+    if (lines.every(({ nature }) => nature === "consumable") && !isMapped) continue;
+    const ofTheSameProduct = customer.holdings.filter((holding) =>
+      holding.lines.some(({ productIdentifier }) => productIdentifier === first.productIdentifier),
+    );
+    const isCrowdedOut =
+      lines.every(isRepeatable) &&
+      ofTheSameProduct.length >= Math.min(NEWEST_HELD_PER_PRODUCT.valid, NEWEST_HELD_PER_PRODUCT.revoked);
+    violations.check(isCrowdedOut, `${customer.key} owns ${reference} and does not hold it`);
+  }
+};
+
+const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantOptions): void => {
+  const named = new Set<string>();
+  const owned = new Map<string, Map<string, Purchase>>();
+  for (const { customer, purchase } of tenant.purchases) {
+    const living = livingOf(tenant, customer);
+    if (typeof living !== "object") continue;
+    const purchases = owned.get(living.customer) ?? new Map<string, Purchase>();
+    owned.set(living.customer, purchases.set(referenceOf(purchase), purchase));
+  }
+  for (const { key, customer } of [...tenant.identities, ...tenant.purchases]) {
+    const living = livingOf(tenant, customer);
+    const isHalfErased = options.brokenOff === true && tenant.erased.size > 0 && living === "missing";
+    violations.check(
+      typeof living === "object" || isHalfErased,
+      `${key} belongs to ${customer}, which is ${text(living)}`,
+    );
+    if (typeof living === "object") named.add(living.customer);
+  }
+
+  for (const customer of tenant.customers.values()) {
+    const { key, aliasOf, link, holdings, hasPurchased } = customer;
+    if (aliasOf !== null) {
+      const living = livingOf(tenant, aliasOf);
+      violations.check(
+        typeof living === "object",
+        `${key} is an alias of ${aliasOf}, which is ${text(living)}`,
+      );
+      violations.check(link === null, `${key} is an alias, and has a link of its own`);
+      violations.check(holdings.length === 0, `${key} is an alias, and has holdings of its own`);
+      continue;
+    }
+    checkHoldings(violations, tenant, customer, owned.get(customer.customer) ?? new Map(), options);
+    const owns = owned.has(customer.customer);
+    violations.check(
+      owns === hasPurchased || options.brokenOff === true,
+      `${key} says that it has ${hasPurchased ? "" : "never "}purchased, and owns ${owns ? "some" : "no"} purchases`,
+    );
+    violations.check(named.has(customer.customer), `nothing names ${key}, so nobody will ever find it`);
+    const sides = tenant.accounts.filter(({ sk }) => sk === `CUSTOMER#${customer.customer}`);
+    violations.check(
+      text(sides.map(({ account }) => account)) === text(link === null ? [] : [link.account]),
+      `${key} is linked to ${link?.account ?? "nobody"}, and is under ${text(sides.map(({ account }) => account))}`,
+    );
+    for (const { item } of sides) {
+      const copy = violations.parse(accountCustomerItem, item);
+      if (copy === null) continue;
+      violations.check(copy.customer === customer.customer, `${keyOf(item)} says it is ${copy.customer}`);
+      violations.check(
+        text(copy.holdings) === text(holdings),
+        `${keyOf(item)} has other holdings than its customer`,
+      );
+    }
+  }
+
+  for (const { sk, item } of tenant.accounts) {
+    const customer = tenant.customers.get(sk.replace(/^CUSTOMER#/, ""));
+    violations.check(
+      customer !== undefined && customer.aliasOf === null,
+      `${keyOf(item)} is of a customer that does not live`,
+    );
+  }
+
+  const references = new Set(tenant.purchases.map(({ purchase }) => referenceOf(purchase)));
+  for (const { key, purchase } of tenant.purchases)
+    if (purchase.replacedBy !== null)
+      violations.check(
+        purchase.replacedBy !== purchase.key &&
+          [references, tenant.erasedPurchases].some((known) =>
+            known.has(referenceOf({ ...purchase, key: purchase.replacedBy ?? purchase.key })),
+          ),
+        `${key} is replaced by a purchase that is not there`,
+      );
+
+  const waiting = new Set(
+    tenant.acknowledgements.map(({ reference, dueSince }) => `${reference} ${dueSince}`),
+  );
+  for (const { key, purchase, dueSince } of tenant.purchases)
+    violations.check(
+      dueSince === null || waiting.has(`${referenceOf(purchase)} ${dueSince}`),
+      `${key} waits for an acknowledgement that is not in the queue`,
+    );
+  for (const { key, reference, dueSince } of tenant.acknowledgements)
+    violations.check(
+      tenant.purchases.some(
+        (purchase) => referenceOf(purchase.purchase) === reference && purchase.dueSince === dueSince,
+      ),
+      `${key} is in the queue, and its purchase does not wait for it`,
+    );
+};
+
+/** Every violation of what always holds, each in a sentence that names its item; none is well. */
+export const checkInvariants = (items: readonly StoredItem[], options: InvariantOptions = {}): string[] => {
+  const violations = new Violations();
+  const tenants = sort(violations, items, options.except ?? new Set());
+  const owners = new Map<string, string>();
+  for (const tenant of tenants) {
+    checkTenant(violations, tenant, options);
+    for (const customer of tenant.customers.keys()) {
+      const other = owners.get(customer);
+      violations.check(
+        other === undefined,
+        `${customer} is a customer of ${other} and of ${tenant.application}`,
+      );
+      owners.set(customer, tenant.application);
+    }
+  }
+  return violations.found;
+};
+
+/** For `afterEach` and `afterAll`, before the table is removed. @throws Error that lists the violations */
+export const assertInvariants = async (
+  table: { items(): Promise<readonly StoredItem[]> },
+  options: InvariantOptions = {},
+): Promise<void> => {
+  const violations = checkInvariants(await table.items(), options);
+  if (violations.length > 0) throw new Error(violations.join("\n"));
+};

@@ -1,0 +1,56 @@
+import fc, { type Parameters } from "fast-check";
+
+/**
+ * How the proofs run: short in every run of the tests, long with `LONG=1`. `SEED=…` repeats a run, and `CASE=…` (the
+ * path that a failure prints) goes straight to the smallest failing case.
+ */
+export const LONG = process.env["LONG"] === "1";
+
+const given = process.env["SEED"];
+
+/** One seed for everything in this process. */
+export const SEED = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
+
+export const inLength = <T>(short: T, long: T): T => (LONG ? long : short);
+
+/** How long one property may take before it stops looking for more, or for smaller, cases. */
+const MILLISECONDS = inLength(20_000, 10 * 60_000);
+
+/** For a test's timeout: longer than the property stops by itself. */
+export const TIMEOUT = MILLISECONDS + 30_000;
+
+/** In the long form, how much was tried. */
+export const reportCases = (count: number, seed: number, of = ""): void => {
+  if (LONG) process.stdout.write(`${expect.getState().currentTestName}: ${count} cases${of}, SEED=${seed}\n`);
+};
+
+/**
+ * Parameters of a property: so many cases, from the seed, or as many as there is time for. A failure prints the seed and
+ * the path of its case; the long form prints how many cases there were.
+ */
+export const cases = (short: number, long: number): Parameters<unknown> => {
+  const path = process.env["CASE"];
+  return {
+    numRuns: inLength(short, long),
+    seed: SEED,
+    ...(path !== undefined && { path, endOnFailure: true }),
+    interruptAfterTimeLimit: MILLISECONDS,
+    markInterruptAsFailure: false,
+    reporter: (details) => {
+      reportCases(details.numRuns, details.seed);
+      if (details.failed)
+        throw new Error(fc.defaultReportMessage(details) ?? "", { cause: details.errorInstance });
+    },
+  };
+};
+
+/** A small generator of numbers from a seed, for what is not a property: [0, 1). */
+export const randomFrom = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
