@@ -40,7 +40,9 @@ const measure = async (sections: readonly string[]): Promise<Partial<Results>> =
     for (const section of sections) {
       const file = join(folder, `${section}.json`);
       const start = performance.now();
-      await run(process.execPath, [RUNNER, section, file], { env, maxBuffer: 1 << 28 });
+      const running = run(process.execPath, [RUNNER, section, file], { env, maxBuffer: 1 << 28 });
+      running.child.stderr?.pipe(process.stderr);
+      await running;
       measured[section] = JSON.parse(readFileSync(file, "utf8"));
       process.stdout.write(`${section}: ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
     }

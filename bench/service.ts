@@ -20,7 +20,8 @@ export interface BenchService {
 export const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** The certificates that all parts of a run sign and trust. */
-export const runChain = (): Chain => importChain(requiredVariable("BENCH_CHAIN"));
+export const runChain = (): Chain => (chain ??= importChain(requiredVariable("BENCH_CHAIN")));
+let chain: Chain | undefined;
 
 const post = async ({ address, demo }: LocalService, path: string, body: object): Promise<void> => {
   const response = await fetch(`${address}/v1/customers/${path}`, {

@@ -46,9 +46,9 @@ export interface HandlerRow {
 
 const CONNECTIONS = [1, 4, 16, 64];
 const SECONDS = 4;
-/** Requests at once while the functions' environments are started: a few more each time. */
-const WARM_UPS_AT_ONCE = [1, 2, 4, 6, 8, 10, 12, 16];
-const WARM_UPS_IN_A_ROW = 6;
+const WARM_UP_CONNECTIONS = [1, 2, 4, 6, 8, 10, 16];
+/** For each connection. */
+const WARM_UP_REQUESTS = 6;
 const NEW_CUSTOMERS = 1500;
 const INVOKER = fileURLToPath(new URL("../workers/invoke.cjs", import.meta.url));
 const SERVER = fileURLToPath(new URL("../workers/serve.ts", import.meta.url));
@@ -109,34 +109,23 @@ const fire = async (
   address: string,
   requests: Request[],
   connections: number,
-  duration: number,
+  until: { readonly duration: number } | { readonly amount: number },
 ): Promise<autocannon.Result> => {
   let next = 0;
   return autocannon({
     url: address,
     connections,
-    duration,
+    ...until,
+    timeout: 30,
     // All connections share one list, so that no request is sent twice.
     requests: [{ setupRequest: (request) => ({ ...request, ...requests[next++ % requests.length] }) }],
   });
 };
 
-/** Starts as many environments of the functions as the gateway has, and waits until they answer. */
-const warmUp = async (address: string, requests: readonly Request[]): Promise<void> => {
-  let next = 0;
-  const several = async (): Promise<void> => {
-    for (let time = 0; time < WARM_UPS_IN_A_ROW; time += 1) {
-      const { method = "GET", path = "/", body, headers = {} } = requests[next++ % requests.length] ?? {};
-      const response = await fetch(`${address}${path}`, {
-        method,
-        headers: z.record(z.string(), z.string()).parse(headers),
-        ...(body !== undefined && { body: String(body) }),
-      });
-      if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-      await response.arrayBuffer();
-    }
-  };
-  for (const length of WARM_UPS_AT_ONCE) await Promise.all(Array.from({ length }, several));
+/** Starts as many environments of the functions as the gateway has, a few at a time, and waits until they answer. */
+const warmUp = async (address: string, requests: Request[]): Promise<void> => {
+  for (const connections of WARM_UP_CONNECTIONS)
+    await fire(address, requests, connections, { amount: connections * WARM_UP_REQUESTS });
 };
 
 const loadRows = async (service: BenchService): Promise<LoadRow[]> => {
@@ -144,7 +133,7 @@ const loadRows = async (service: BenchService): Promise<LoadRow[]> => {
   for (const [name, requests] of Object.entries(requestsOf(service))) {
     await warmUp(service.address, requests());
     for (const connections of CONNECTIONS) {
-      const result = await fire(service.address, requests(), connections, SECONDS);
+      const result = await fire(service.address, requests(), connections, { duration: SECONDS });
       rows.push({
         request: name,
         connections,
@@ -223,8 +212,8 @@ export const measureLoad = async (): Promise<LoadResult> => {
   const folder = mkdtempSync(join(tmpdir(), "load-"));
   const service = await serve();
   try {
-    const handlers = await handlerRows(service, folder);
-    return { seconds: SECONDS, handlers, rows: await loadRows(service) };
+    const rows = await loadRows(service);
+    return { seconds: SECONDS, rows, handlers: await handlerRows(service, folder) };
   } finally {
     await service.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -107,6 +107,6 @@ describe.each(SCENARIOS.filter(({ short }) => LONG || short !== "none"))("$name"
       expect(wrong).toEqual([]);
       expect(reference.operations.length).toBeGreaterThan(0);
     },
-    600_000,
+    1_800_000,
   );
 });

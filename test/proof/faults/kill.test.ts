@@ -104,7 +104,7 @@ describe("a process that is killed", () => {
       );
       expect(wrong).toEqual([]);
     },
-    300_000,
+    900_000,
   );
 
   const given = scenario("an Android link with its acknowledgement");
