@@ -111,7 +111,11 @@ describe("an application", () => {
   test("keeps its credentials when its manifest is applied", async () => {
     const { identifier } = await anApplication("com.example.keeps");
     await credentials.add(aCredential(identifier));
-    await applyManifest({ ...aManifest("com.example.keeps"), name: "Renamed" }, identifier, applications);
+    await applyManifest(
+      { ...aManifest("com.example.keeps"), identifier, name: "Renamed" },
+      identifier,
+      applications,
+    );
     await expect(credentials.list(identifier)).resolves.toHaveLength(1);
     await expect(applications.load(identifier)).resolves.toMatchObject({ name: "Renamed" });
   });
