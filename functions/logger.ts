@@ -11,7 +11,8 @@ const DEEPEST_CAUSE = 4;
 interface SafeError {
   readonly name: string;
   readonly code?: string | number;
-  readonly at?: readonly string[];
+  /** Where it was thrown. */
+  readonly at?: string;
   readonly cause?: SafeError;
 }
 
@@ -22,11 +23,11 @@ interface SafeError {
 export const safely = (error: unknown, depth = 0): SafeError => {
   if (!(error instanceof Error)) return { name: typeof error };
   const code: unknown = "code" in error ? error.code : undefined;
-  const frames = (error.stack ?? "").split("\n").filter((line) => /^ {4}at /.test(line));
+  const at = (error.stack ?? "").split("\n").find((line) => /^ {4}at /.test(line));
   return {
     name: error.name,
     ...((typeof code === "string" || typeof code === "number") && { code }),
-    at: frames.slice(0, 8).map((line) => line.trim()),
+    ...(at !== undefined && { at: at.trim().slice("at ".length) }),
     ...(error.cause !== undefined && depth < DEEPEST_CAUSE && { cause: safely(error.cause, depth + 1) }),
   };
 };

@@ -10,6 +10,9 @@ export interface Observations {
   /** Purchases that the request is about. */
   readonly purchases?: number;
   readonly storeMilliseconds?: number;
+  /** What the store said where it gave no answer about the purchase: HTTP status and a single word of its own. */
+  readonly storeStatus?: number;
+  readonly storeReason?: string;
   readonly conflicts?: number;
   readonly acknowledgementDue?: true;
   /** Why a JWS was refused. */
@@ -39,7 +42,12 @@ export const observe: Observe = (event) => {
       current = { ...current, application: event.application, purchases: event.purchases };
       return;
     case "store-asked":
-      current = { ...current, storeMilliseconds: event.milliseconds };
+      current = {
+        ...current,
+        storeMilliseconds: event.milliseconds,
+        ...(event.status !== null && { storeStatus: event.status }),
+        ...(event.reason !== null && { storeReason: event.reason }),
+      };
       if (event.outcome === "answered")
         return time("storeLatency", event.milliseconds, { store: event.store });
       return count("storeErrors", { store: event.store, reason: event.outcome });

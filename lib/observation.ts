@@ -22,6 +22,9 @@ export type ServiceEvent =
       readonly store: "android-store";
       readonly outcome: "answered" | "unavailable" | "credential-rejected";
       readonly milliseconds: number;
+      /** What the store said where it gave no answer about the purchase: HTTP status and a single word of its own. */
+      readonly status: number | null;
+      readonly reason: string | null;
     }
   | { readonly kind: "acknowledgement-due" }
   | { readonly kind: "conflict-retried" };
@@ -83,6 +86,8 @@ export const observedAndroidStore = (
       store: "android-store",
       outcome: outcome === "unavailable" || outcome === "credential-rejected" ? outcome : "answered",
       milliseconds: now() - asked,
+      status: answer.outcome === "verified" ? null : answer.status,
+      reason: answer.outcome === "verified" ? null : answer.reason,
     });
     return answer;
   },

@@ -10,7 +10,12 @@ export interface DataFolder {
   read(name: string): string | null;
   /** Keeps a text for its owner's eyes only. */
   write(name: string, content: string): void;
+  /** Lets another service have the folder. */
+  release(): void;
 }
+
+/** Holds the process that has the folder. */
+const LOCK_FILE = ".in-use-by";
 
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
@@ -22,16 +27,41 @@ const makeFolder = (folder: string): void => {
   mkdirSync(folder);
 };
 
-/** @throws LocalError where the folder cannot be made or written. */
+const isRunning = (holder: number): boolean => {
+  try {
+    return process.kill(holder, 0);
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+};
+
+/** Two databases on one folder would each write over what the other wrote. */
+const lock = (folder: string): (() => void) => {
+  const file = join(folder, LOCK_FILE);
+  const holder = existsSync(file) ? Number(readFileSync(file, "utf8")) : Number.NaN;
+  if (Number.isInteger(holder) && isRunning(holder))
+    throw new LocalError(
+      `The data folder ${folder} is in use by process ${holder}; stop that one, or choose another with --data <folder>.`,
+    );
+  rmSync(file, { force: true });
+  writeFileSync(file, String(process.pid), { flag: "wx" });
+  return () => rmSync(file, { force: true });
+};
+
+/** @throws LocalError where the folder cannot be made or written, or another service has it. */
 export const openDataFolder = (folder: string | null): DataFolder => {
-  if (folder === null) return { dynamoDb: null, read: () => null, write: () => undefined };
+  if (folder === null)
+    return { dynamoDb: null, read: () => null, write: () => undefined, release: () => undefined };
   const dynamoDb = join(folder, "dynamodb");
+  let release: () => void;
   try {
     makeFolder(dynamoDb);
     const probe = join(dynamoDb, ".probe");
     writeFileSync(probe, "");
     rmSync(probe);
+    release = lock(folder);
   } catch (cause) {
+    if (cause instanceof LocalError) throw cause;
     throw new LocalError(
       `The data folder ${folder} cannot be written (${codeOf(cause)}); choose another with --data <folder>.`,
       { cause },
@@ -51,5 +81,6 @@ export const openDataFolder = (folder: string | null): DataFolder => {
       }
     },
     write: (name, content) => writeFileSync(join(folder, name), content, { mode: 0o600 }),
+    release,
   };
 };

@@ -34,6 +34,8 @@ const boughtTransaction = z.strictObject({
 
 const bought = z.strictObject({
   bundleIdentifier: text.optional(),
+  /** The app's Apple ID, which production is checked for; unset: the demo application's. */
+  appAppleIdentifier: z.int().positive().optional(),
   environment: z.enum(["production", "sandbox"]).default("sandbox"),
   /** Who has the app: the same identifier is the same person, and null is an app from before there were such identifiers. Unset: somebody new. */
   appTransactionIdentifier: text.nullable().optional(),
@@ -86,7 +88,7 @@ const readJson = async (request: IncomingMessage): Promise<unknown> => {
 export interface IosPurchasesOptions {
   readonly prefix: string;
   readonly signer: JwsSigner;
-  /** Of purchases that name no bundle. */
+  /** Of purchases that name no bundle, and no Apple ID. */
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number;
   readonly now: () => Instant;
@@ -118,7 +120,7 @@ export const createIosPurchases =
     const signed = signPurchases(
       {
         bundleIdentifier: customer.bundleIdentifier ?? bundleIdentifier,
-        appAppleIdentifier,
+        appAppleIdentifier: customer.appAppleIdentifier ?? appAppleIdentifier,
         environment,
         appTransactionIdentifier:
           customer.appTransactionIdentifier === undefined

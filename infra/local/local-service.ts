@@ -146,6 +146,19 @@ const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<
   }
 };
 
+/** A database that answered may yet refuse what is asked of it, or be gone. */
+const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): Promise<T> => {
+  try {
+    return await prepare();
+  } catch (cause) {
+    if (cause instanceof LocalError || !(cause instanceof Error) || !("$metadata" in cause)) throw cause;
+    throw new LocalError(
+      `The DynamoDB at ${endpoint} did not let the table be prepared (${cause.name}); see that it runs, and that its credentials may make tables.`,
+      { cause },
+    );
+  }
+};
+
 interface Database {
   readonly connection: GivenDynamoDb;
   readonly client: DynamoDBClient;
@@ -229,6 +242,7 @@ const start = async (
 ): Promise<LocalService> => {
   const { signal = new AbortController().signal } = options;
   const folder = openDataFolder(options.dataFolder);
+  cleanups.push(folder.release);
   const tableName = options.tableName ?? TABLE_NAME;
 
   // The port is taken first, and requests that come early wait until there is something to answer them.
@@ -259,21 +273,21 @@ const start = async (
   );
   signal.throwIfAborted();
   const region = connection.region ?? ANY_REGION;
-  const table = tableOf(assembly, region);
-  await ensureTable(client, tableName, table);
-
   const chain = signingChain(folder);
   const android =
     options.androidPublisherUrl === undefined
       ? createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX })
       : null;
   const publisherUrl = options.androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
-  const demo = await prepareDemo(
-    { client: DynamoDBDocumentClient.from(client), name: tableName },
-    folder,
-    (android ?? createAndroidPublisherSandbox({ now })).externalAccount(publisherUrl),
-    now,
-  );
+  const demo = await preparingTable(connection.endpoint, async () => {
+    await ensureTable(client, tableName, tableOf(assembly, region));
+    return prepareDemo(
+      { client: DynamoDBDocumentClient.from(client), name: tableName },
+      folder,
+      (android ?? createAndroidPublisherSandbox({ now })).externalAccount(publisherUrl),
+      now,
+    );
+  });
 
   const gateway = createGateway({
     assembly,

@@ -119,6 +119,13 @@ describe("the sandbox iOS store", () => {
     ]);
   });
 
+  test("in production the app is the one that is asked for, or the demo's", async () => {
+    const appOf = async (bought: Record<string, unknown>): Promise<unknown> =>
+      decodeJwt((await buy({ ...bought, environment: "production" })).signedAppTransaction)["appAppleId"];
+    expect(await appOf({})).toBe(DEMO.appAppleIdentifier);
+    expect(await appOf({ appAppleIdentifier: 987_654_321 })).toBe(987_654_321);
+  });
+
   test("without a name for the person it is somebody new each time; null is an app from before such names", async () => {
     const identifierOf = async (bought: Record<string, unknown>): Promise<unknown> =>
       decodeJwt((await buy(bought)).signedAppTransaction)["appTransactionId"];

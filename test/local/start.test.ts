@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,6 +83,13 @@ const answerOf = async (response: Response): Promise<ReturnType<typeof JSON.pars
 const printed = (output: string, word: string): string =>
   new RegExp(`^${word} +(\\S+)`, "m").exec(output)?.[1] ?? "";
 
+const endOf = async ({ ended }: Run) => {
+  const { exitCode, stderr } = await ended;
+  return { exitCode, sentences: stderr.trimEnd().split("\n") };
+};
+
+const refusal = (sentence: RegExp) => ({ exitCode: 1, sentences: [expect.stringMatching(sentence)] });
+
 test("it serves where it says, keeps the data, stops all it started with exit code 0, and goes on at the next start", async () => {
   const environment = await ports();
   const data = join(folder, "data");
@@ -116,6 +124,15 @@ test("it serves where it says, keeps the data, stops all it started with exit co
 
   const second = start(environment, `--data=${data}`);
   expect(printed(await second.ready, "API key")).toBe(apiKey);
+  const third = await ports();
+  expect(await endOf(start(third, "--data", data))).toEqual(
+    refusal(
+      new RegExp(
+        `^The data folder ${data} is in use by process ${second.child.pid}; stop that one, or choose another with --data <folder>\\.$`,
+      ),
+    ),
+  );
+  expect(await answers(Number(third.DYNAMODB_PORT))).toBe(false);
   expect(await answerOf(await link())).toMatchObject({ customerIdentifier: linked.customerIdentifier });
   const read = await fetch(`${address}/v1/customers/somebody/entitlements`, {
     headers: { Authorization: `Bearer ${apiKey}` },
@@ -136,13 +153,6 @@ test("Ctrl-C before it is ready stops what was started", async () => {
 }, 60_000);
 
 describe("what keeps it from running is one sentence that says what to do, with exit code 1 and nothing left running", () => {
-  const endOf = async ({ ended }: Run) => {
-    const { exitCode, stderr } = await ended;
-    return { exitCode, sentences: stderr.trimEnd().split("\n") };
-  };
-
-  const refusal = (sentence: RegExp) => ({ exitCode: 1, sentences: [expect.stringMatching(sentence)] });
-
   test.each([["PORT"], ["DYNAMODB_PORT"]] as const)("%s is taken", async (taken) => {
     const server = createServer();
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
@@ -189,6 +199,28 @@ describe("what keeps it from running is one sentence that says what to do, with 
     expect(await endOf(start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }))).toEqual(
       refusal(new RegExp(`^No DynamoDB answers at ${endpoint} `)),
     );
+    expect(await leftBy(environment)).toEqual([]);
+  }, 60_000);
+
+  test("the given DynamoDB does not let a table be made", async () => {
+    const environment = await ports();
+    const database = createHttpServer((request, response) => {
+      const listing = request.headers["x-amz-target"]?.toString().endsWith(".ListTables");
+      const denied = JSON.stringify({ __type: "com.amazon.coral.service#AccessDeniedException" });
+      response.writeHead(listing ? 200 : 400, { "Content-Type": "application/x-amz-json-1.0" });
+      response.end(listing ? '{"TableNames":[]}' : denied);
+    });
+    await new Promise<void>((resolve) => void database.listen(0, "127.0.0.1", resolve));
+    const endpoint = `http://127.0.0.1:${(database.address() as AddressInfo).port}`;
+    expect(await endOf(start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }))).toEqual(
+      refusal(
+        new RegExp(
+          `^The DynamoDB at ${endpoint} did not let the table be prepared \\(AccessDeniedException\\); `,
+        ),
+      ),
+    );
+    database.closeAllConnections();
+    await new Promise((resolve) => void database.close(resolve));
     expect(await leftBy(environment)).toEqual([]);
   }, 60_000);
 });
