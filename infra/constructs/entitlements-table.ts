@@ -28,9 +28,9 @@ export class EntitlementsTable extends Construct {
       timeToLiveAttribute: TABLE.timeToLiveAttribute,
       globalSecondaryIndexes: [
         {
+          // Without a sort key: one may have 1,024 bytes only, and a partition key with a long account has more.
           indexName: TABLE.ownerIndex,
           partitionKey: text(TABLE.ownerAttribute),
-          sortKey: text(TABLE.partitionKey),
           projectionType: ProjectionType.KEYS_ONLY,
         },
       ],

@@ -33,16 +33,18 @@ export interface Exchange {
   readonly stage: string;
 }
 
-/** All values of each header or query parameter, by the name as it was sent first. */
-const gather = (pairs: Iterable<readonly [name: string, value: string]>): Record<string, string[]> => {
-  const gathered: Record<string, string[]> = {};
-  const names = new Map<string, string>();
-  for (const [name, value] of pairs) {
-    const known = names.get(name.toLowerCase()) ?? name;
-    names.set(name.toLowerCase(), known);
-    (gathered[known] ??= []).push(value);
-  }
-  return gathered;
+/** All values of each name: a name may be `__proto__`, as any other. */
+const gather = (pairs: Iterable<readonly [name: string, value: string]>): Record<string, string[]> =>
+  Object.fromEntries(
+    [...Map.groupBy(pairs, ([name]) => name)].map(([name, found]) => [name, found.map(([, value]) => value)]),
+  );
+
+/** Headers under the name that they were sent by first: to HTTP, names that differ in case are one. */
+const underOneName = (
+  headers: readonly (readonly [name: string, value: string])[],
+): (readonly [name: string, value: string])[] => {
+  const names = new Map(headers.toReversed().map(([name]) => [name.toLowerCase(), name]));
+  return headers.map(([name, value]) => [names.get(name.toLowerCase()) ?? name, value]);
 };
 
 /** Of several values, the last. */
@@ -54,18 +56,19 @@ const headersOf = ({ request, sourceIp }: Exchange): Record<string, string[]> =>
   const sent = rawHeaders
     .flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : []))
     .filter(([name]) => !NOT_PASSED_ON.has(name.toLowerCase()));
-  return gather([
-    ...sent,
-    ["X-Forwarded-For", sourceIp],
-    ["X-Forwarded-Port", String(request.socket.localPort ?? "")],
-    ["X-Forwarded-Proto", "http"],
-  ]);
+  return gather(
+    underOneName([
+      ...sent,
+      ["X-Forwarded-For", sourceIp],
+      ["X-Forwarded-Port", String(request.socket.localPort ?? "")],
+      ["X-Forwarded-Proto", "http"],
+    ]),
+  );
 };
 
 const queryOf = (query: string): Record<string, string[]> | null => {
-  const gathered: Record<string, string[]> = {};
-  for (const [name, value] of new URLSearchParams(query)) (gathered[name] ??= []).push(value);
-  return Object.keys(gathered).length > 0 ? gathered : null;
+  const parameters = [...new URLSearchParams(query)] as [string, string][];
+  return parameters.length > 0 ? gather(parameters) : null;
 };
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -1,8 +1,8 @@
 /** A moment: milliseconds since 1970-01-01T00:00:00Z, an integer. */
 export type Instant = number;
 
-/** The last moment a JavaScript `Date` can name; a larger value is not a time. */
-const LAST_INSTANT = 8_640_000_000_000_000;
+/** The last moment that ISO 8601 writes with a year of four digits; a larger value is not a time. */
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export const isInstant = (value: unknown): value is Instant =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= LAST_INSTANT;

@@ -41,6 +41,7 @@ export const findOwnership = async (
     owned.push(...(page.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) })));
 
   // What the index shows may be gone or another's by now: the items themselves say whose they are.
+  owned.sort((a, b) => (a.pk < b.pk ? -1 : 1));
   const items = await createBatchReader(table, pause)(owned);
   const read = [...items.values()].filter((item) => item[TABLE.ownerAttribute] === owner);
   const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);

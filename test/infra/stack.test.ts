@@ -577,10 +577,8 @@ test("the table is on demand and keyed as the code says", () => {
     GlobalSecondaryIndexes: [
       {
         IndexName: TABLE.ownerIndex,
-        KeySchema: [
-          { AttributeName: TABLE.ownerAttribute, KeyType: "HASH" },
-          { AttributeName: TABLE.partitionKey, KeyType: "RANGE" },
-        ],
+        // A sort key of an index may have 1,024 bytes only: a key with a long account has more.
+        KeySchema: [{ AttributeName: TABLE.ownerAttribute, KeyType: "HASH" }],
         Projection: { ProjectionType: "KEYS_ONLY" },
       },
     ],

@@ -105,6 +105,7 @@ describe("the main job", () => {
     "a%2Fb",
     "ü+=&?;:@",
     "x".repeat(256),
+    "😀".repeat(256),
   ])("the account %j is linked and read as itself", async (account) => {
     const app = await service.application();
     const linked = await app.link(app.device().request({}), account);

@@ -45,10 +45,7 @@ export const createTestTable = async (): Promise<TestTable> => {
       GlobalSecondaryIndexes: [
         {
           IndexName: TABLE.ownerIndex,
-          KeySchema: [
-            { AttributeName: TABLE.ownerAttribute, KeyType: "HASH" },
-            { AttributeName: TABLE.partitionKey, KeyType: "RANGE" },
-          ],
+          KeySchema: [{ AttributeName: TABLE.ownerAttribute, KeyType: "HASH" }],
           Projection: { ProjectionType: "KEYS_ONLY" },
         },
       ],

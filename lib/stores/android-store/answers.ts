@@ -16,6 +16,13 @@ const timestamp = z.string().transform((text, context): Instant => {
   return z.NEVER;
 });
 
+/** What is stored, or becomes part of a key, is bounded here, far above what Google documents (64 for account ids). */
+const text = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((value) => value.isWellFormed());
+
 /** Google leaves out what is not set; null and the empty text are read alike. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) =>
   z
@@ -36,10 +43,10 @@ export const SUBSCRIPTION_STATES = [
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
 const subscriptionLine = z.object({
-  productId: z.string().min(1),
+  productId: text,
   expiryTime: orNull(timestamp),
   latestSuccessfulOrderId: orNull(z.string().min(1)),
-  offerDetails: orNull(z.object({ basePlanId: orNull(z.string().min(1)) })),
+  offerDetails: orNull(z.object({ basePlanId: orNull(text) })),
   autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
 });
 
@@ -50,13 +57,13 @@ export const subscriptionAnswer = z.object({
   lineItems: orNull(z.array(subscriptionLine)),
   linkedPurchaseToken: orNull(z.string().min(1)),
   acknowledgementState: orNull(z.string().min(1)),
-  externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(z.string().min(1)) })),
+  externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(text) })),
   outOfAppPurchaseContext: orNull(z.object({ expiredPurchaseToken: orNull(z.string().min(1)) })),
   testPurchase: orNull(z.object({})),
 });
 
 const oneTimeLine = z.object({
-  productId: z.string().min(1),
+  productId: text,
   productOfferDetails: orNull(
     z.object({
       quantity: orNull(z.int()),
@@ -72,7 +79,7 @@ export const oneTimeProductAnswer = z.object({
   purchaseCompletionTime: orNull(timestamp),
   productLineItem: z.array(oneTimeLine).min(1),
   acknowledgementState: orNull(z.string().min(1)),
-  obfuscatedExternalAccountId: orNull(z.string().min(1)),
+  obfuscatedExternalAccountId: orNull(text),
   testPurchaseContext: orNull(z.object({})),
 });
 

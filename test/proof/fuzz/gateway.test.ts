@@ -160,7 +160,14 @@ const percentile = (values: readonly number[], part: number): number =>
 const megabytes = (): number => Math.round(process.memoryUsage().rss / 1024 / 1024);
 
 const show = ({ body, ...attack }: NamedAttack): string =>
-  `${JSON.stringify(attack)}\n${body === null ? "" : body.toString("latin1").slice(0, 4_000)}`;
+  `${JSON.stringify(attack)}\n${
+    body === null
+      ? ""
+      : body
+          .toString("latin1")
+          .replaceAll(/eyJ[\w.-]{500,}/g, "(a JWS)")
+          .slice(0, 4_000)
+  }`;
 
 test(
   "no request is answered with a 5xx, none that is rejected or known is stored, and every answer is the contract's",

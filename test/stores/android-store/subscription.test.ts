@@ -254,6 +254,15 @@ test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2]>([
   ["an owned line without an end", { lineItems: [aSubscriptionLine({ expiryTime: null })] }],
   ["an end that is no time", { lineItems: [aSubscriptionLine({ expiryTime: "in a month" })] }],
   ["a line without a product", { lineItems: [aSubscriptionLine({ productId: null })] }],
+  [
+    "a line that ends after the year 9999",
+    { lineItems: [aSubscriptionLine({ expiryTime: "9999-12-31T23:59:59-01:00" })] },
+  ],
+  [
+    "an account that no key can hold",
+    { externalAccountIdentifiers: { obfuscatedExternalAccountId: "a".repeat(257) } },
+  ],
+  ["an account that is no text", { externalAccountIdentifiers: { obfuscatedExternalAccountId: "\ud800" } }],
 ])("an answer with %s is no verdict: unavailable", async (_, changes) => {
   expect(await lookUp(aSubscriptionAnswer(changes))).toMatchObject({
     outcome: "unavailable",
