@@ -14,7 +14,9 @@ import {
 } from "../../lib/customers/ios-store-customers.ts";
 import { readAccount } from "../../lib/customers/read-account.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import { createIosStoreVerifier, type IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import { sum } from "../../bench/measure.ts";
+import { watchChecks } from "../support/signature-checks.ts";
 import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
 
 /** Counts that cannot vary from one machine to another. Times are measured by `npm run bench`, and asserted nowhere. */
@@ -24,35 +26,36 @@ describe("signature checks", () => {
   const trust = { roots: new Set([fingerprintOf(chain.root)]), xcodeCertificates: new Set<string>() };
   const { signedTransactions } = signedRequest(newDevice(), separatePurchases(20), chain);
 
-  const checks = async (act: () => Promise<{ readonly outcome: string }>) => {
-    const payloads = jest.spyOn(globalThis.crypto.subtle, "verify");
+  const checksOf = async (
+    act: (verifier: IosStoreVerifier) => Promise<{ readonly outcome: string }>,
+    { checks, done } = watchChecks(),
+    verifier = createIosStoreVerifier(checks),
+  ) => {
+    const before = sum(Object.values(done));
     const certificates = jest.spyOn(X509Certificate.prototype, "verify");
     try {
-      expect((await act()).outcome).toBe("verified");
-      return { payloads: payloads.mock.calls.length, certificates: certificates.mock.calls.length };
+      expect((await act(verifier)).outcome).toBe("verified");
+      return { payloads: sum(Object.values(done)) - before, certificates: certificates.mock.calls.length };
     } finally {
-      payloads.mockRestore();
       certificates.mockRestore();
     }
   };
+  const verify = (compacts: readonly string[]) => (verifier: IosStoreVerifier) =>
+    verifier.verifyTransactions(compacts, trust, Date.now());
+  const one = signedTransactions.slice(0, 1);
 
   test("a known chain costs one for each transaction, and none for its certificates", async () => {
-    const verifier = createIosStoreVerifier();
-    const verify = (compacts: readonly string[]) => () =>
-      verifier.verifyTransactions(compacts, trust, Date.now());
-    const first = await checks(verify(signedTransactions.slice(0, 1)));
+    const watched = watchChecks();
+    const verifier = createIosStoreVerifier(watched.checks);
+    const first = await checksOf(verify(one), watched, verifier);
     expect(first.payloads).toBe(1);
     expect(first.certificates).toBeGreaterThanOrEqual(2);
-    expect(await checks(verify(signedTransactions))).toEqual({ payloads: 20, certificates: 0 });
+    const next = await checksOf(verify(signedTransactions), watched, verifier);
+    expect(next).toEqual({ payloads: 20, certificates: 0 });
   });
   test("a request of a chain that nobody knows verifies its certificates once", async () => {
-    const one = await checks(() =>
-      createIosStoreVerifier().verifyTransactions(signedTransactions.slice(0, 1), trust, Date.now()),
-    );
-    const all = await checks(() =>
-      createIosStoreVerifier().verifyTransactions(signedTransactions, trust, Date.now()),
-    );
-    expect(all).toEqual({ payloads: 20, certificates: one.certificates });
+    const { certificates } = await checksOf(verify(one));
+    expect(await checksOf(verify(signedTransactions))).toEqual({ payloads: 20, certificates });
   });
 });
 

@@ -13,6 +13,9 @@ export const SEED = given === undefined ? Math.floor(Math.random() * 2 ** 31) : 
 
 export const inLength = <T>(short: T, long: T): T => (LONG ? long : short);
 
+/** Under mutation testing many runs are many mutants: fewer cases, and the first failing one is enough. */
+const MUTATION = process.env["MUTATION"] === "1";
+
 /** How long one property may take before it stops looking for more, or for smaller, cases. */
 const MILLISECONDS = inLength(20_000, 10 * 60_000);
 
@@ -31,9 +34,10 @@ export const reportCases = (count: number, seed: number, of = ""): void => {
 export const cases = (short: number, long: number): Parameters<unknown> => {
   const path = process.env["CASE"];
   return {
-    numRuns: inLength(short, long),
+    numRuns: MUTATION ? Math.min(short, 40) : inLength(short, long),
     seed: SEED,
-    ...(path !== undefined && { path, endOnFailure: true }),
+    ...(path !== undefined && { path }),
+    ...((path !== undefined || MUTATION) && { endOnFailure: true }),
     interruptAfterTimeLimit: MILLISECONDS,
     markInterruptAsFailure: false,
     reporter: (details) => {

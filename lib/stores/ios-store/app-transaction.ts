@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { parseJsonObject } from "./encoding.ts";
 import { LONGEST_NAME, name, optional, storeIdentifier } from "./fields.ts";
-import { parseJws } from "./jws.ts";
+import { certificatesOf, splitJws } from "./jws.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
 /**
@@ -77,9 +77,11 @@ export const checkAppTransactionClaims = (
  * says whose configuration names the certificates to verify the JWS with: nothing of it is verified.
  */
 export const selfSignedBundle = (compact: string): string | null => {
-  const jws = parseJws(compact);
-  if (jws.outcome === "rejected" || jws.payload.x5c.length !== 1) return null;
-  const bundle = parseJsonObject(jws.payload.payloadBytes)?.["bundleId"];
+  const jws = splitJws(compact);
+  if (jws.outcome === "rejected") return null;
+  const certificates = certificatesOf(jws.payload);
+  if (certificates.outcome === "rejected" || certificates.payload.length !== 1) return null;
+  const bundle = parseJsonObject(jws.payload.payload)?.["bundleId"];
   const isName = typeof bundle === "string" && bundle.length > 0 && bundle.length <= LONGEST_NAME;
   // It becomes a key before anything is verified, and a key is Unicode text.
   return isName && bundle.isWellFormed() ? bundle : null;

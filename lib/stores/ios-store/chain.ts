@@ -1,4 +1,4 @@
-import type { webcrypto, X509Certificate } from "node:crypto";
+import type { KeyObject, X509Certificate } from "node:crypto";
 import type { Instant } from "../../entitlements/time.ts";
 import {
   APP_STORE_SIGNING,
@@ -15,7 +15,7 @@ export interface Chain {
   readonly signer: Signer;
   /** SHA-256 (hex, lower case) of the certificate that is trusted: the root, or the one of Xcode. */
   readonly anchor: string;
-  readonly key: webcrypto.CryptoKey;
+  readonly key: KeyObject;
   /** All its certificates are valid from the one to the other, both included (RFC 5280, 4.1.2.5). */
   readonly notBefore: Instant;
   readonly notAfter: Instant;
@@ -46,7 +46,7 @@ const chainOf = (
 ): Chain => ({
   signer,
   anchor,
-  key: leaf.publicKey.toCryptoKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]),
+  key: leaf.publicKey,
   notBefore: Math.max(...[leaf, ...issuers].map(({ validFromDate }) => validFromDate.getTime())),
   notAfter: Math.min(...[leaf, ...issuers].map(({ validToDate }) => validToDate.getTime())),
 });
@@ -113,27 +113,39 @@ export const verifyChain = (x5c: readonly string[], trust: Trust): Verdict<Chain
   return rejected("malformed_certificate");
 };
 
-/** Verified chains, so that a known one costs nothing. */
-export interface ChainCache {
-  verify(x5c: readonly string[], trust: Trust): Verdict<Chain>;
+/** Verified chains, by what brings them. What is trusted is asked every time. */
+export interface KnownChains {
+  find(key: string, trust: Trust): Chain | null;
+  keep(key: string, chain: Chain): void;
 }
 
 /** Far more than the App Store uses at a time; a chain is about 4 KB. */
 const CHAINS_KEPT = 64;
 
-/** Keeps good chains by their exact certificates, and forgets the oldest. What is trusted is asked every time. */
-export const createChainCache = (kept: number = CHAINS_KEPT): ChainCache => {
-  const chains = new Map<string, Chain>();
+/**
+ * Forgets the oldest where there are too many. A list, as keys are long: one that is compared with the few that are known
+ * costs less than one that is hashed.
+ */
+export const createKnownChains = (kept: number = CHAINS_KEPT): KnownChains => {
+  const chains: { readonly key: string; readonly chain: Chain }[] = [];
   return {
-    verify: (x5c, trust) => {
-      const key = JSON.stringify(x5c);
-      const known = chains.get(key);
-      if (known !== undefined && trusts(trust, known)) return verified(known);
-      const verdict = verifyChain(x5c, trust);
-      if (verdict.outcome === "verified") chains.set(key, verdict.payload);
-      const [oldest] = chains.keys();
-      if (chains.size > kept && oldest !== undefined) chains.delete(oldest);
-      return verdict;
+    find: (key, trust) => {
+      const known = chains.find((known) => known.key === key)?.chain;
+      return known !== undefined && trusts(trust, known) ? known : null;
+    },
+    keep: (key, chain) => {
+      if (chains.some((known) => known.key === key)) return;
+      if (chains.push({ key, chain }) > kept) chains.shift();
     },
   };
+};
+
+/** As {@link verifyChain}; a chain that is known by its exact certificates costs nothing. */
+export const verifyChainOnce = (x5c: readonly string[], trust: Trust, known: KnownChains): Verdict<Chain> => {
+  const key = JSON.stringify(x5c);
+  const chain = known.find(key, trust);
+  if (chain !== null) return verified(chain);
+  const verdict = verifyChain(x5c, trust);
+  if (verdict.outcome === "verified") known.keep(key, verdict.payload);
+  return verdict;
 };

@@ -10,24 +10,34 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** In JSON that parses: a string, with the colon that makes it a key, or a bracket. */
-const KEY_OR_BRACKET = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g;
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** In JSON that parses: the colons outside strings, one for each member. */
+const countWrittenMembers = (json: string): number => {
+  let members = 0;
+  let inString = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const character = json.charCodeAt(index);
+    if (inString && character === BACKSLASH) index += 1;
+    else if (character === QUOTE) inString = !inString;
+    else if (character === COLON && !inString) members += 1;
+  }
+  return members;
+};
 
 /** Iterative, so that deep nesting cannot exhaust the stack. */
-const hasDuplicateKey = (json: string): boolean => {
-  const open: (Set<string> | null)[] = [];
-  for (const [token, text, colon] of json.matchAll(KEY_OR_BRACKET)) {
-    if (token === "{") open.push(new Set());
-    else if (token === "[") open.push(null);
-    else if (text === undefined) open.pop();
-    else if (colon !== undefined) {
-      const keys = open.at(-1);
-      const key = String(JSON.parse(text));
-      if (keys?.has(key)) return true;
-      keys?.add(key);
-    }
+const countMembers = (json: unknown): number => {
+  const values = [json];
+  let members = 0;
+  for (const value of values) {
+    if (typeof value !== "object" || value === null) continue;
+    const inner: unknown[] = Object.values(value);
+    if (!Array.isArray(value)) members += inner.length;
+    for (const item of inner) if (typeof item === "object") values.push(item);
   }
-  return false;
+  return members;
 };
 
 const isObject = (value: unknown): value is JsonObject =>
@@ -41,7 +51,8 @@ export const parseJsonObject = (bytes: Uint8Array): JsonObject | null => {
   try {
     const json = utf8.decode(bytes);
     const value: unknown = JSON.parse(json);
-    return isObject(value) && !hasDuplicateKey(json) ? value : null;
+    // Of a name that comes twice the parser keeps one member.
+    return isObject(value) && countMembers(value) === countWrittenMembers(json) ? value : null;
   } catch {
     return null;
   }

@@ -1,12 +1,11 @@
-import { compactVerify } from "jose/jws/compact/verify";
-import { JOSEError } from "jose/errors";
 import type * as z from "zod";
 import type { Environment } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { Chain, ChainCache } from "./chain.ts";
+import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
 import { ENVIRONMENTS, TIMES } from "./fields.ts";
-import { parseJws, type ParsedJws } from "./jws.ts";
+import { certificatesOf, splitJws, type CompactJws } from "./jws.ts";
+import type { SignatureCheck } from "./signature.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
@@ -32,17 +31,6 @@ export interface Signed {
 
 /** Clocks differ; a JWS may be signed so much later than now. */
 const SKEW_MILLISECONDS = 60_000;
-
-/** On libuv's threads, so that the JWS of one request are verified side by side. */
-const hasValidSignature = async ({ compact }: ParsedJws, { key }: Chain): Promise<boolean> => {
-  try {
-    await compactVerify(compact, key, { algorithms: ["ES256"] });
-    return true;
-  } catch (error) {
-    if (error instanceof JOSEError) return false;
-    throw error;
-  }
-};
 
 const readPayload = <Payload>(
   payload: JsonObject,
@@ -70,6 +58,29 @@ const readPayload = <Payload>(
   });
 };
 
+/** What was verified before, so that the next JWS of the same signer costs one signature check; and how that is done. */
+export interface Signers {
+  /** By their exact certificates. */
+  readonly chains: KnownChains;
+  /** By the exact header of a JWS whose signature was good. */
+  readonly headers: KnownChains;
+  /** Of a JWS whose header is seen first. */
+  readonly checkFirst: SignatureCheck;
+  /** Of a JWS with a known header. */
+  readonly check: SignatureCheck;
+}
+
+/** Verifies the certificates that a header brings which is seen first, and the JWS. */
+const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Promise<Verdict<Chain>> => {
+  const certificates = certificatesOf(jws);
+  if (certificates.outcome === "rejected") return certificates;
+  const chain = verifyChainOnce(certificates.payload, trust, signers.chains);
+  if (chain.outcome === "rejected") return chain;
+  if (!(await signers.checkFirst(jws, chain.payload.key))) return rejected("signature");
+  signers.headers.keep(jws.header, chain.payload);
+  return chain;
+};
+
 /**
  * Verifies a JWS and reads its payload. Refused input is a verdict, never an error.
  *
@@ -78,19 +89,21 @@ const readPayload = <Payload>(
 export const verifySignedPayload = async <Payload>(
   compact: string,
   kind: PayloadKind<Payload>,
-  chains: ChainCache,
+  signers: Signers,
   trust: Trust,
   moment: Instant,
 ): Promise<Verdict<Payload & Signed>> => {
-  const parsed = parseJws(compact);
-  if (parsed.outcome === "rejected") return parsed;
-  const jws = parsed.payload;
+  const split = splitJws(compact);
+  if (split.outcome === "rejected") return split;
+  const jws = split.payload;
 
-  const trusted = chains.verify(jws.x5c, trust);
-  if (trusted.outcome === "rejected") return trusted;
-  const chain = trusted.payload;
+  let chain = signers.headers.find(jws.header, trust);
+  if (chain === null) {
+    const signer = await verifySigner(jws, signers, trust);
+    if (signer.outcome === "rejected") return signer;
+    chain = signer.payload;
+  } else if (!(await signers.check(jws, chain.key))) return rejected("signature");
 
-  if (!(await hasValidSignature(jws, chain))) return rejected("signature");
-  const payload = parseJsonObject(jws.payloadBytes);
+  const payload = parseJsonObject(jws.payload);
   return payload === null ? rejected("malformed_payload") : readPayload(payload, kind, chain, moment);
 };

@@ -1,7 +1,8 @@
 import type { Instant } from "../../entitlements/time.ts";
 import { appTransactionKind, type AppTransaction } from "./app-transaction.ts";
-import { createChainCache, type ChainCache } from "./chain.ts";
-import { verifySignedPayload } from "./signed-payload.ts";
+import { createKnownChains } from "./chain.ts";
+import { SIGNATURE_CHECKS, type SignatureChecks } from "./signature.ts";
+import { verifySignedPayload, type Signers } from "./signed-payload.ts";
 import { transactionKind, type Transaction } from "./transaction.ts";
 import type { Trust } from "./trust.ts";
 import { verified, type Rejected, type Verdict, type Verified } from "./verdict.ts";
@@ -18,17 +19,24 @@ export interface IosStoreVerifier {
   ): Promise<Verified<readonly Transaction[]> | (Rejected & { readonly index: number })>;
 }
 
-/** A verifier with the chains it has come to know. */
-export const createIosStoreVerifier = (chains: ChainCache = createChainCache()): IosStoreVerifier => {
-  const verifyTransaction: IosStoreVerifier["verifyTransaction"] = (compact, trust, moment) =>
-    verifySignedPayload(compact, transactionKind, chains, trust, moment);
+/** A verifier with the signers it has come to know. */
+export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECKS): IosStoreVerifier => {
+  const alone: Signers = {
+    chains: createKnownChains(),
+    headers: createKnownChains(),
+    checkFirst: checks.first,
+    check: checks.alone,
+  };
+  const together: Signers = { ...alone, check: checks.together };
   return {
     verifyAppTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, appTransactionKind, chains, trust, moment),
-    verifyTransaction,
+      verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
+    verifyTransaction: (compact, trust, moment) =>
+      verifySignedPayload(compact, transactionKind, alone, trust, moment),
     verifyTransactions: async (compacts, trust, moment) => {
+      const signers = compacts.length > 1 ? together : alone;
       const verdicts = await Promise.all(
-        compacts.map((compact) => verifyTransaction(compact, trust, moment)),
+        compacts.map((compact) => verifySignedPayload(compact, transactionKind, signers, trust, moment)),
       );
       const transactions: Transaction[] = [];
       for (const [index, verdict] of verdicts.entries()) {

@@ -17,10 +17,11 @@ import {
   type Extension,
   type SigningChain,
 } from "../../../infra/local/sandbox/ios-signing.ts";
-import { createChainCache, verifyChain } from "../../../lib/stores/ios-store/chain.ts";
+import { createKnownChains, verifyChain, verifyChainOnce } from "../../../lib/stores/ios-store/chain.ts";
 import { APPLE_ROOTS } from "../../../lib/stores/ios-store/trust.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../support/ios-store.ts";
+import { watchChecks } from "../../support/signature-checks.ts";
 import { NOW } from "../../support/purchases.ts";
 
 type Part = "root" | "intermediate" | "leaf";
@@ -297,47 +298,64 @@ describe("the time of signing", () => {
 });
 
 describe("known chains", () => {
-  const counted = async (work: () => Promise<unknown>) => {
+  const counted = async (work: () => unknown): Promise<number> => {
     const certificates = jest.spyOn(X509Certificate.prototype, "verify");
-    const signatures = jest.spyOn(crypto.subtle, "verify");
     try {
       await work();
-      return { certificates: certificates.mock.calls.length, signatures: signatures.mock.calls.length };
+      return certificates.mock.calls.length;
     } finally {
       certificates.mockRestore();
-      signatures.mockRestore();
     }
   };
   const jwsOf = (signer: SigningChain) => signJws(aTransaction(), signer);
 
   test("cost one signature each", async () => {
-    const verifier = createIosStoreVerifier();
+    const { checks, done } = watchChecks();
+    const verifier = createIosStoreVerifier(checks);
     const jws = Array.from({ length: 20 }, () => jwsOf(chain));
-    expect(await counted(() => verifier.verifyTransaction(jwsOf(chain), trust, NOW))).toEqual({
-      certificates: 3,
-      signatures: 1,
-    });
-    expect(await counted(() => verifier.verifyTransactions(jws, trust, NOW))).toEqual({
-      certificates: 0,
-      signatures: 20,
-    });
+    expect(await counted(() => verifier.verifyTransaction(jwsOf(chain), trust, NOW))).toBe(3);
+    expect(done).toEqual({ first: 1, alone: 0, together: 0 });
+    expect(await counted(() => verifier.verifyTransactions(jws, trust, NOW))).toBe(0);
+    expect(done).toEqual({ first: 1, alone: 0, together: 20 });
+    expect(await counted(() => verifier.verifyTransactions(jws.slice(0, 1), trust, NOW))).toBe(0);
+    expect(done).toEqual({ first: 1, alone: 1, together: 20 });
+  });
+  test("cost one signature and no certificate under another header", async () => {
+    const { checks, done } = watchChecks();
+    const verifier = createIosStoreVerifier(checks);
+    const verify = (jws: string) => counted(() => verifier.verifyTransaction(jws, trust, NOW));
+    expect(await verify(jwsOf(chain))).toBe(3);
+    expect(await verify(signJws(aTransaction(), chain, { typ: "JWT" }))).toBe(0);
+    expect(done).toEqual({ first: 2, alone: 0, together: 0 });
+  });
+  test("are known by no header of a JWS that was refused", async () => {
+    const { checks, done } = watchChecks();
+    const verifier = createIosStoreVerifier(checks);
+    const [header = "", , signature = ""] = jwsOf(chain).split(".");
+    const forged = [
+      header,
+      Buffer.from(JSON.stringify(aTransaction({ bundleId: "b" }))).toString("base64url"),
+      signature,
+    ];
+    expect(word(await verifier.verifyTransaction(forged.join("."), trust, NOW))).toBe("signature");
+    await verifier.verifyTransaction(jwsOf(chain), trust, NOW);
+    expect(done).toEqual({ first: 2, alone: 0, together: 0 });
   });
   test("that alternate stay known", async () => {
     const other = makeChain();
     const both = trusting({ roots: [chain.root, other.root] });
-    const verifier = createIosStoreVerifier();
+    const { checks, done } = watchChecks();
+    const verifier = createIosStoreVerifier(checks);
     const jws = [chain, other, chain, other, chain, other].map(jwsOf);
     const work = async () => {
       for (const one of jws) expect(word(await verifier.verifyTransaction(one, both, NOW))).toBe("verified");
     };
-    expect(await counted(work)).toEqual({ certificates: 6, signatures: 6 });
+    expect(await counted(work)).toBe(6);
+    expect(done).toEqual({ first: 2, alone: 4, together: 0 });
   });
   test("are verified once for a request that brings them for the first time", async () => {
     const jws = Array.from({ length: 8 }, () => jwsOf(chain));
-    expect(await counted(() => createIosStoreVerifier().verifyTransactions(jws, trust, NOW))).toEqual({
-      certificates: 3,
-      signatures: 8,
-    });
+    expect(await counted(() => createIosStoreVerifier().verifyTransactions(jws, trust, NOW))).toBe(3);
   });
   test("are trusted no longer than their root is", async () => {
     const verifier = createIosStoreVerifier();
@@ -345,13 +363,14 @@ describe("known chains", () => {
     expect(word(await verifier.verifyTransaction(jwsOf(chain), trusting({}), NOW))).toBe("untrusted_root");
   });
   test("are known by the exact certificates", () => {
-    const cache = createChainCache();
+    const known = createKnownChains();
+    const verify = (x5c: readonly string[]) => word(verifyChainOnce(x5c, trust, known));
     const [leaf = "", intermediate = "", root = ""] = chain.x5c;
-    expect(word(cache.verify(chain.x5c, trust))).toBe("verified");
-    expect(word(cache.verify([`${leaf},${intermediate}`, root], trust))).toBe("chain_length");
-    expect(word(cache.verify([`${leaf}","${intermediate}`, root], trust))).toBe("chain_length");
-    expect(word(cache.verify([leaf, intermediate, `${root}\n`], trust))).toBe("malformed_certificate");
-    expect(word(cache.verify([makeChain().x5c[0] ?? "", intermediate, root], trust))).toBe("broken_chain");
+    expect(verify(chain.x5c)).toBe("verified");
+    expect(verify([`${leaf},${intermediate}`, root])).toBe("chain_length");
+    expect(verify([`${leaf}","${intermediate}`, root])).toBe("chain_length");
+    expect(verify([leaf, intermediate, `${root}\n`])).toBe("malformed_certificate");
+    expect(verify([makeChain().x5c[0] ?? "", intermediate, root])).toBe("broken_chain");
   });
   test("vouch for no signature by another key", async () => {
     const verifier = createIosStoreVerifier();
@@ -367,9 +386,9 @@ describe("known chains", () => {
       );
       return signerWith(leaf, chain.intermediate, chain.root).x5c;
     });
-    const cache = createChainCache();
+    const known = createKnownChains();
     const costOf = async (x5c: readonly string[] | undefined) =>
-      (await counted(async () => expect(word(cache.verify(x5c ?? [], trust))).toBe("verified"))).certificates;
+      counted(() => expect(word(verifyChainOnce(x5c ?? [], trust, known))).toBe("verified"));
     for (const x5c of chains.slice(0, 64)) expect(await costOf(x5c)).toBe(3);
     expect(await costOf(chains[0])).toBe(0);
     expect(await costOf(chains[64])).toBe(3);
@@ -377,33 +396,18 @@ describe("known chains", () => {
     expect(await costOf(chains[0])).toBe(3);
   });
   test("are only good ones: bad chains push none out", async () => {
-    const cache = createChainCache(1);
-    cache.verify(chain.x5c, trust);
+    const known = createKnownChains(1);
+    verifyChainOnce(chain.x5c, trust, known);
     for (let count = 0; count < 5; count += 1)
-      cache.verify(base64(makeChain().leaf, chain.intermediate, chain.root), trust);
-    expect(await counted(async () => cache.verify(chain.x5c, trust))).toMatchObject({ certificates: 0 });
+      verifyChainOnce(base64(makeChain().leaf, chain.intermediate, chain.root), trust, known);
+    expect(await counted(() => verifyChainOnce(chain.x5c, trust, known))).toBe(0);
   });
 });
 
 test("the JWS of one request are verified side by side", async () => {
-  let running = 0;
-  let most = 0;
-  const original = crypto.subtle.verify.bind(crypto.subtle);
-  const spy = jest.spyOn(crypto.subtle, "verify").mockImplementation(async (...parameters) => {
-    running += 1;
-    most = Math.max(most, running);
-    try {
-      return await original(...parameters);
-    } finally {
-      running -= 1;
-    }
-  });
-  try {
-    const jws = Array.from({ length: 10 }, () => signJws(aTransaction(), chain));
-    const verdict = await createIosStoreVerifier().verifyTransactions(jws, trust, NOW);
-    expect(verdict.outcome).toBe("verified");
-    expect(most).toBe(10);
-  } finally {
-    spy.mockRestore();
-  }
+  const { checks, atOnce } = watchChecks();
+  const jws = Array.from({ length: 10 }, () => signJws(aTransaction(), chain));
+  const verifier = createIosStoreVerifier(checks);
+  expect((await verifier.verifyTransactions(jws, trust, NOW)).outcome).toBe("verified");
+  expect(atOnce()).toBe(10);
 });

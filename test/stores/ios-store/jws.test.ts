@@ -12,9 +12,19 @@ const verifier = createIosStoreVerifier();
 const trust = trusting({ roots: [chain.root] });
 
 const verify = (jws: string) => verifier.verifyTransaction(jws, trust, NOW);
-const outcome = async (jws: string) => word(await verify(jws));
 
 const good = signJws(aTransaction(), chain);
+beforeAll(() => verify(good));
+
+/** What comes of a JWS: seen first, with a header that may be known, and in a request with others. All are the same. */
+const outcome = async (jws: string): Promise<string> => {
+  const first = word(await createIosStoreVerifier().verifyTransaction(jws, trust, NOW));
+  const beside = await verifier.verifyTransactions([good, jws], trust, NOW);
+  expect(word(await verify(jws))).toBe(first);
+  expect(beside.outcome === "rejected" ? beside.reason : "verified").toBe(first);
+  return first;
+};
+
 const [header = "", payload = "", signature = ""] = good.split(".");
 const signatureBytes = Buffer.from(signature, "base64url");
 const withSignature = (bytes: Uint8Array) =>
@@ -94,6 +104,12 @@ describe("the signature", () => {
     expect(await outcome(signJws(aTransaction(), { x5c: chain.x5c, privateKey: stranger.privateKey }))).toBe(
       "signature",
     );
+  });
+  test.each([0, 32])("is verified where the number from byte %d on begins with zeros", async (from) => {
+    let jws = good;
+    while (Buffer.from(jws.split(".")[2] ?? "", "base64url")[from] !== 0)
+      jws = signJws(aTransaction(), chain);
+    expect(await outcome(jws)).toBe("verified");
   });
   test("covers the payload and the header", async () => {
     const other = signJws(aTransaction({ productId: "other" }), chain, { typ: "JWT" }).split(".");

@@ -1,0 +1,18 @@
+import jest from "./jest.config.js";
+
+/**
+ * For mutation testing: the tests of verification, join, identity and entitlement rules. None of them needs a database.
+ *
+ * @type {import("jest").Config}
+ */
+const { globalSetup: _start, globalTeardown: _stop, ...shared } = jest;
+export default {
+  ...shared,
+  testMatch: [
+    "<rootDir>/test/stores/ios-store/**/*.test.ts",
+    "<rootDir>/test/entitlements/**/*.test.ts",
+    "<rootDir>/test/customers/rules.test.ts",
+    "<rootDir>/test/proof/facts.test.ts",
+    "<rootDir>/test/proof/any-order.test.ts",
+  ],
+};

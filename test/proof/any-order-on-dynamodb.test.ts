@@ -1,0 +1,37 @@
+import fc from "fast-check";
+import { cases, TIMEOUT } from "../support/proof.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
+import { trafficOf } from "./histories.ts";
+
+describe("requests, on DynamoDB", () => {
+  let table: TestTable;
+  beforeEach(async () => {
+    table = await createTestTable();
+  });
+  afterEach(() => table.remove());
+
+  test(
+    "every answer equals the model's, a replay writes nothing, a refusal changes nothing",
+    () =>
+      fc.assert(
+        fc.asyncProperty(trafficOf({ minLength: 4, maxLength: 14 }), (traffic) =>
+          expectTrafficAsTheModel(table, traffic, "some moments"),
+        ),
+        cases(5, 400),
+      ),
+    TIMEOUT,
+  );
+
+  test(
+    "the same requests in any order, some of them twice, end in the same state",
+    () =>
+      fc.assert(
+        fc.asyncProperty(trafficOf({ minLength: 4, maxLength: 14 }), orders, ({ requests }, order) =>
+          expectSameStateInAnyOrder(table, requests, order),
+        ),
+        cases(5, 400),
+      ),
+    TIMEOUT,
+  );
+});

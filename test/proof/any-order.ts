@@ -1,0 +1,100 @@
+import fc from "fast-check";
+import { v7 as uuid } from "uuid";
+import { checkInvariants } from "../support/invariants.ts";
+import { inLength } from "../support/proof.ts";
+import { createReferenceModel, type ModelRequest } from "../support/reference-model.ts";
+import type { TestTable } from "../support/table.ts";
+import {
+  differenceOfAccounts,
+  differenceOfEntitlements,
+  differenceOfOutcomes,
+  Names,
+  stateOf,
+} from "./comparison.ts";
+import { ACCOUNTS, END, factsOf, moments, type Traffic } from "./histories.ts";
+import { anApplication, aWorld, CATALOG, toCatalog } from "./world.ts";
+
+export const SOLD = toCatalog(CATALOG);
+/** How many of the moments at which an answer could change are asked for. */
+export const MOMENTS = inLength(9, 45);
+
+/** Numbers that decide an order: a permutation of any list. */
+export const shuffled = <T>(values: readonly T[], order: readonly number[]): T[] =>
+  values
+    .map((value, index) => ({ value, rank: order.length === 0 ? index : (order[index % order.length] ?? 0) }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ value }) => value);
+
+export const orders = fc.array(fc.nat(10_000), { minLength: 8, maxLength: 40 });
+
+/** Sends the traffic one request after the other, and compares every answer with the model's. */
+export const expectTrafficAsTheModel = async (
+  table: TestTable,
+  { history, requests, unlinks }: Traffic,
+  depth: "many moments" | "some moments",
+): Promise<void> => {
+  const world = aWorld(table, anApplication(uuid()));
+  const model = createReferenceModel(CATALOG);
+  const names = new Names();
+  const at = moments(factsOf(history), depth === "many moments" ? MOMENTS : 4);
+  const itemsOfWorld = async () =>
+    (await table.items()).filter(({ pk }) => String(pk).includes(world.application));
+
+  for (const [index, request] of requests.entries()) {
+    const moment = END + index;
+    const expected = model.submit(request, moment);
+    const before = expected.outcome === "stored" ? "" : JSON.stringify(await itemsOfWorld());
+    const actual = await world.submit(request, moment);
+    expect(differenceOfOutcomes(expected, actual, names)).toBeNull();
+    if (expected.outcome !== "stored" || actual.outcome !== "stored") {
+      expect(JSON.stringify(await itemsOfWorld())).toBe(before);
+      continue;
+    }
+    for (const moment of at)
+      expect(
+        differenceOfEntitlements(
+          names.entitlements(model.entitlementsOf(expected.customer, moment)),
+          actual.entitlements(moment),
+        ),
+      ).toBeNull();
+
+    table.sent.length = 0;
+    expect(await world.submit(request, moment + 1)).toMatchObject({ customer: actual.customer });
+    expect(table.sent.filter(({ command }) => command.includes("Write"))).toEqual([]);
+    const unlinked = model.customers()[unlinks[index] ?? 0];
+    if (unlinked !== undefined)
+      expect(await world.unlink(names.of(unlinked), moment)).toBe(model.unlink(unlinked));
+  }
+  expect(await differenceOfAccounts(ACCOUNTS, at, model, world.account, names)).toBeNull();
+  expect(checkInvariants(await itemsOfWorld(), { catalogOf: () => SOLD })).toEqual([]);
+};
+
+/** Requests that no claim can set at odds: all name one account, and a client only with what was bought. */
+const ofOneAccount = (requests: readonly ModelRequest[]): ModelRequest[] =>
+  requests.map((request) => ({
+    ...request,
+    claim:
+      request.claim === null || (request.claim.by === "client" && request.facts.length === 0)
+        ? null
+        : { ...request.claim, account: "a" },
+  }));
+
+export const expectSameStateInAnyOrder = async (
+  table: TestTable,
+  requests: readonly ModelRequest[],
+  order: readonly number[],
+): Promise<void> => {
+  const agreed = ofOneAccount(requests);
+  const states: string[][] = [];
+  for (const sequence of [agreed, shuffled([...agreed, ...agreed.slice(0, order.length % 4)], order)]) {
+    const world = aWorld(table, anApplication(uuid()));
+    // A request that names nobody yet is sent again when all is known, as an app does at its next start.
+    for (const pass of [sequence, sequence.filter(({ facts }) => facts.length === 0)])
+      for (const [index, request] of pass.entries())
+        expect(await world.submit(request, END + index)).not.toMatchObject({ outcome: "refused" });
+    const items = (await table.items()).filter(({ pk }) => String(pk).includes(world.application));
+    states.push(stateOf(items).map((state) => state.replaceAll(world.application, "")));
+    expect(checkInvariants(items, { catalogOf: () => SOLD })).toEqual([]);
+  }
+  expect(states[1]).toEqual(states[0]);
+};
