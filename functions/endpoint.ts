@@ -11,7 +11,7 @@ import { takeObservations } from "./observe.ts";
 
 /** What a use case is called with: the parsed request, and the application of the credential where there is one. */
 export interface Call<E extends Endpoint> {
-  readonly request: z.output<E["request"]>;
+  readonly request: z.output<ReturnType<E["request"]>>;
   readonly applicationIdentifier: E["scope"] extends null ? null : ApplicationId;
 }
 
@@ -54,10 +54,13 @@ const pathParametersOf = ({ pathParameters }: APIGatewayProxyEvent): Record<stri
     }),
   );
 
-const requestOf = <E extends Endpoint>(endpoint: E, event: APIGatewayProxyEvent): z.output<E["request"]> => {
+const requestOf = <E extends Endpoint>(
+  endpoint: E,
+  event: APIGatewayProxyEvent,
+): z.output<ReturnType<E["request"]>> => {
   const input = endpoint.method === "GET" ? pathParametersOf(event) : bodyOf(event);
-  const parsed = endpoint.request.safeParse(input);
-  if (parsed.success) return parsed.data as z.output<E["request"]>;
+  const parsed = endpoint.request().safeParse(input);
+  if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
   throw invalid(
     parsed.error.issues
       .slice(0, ISSUES_SHOWN)
@@ -149,7 +152,7 @@ const recordRequests = (definition: Endpoint): MiddlewareObj<APIGatewayProxyEven
 /** The handler of an endpoint: event → parsed request → use case → response or error. */
 export const endpoint = <E extends Endpoint>(
   definition: E,
-  useCase: (call: Call<E>) => Promise<z.input<E["response"]>>,
+  useCase: (call: Call<E>) => Promise<z.input<ReturnType<E["response"]>>>,
 ): MiddyfiedHandler<APIGatewayProxyEvent, APIGatewayProxyResult> =>
   middy<APIGatewayProxyEvent, APIGatewayProxyResult>()
     .use([recordRequests(definition), presentErrors])

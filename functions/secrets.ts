@@ -1,9 +1,12 @@
-import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import type { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 
 const CONNECT_WITHIN_MILLISECONDS = 1_000;
 const ANSWER_WITHIN_MILLISECONDS = 3_000;
 
 let client: SecretsManagerClient | undefined;
+
+/** Loaded when the first secret is asked for: who uses workload identities alone has none. */
+const secretsManager = () => import("@aws-sdk/client-secrets-manager");
 
 /** What says that there is no such secret to read, however often one asks. */
 const NO_SECRET: ReadonlySet<string> = new Set([
@@ -16,9 +19,10 @@ const NO_SECRET: ReadonlySet<string> = new Set([
 
 /**
  * The text of a secret of AWS Secrets Manager; null where there is none or it may not be read. Rejects where it could
- * not be asked for. The client is made when the first secret is asked for: many need none.
+ * not be asked for.
  */
 export const readSecret = async (name: string): Promise<string | null> => {
+  const { GetSecretValueCommand, SecretsManagerClient } = await secretsManager();
   client ??= new SecretsManagerClient({
     maxAttempts: 2,
     requestHandler: {

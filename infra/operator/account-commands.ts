@@ -119,7 +119,7 @@ export const showAccount = async (
   accountText: string,
 ): Promise<Answer> => {
   const identifier = readApplicationIdentifier(applicationText);
-  const account = accountIdentifier.safeParse(accountText);
+  const account = accountIdentifier().safeParse(accountText);
   if (!account.success)
     throw new OperatorError(
       `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,

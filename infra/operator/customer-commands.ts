@@ -44,7 +44,7 @@ const readCustomer = (text: string): CustomerId => {
 };
 
 const readAccount = (text: string): AccountId => {
-  const account = accountIdentifier.safeParse(text);
+  const account = accountIdentifier().safeParse(text);
   if (account.success) return accountId(account.data);
   throw new OperatorError(
     `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,

@@ -24,8 +24,8 @@ export interface Endpoint {
   readonly function: string;
   readonly summary: string;
   readonly description: string;
-  readonly request: z.ZodType;
-  readonly response: z.ZodType;
+  readonly request: () => z.ZodType;
+  readonly response: () => z.ZodType;
   readonly errors: readonly ErrorCode[];
 }
 

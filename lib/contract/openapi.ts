@@ -70,19 +70,19 @@ const operation = (name: string, endpoint: Endpoint): object => ({
           in: "path",
           required: true,
           description: "Percent-encoded once; decoded exactly once.",
-          schema: jsonSchemaOf(accountIdentifier),
+          schema: jsonSchemaOf(accountIdentifier()),
         })),
       }
     : {
         requestBody: {
           required: true,
-          content: { "application/json": { schema: reference(endpoint.request) } },
+          content: { "application/json": { schema: reference(endpoint.request()) } },
         },
       }),
   responses: {
     200: {
       description: "Success",
-      content: { "application/json": { schema: reference(endpoint.response) } },
+      content: { "application/json": { schema: reference(endpoint.response()) } },
     },
     ...errorResponses([...endpoint.errors, ...GATEWAY_ERRORS]),
   },

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { once } from "../once.ts";
 
 /** Limits of a request; over one of them is 400 `INVALID_REQUEST`. */
 export const LIMITS = {
@@ -39,111 +40,133 @@ const text = (limit: number, description: string) =>
     .meta({ description, maxLength: limit });
 
 /** The application's stable identifier of its user: 1 to 256 characters, no control characters, compared byte for byte. */
-export const accountIdentifier = text(
-  LIMITS.accountIdentifierCharacters,
-  "The application's stable account identifier. No control characters; compared byte for byte.",
-).refine((value) => !/\p{Cc}/u.test(value), { message: "must not contain control characters" });
+export const accountIdentifier = once(() =>
+  text(
+    LIMITS.accountIdentifierCharacters,
+    "The application's stable account identifier. No control characters; compared byte for byte.",
+  ).refine((value) => !/\p{Cc}/u.test(value), { message: "must not contain control characters" }),
+);
 
 const jws = (description: string) =>
   z.string().max(LIMITS.jwsBytes, `must be at most ${LIMITS.jwsBytes} bytes`).meta({ description });
 
-const signedAppTransaction = jws(
-  "The app transaction that StoreKit signed (`AppTransaction`), a compact JWS.",
+const signedAppTransaction = once(() =>
+  jws("The app transaction that StoreKit signed (`AppTransaction`), a compact JWS."),
 );
-const signedTransactions = z
-  .array(jws("A transaction that StoreKit signed (`Transaction`), a compact JWS."))
-  .max(LIMITS.signedTransactions, `must hold at most ${LIMITS.signedTransactions} transactions`)
-  .meta({ description: "Signed transactions of the same app; duplicates count as one." });
+const signedTransactions = once(() =>
+  z
+    .array(jws("A transaction that StoreKit signed (`Transaction`), a compact JWS."))
+    .max(LIMITS.signedTransactions, `must hold at most ${LIMITS.signedTransactions} transactions`)
+    .meta({ description: "Signed transactions of the same app; duplicates count as one." }),
+);
 
-export const androidStoreLinkRequest = z
-  .object({
-    packageName: text(LIMITS.packageNameCharacters, "Android package name registered with the service."),
-    purchaseToken: text(LIMITS.purchaseTokenCharacters, "Purchase token from the store."),
-    productKind: z.enum(PRODUCT_KINDS),
-    productIdentifier: text(
-      LIMITS.productIdentifierCharacters,
-      "Narrows the lookup of a one-time purchase to one of its products.",
-    ).nullish(),
-    applicationAccountIdentifier: accountIdentifier,
-  })
-  .meta({ id: "AndroidStoreLinkRequest" });
+export const androidStoreLinkRequest = once(() =>
+  z
+    .object({
+      packageName: text(LIMITS.packageNameCharacters, "Android package name registered with the service."),
+      purchaseToken: text(LIMITS.purchaseTokenCharacters, "Purchase token from the store."),
+      productKind: z.enum(PRODUCT_KINDS),
+      productIdentifier: text(
+        LIMITS.productIdentifierCharacters,
+        "Narrows the lookup of a one-time purchase to one of its products.",
+      ).nullish(),
+      applicationAccountIdentifier: accountIdentifier(),
+    })
+    .meta({ id: "AndroidStoreLinkRequest" }),
+);
 
-export const iosStoreLinkRequest = z
-  .object({
-    signedAppTransaction,
-    signedTransactions: signedTransactions.optional(),
-    applicationAccountIdentifier: accountIdentifier,
-  })
-  .meta({ id: "IosStoreLinkRequest" });
+export const iosStoreLinkRequest = once(() =>
+  z
+    .object({
+      signedAppTransaction: signedAppTransaction(),
+      signedTransactions: signedTransactions().optional(),
+      applicationAccountIdentifier: accountIdentifier(),
+    })
+    .meta({ id: "IosStoreLinkRequest" }),
+);
 
-export const iosStoreSynchronizeRequest = z
-  .object({
-    signedAppTransaction,
-    signedTransactions: signedTransactions.optional(),
-    applicationAccountIdentifier: accountIdentifier.nullish(),
-  })
-  .meta({ id: "IosStoreSynchronizeRequest" });
+export const iosStoreSynchronizeRequest = once(() =>
+  z
+    .object({
+      signedAppTransaction: signedAppTransaction(),
+      signedTransactions: signedTransactions().optional(),
+      applicationAccountIdentifier: accountIdentifier().nullish(),
+    })
+    .meta({ id: "IosStoreSynchronizeRequest" }),
+);
 
-export const accountEntitlementsRequest = z.object({ applicationAccountIdentifier: accountIdentifier });
+export const accountEntitlementsRequest = once(() =>
+  z.object({ applicationAccountIdentifier: accountIdentifier() }),
+);
 
 const uuid = (description: string) => z.uuid().meta({ description });
 const time = (description: string) => z.iso.datetime({ precision: 3 }).meta({ description });
 const nullableTime = (description: string) =>
   z.iso.datetime({ precision: 3 }).nullable().meta({ description });
 
-export const customerEntitlement = z
-  .object({
-    identifier: z.string().meta({ description: "The entitlement, from the application's catalog." }),
-    displayName: z.string().meta({ description: "From the catalog; the identifier where none is set." }),
-    productIdentifier: z.string().nullable().meta({ description: "The store product that grants it." }),
-    environment: z.enum(ENVIRONMENTS).meta({ description: "Environment of that purchase." }),
-    status: z.enum(STATUSES).meta({ description: "Computed at the moment of the answer." }),
-    active: z.boolean().meta({ description: "True only for `active` and `grace_period`." }),
-    startsAt: nullableTime("Purchase date of the granting transaction."),
-    expiresAt: nullableTime("End of access, grace included, itself excluded; null for lifetime."),
-    revokedAt: nullableTime("Time of the refund or revocation."),
-    lastVerifiedAt: time("When the store last vouched for the purchase."),
-    store: z.enum(STORES),
-    productKind: z.enum(PRODUCT_KINDS),
-    customerIdentifier: uuid("The customer whose purchase grants it."),
-    willRenew: z.boolean().nullable().meta({ description: "Null where the store has not said." }),
-  })
-  .meta({ id: "CustomerEntitlement" });
+export const customerEntitlement = once(() =>
+  z
+    .object({
+      identifier: z.string().meta({ description: "The entitlement, from the application's catalog." }),
+      displayName: z.string().meta({ description: "From the catalog; the identifier where none is set." }),
+      productIdentifier: z.string().nullable().meta({ description: "The store product that grants it." }),
+      environment: z.enum(ENVIRONMENTS).meta({ description: "Environment of that purchase." }),
+      status: z.enum(STATUSES).meta({ description: "Computed at the moment of the answer." }),
+      active: z.boolean().meta({ description: "True only for `active` and `grace_period`." }),
+      startsAt: nullableTime("Purchase date of the granting transaction."),
+      expiresAt: nullableTime("End of access, grace included, itself excluded; null for lifetime."),
+      revokedAt: nullableTime("Time of the refund or revocation."),
+      lastVerifiedAt: time("When the store last vouched for the purchase."),
+      store: z.enum(STORES),
+      productKind: z.enum(PRODUCT_KINDS),
+      customerIdentifier: uuid("The customer whose purchase grants it."),
+      willRenew: z.boolean().nullable().meta({ description: "Null where the store has not said." }),
+    })
+    .meta({ id: "CustomerEntitlement" }),
+);
 
 /** One entry of an answer. */
-export type CustomerEntitlement = z.infer<typeof customerEntitlement>;
+export type CustomerEntitlement = z.infer<ReturnType<typeof customerEntitlement>>;
 
-const entitlements = z
-  .array(customerEntitlement)
-  .meta({ description: "One entry for each entitlement, sorted by identifier." });
+const entitlements = once(() =>
+  z
+    .array(customerEntitlement())
+    .meta({ description: "One entry for each entitlement, sorted by identifier." }),
+);
 
-export const linkResponse = z
-  .object({
-    customerIdentifier: uuid("The customer, or null where the request names nobody.").nullable(),
-    applicationIdentifier: uuid("The application of the credential."),
-    entitlements,
-  })
-  .meta({ id: "LinkResponse" });
+export const linkResponse = once(() =>
+  z
+    .object({
+      customerIdentifier: uuid("The customer, or null where the request names nobody.").nullable(),
+      applicationIdentifier: uuid("The application of the credential."),
+      entitlements: entitlements(),
+    })
+    .meta({ id: "LinkResponse" }),
+);
 
-export const synchronizeResponse = z
-  .object({
-    customerIdentifier: uuid("The customer, or null where none was resolved.").nullable(),
-    entitlements,
-  })
-  .meta({ id: "SynchronizeResponse" });
+export const synchronizeResponse = once(() =>
+  z
+    .object({
+      customerIdentifier: uuid("The customer, or null where none was resolved.").nullable(),
+      entitlements: entitlements(),
+    })
+    .meta({ id: "SynchronizeResponse" }),
+);
 
-export const accountEntitlements = z
-  .object({
-    applicationAccountIdentifier: z.string().meta({ description: "As given in the path, decoded." }),
-    customerIdentifiers: z.array(z.uuid()).meta({ description: "The customers linked to the account." }),
-    applicationIdentifier: uuid("The application of the credential."),
-    entitlements,
-  })
-  .meta({ id: "AccountEntitlements" });
+export const accountEntitlements = once(() =>
+  z
+    .object({
+      applicationAccountIdentifier: z.string().meta({ description: "As given in the path, decoded." }),
+      customerIdentifiers: z.array(z.uuid()).meta({ description: "The customers linked to the account." }),
+      applicationIdentifier: uuid("The application of the credential."),
+      entitlements: entitlements(),
+    })
+    .meta({ id: "AccountEntitlements" }),
+);
 
-export type AndroidStoreLinkRequest = z.infer<typeof androidStoreLinkRequest>;
-export type IosStoreLinkRequest = z.infer<typeof iosStoreLinkRequest>;
-export type IosStoreSynchronizeRequest = z.infer<typeof iosStoreSynchronizeRequest>;
-export type LinkResponse = z.infer<typeof linkResponse>;
-export type SynchronizeResponse = z.infer<typeof synchronizeResponse>;
-export type AccountEntitlements = z.infer<typeof accountEntitlements>;
+export type AndroidStoreLinkRequest = z.infer<ReturnType<typeof androidStoreLinkRequest>>;
+export type IosStoreLinkRequest = z.infer<ReturnType<typeof iosStoreLinkRequest>>;
+export type IosStoreSynchronizeRequest = z.infer<ReturnType<typeof iosStoreSynchronizeRequest>>;
+export type LinkResponse = z.infer<ReturnType<typeof linkResponse>>;
+export type SynchronizeResponse = z.infer<ReturnType<typeof synchronizeResponse>>;
+export type AccountEntitlements = z.infer<ReturnType<typeof accountEntitlements>>;

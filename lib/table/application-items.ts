@@ -5,6 +5,7 @@ import type {
   IosStoreConfiguration,
 } from "../applications/application.ts";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
+import { once } from "../once.ts";
 import { ENVIRONMENTS, SCOPES, STORES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import { applicationId, keyId, type ApplicationId } from "../identifiers.ts";
@@ -13,94 +14,115 @@ import { applicationId, keyId, type ApplicationId } from "../identifiers.ts";
  * The shapes of the items that describe an application and its credentials: each says its kind, since one Query reads
  * several. Keys are added where items are written.
  */
-const identifier = z.uuid().transform(applicationId);
+const identifier = once(() => z.uuid().transform(applicationId));
 
-const applicationItem = z.object({
-  kind: z.literal("application"),
-  identifier,
-  name: z.string(),
-  version: z.int(),
-});
+const applicationItem = once(() =>
+  z.object({
+    kind: z.literal("application"),
+    identifier: identifier(),
+    name: z.string(),
+    version: z.int(),
+  }),
+);
 
-const iosStoreItem = z.object({
-  kind: z.literal("ios-store"),
-  bundleIdentifier: z.string(),
-  appAppleIdentifier: z.int().nullable(),
-  environments: z.array(z.enum(ENVIRONMENTS)),
-  xcodeCertificates: z.array(z.string()),
-});
+const iosStoreItem = once(() =>
+  z.object({
+    kind: z.literal("ios-store"),
+    bundleIdentifier: z.string(),
+    appAppleIdentifier: z.int().nullable(),
+    environments: z.array(z.enum(ENVIRONMENTS)),
+    xcodeCertificates: z.array(z.string()),
+  }),
+);
 
 /** A workload identity is kept as the JSON text it is: nothing of it is lost or reordered. */
-const workloadIdentity = z.string().transform((text, context): Record<string, unknown> => {
-  try {
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
-  } catch {
-    context.addIssue({ code: "custom", message: "must be the text of a JSON object" });
-    return z.NEVER;
-  }
-});
+const workloadIdentity = once(() =>
+  z.string().transform((text, context): Record<string, unknown> => {
+    try {
+      return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+    } catch {
+      context.addIssue({ code: "custom", message: "must be the text of a JSON object" });
+      return z.NEVER;
+    }
+  }),
+);
 
-const androidStoreItem = z.object({
-  kind: z.literal("android-store"),
-  packageName: z.string(),
-  credential: z.union([z.strictObject({ secret: z.string() }), z.strictObject({ workloadIdentity })]),
-  environments: z.array(z.enum(ENVIRONMENTS)),
-});
+const androidStoreItem = once(() =>
+  z.object({
+    kind: z.literal("android-store"),
+    packageName: z.string(),
+    credential: z.union([
+      z.strictObject({ secret: z.string() }),
+      z.strictObject({ workloadIdentity: workloadIdentity() }),
+    ]),
+    environments: z.array(z.enum(ENVIRONMENTS)),
+  }),
+);
 
-const catalogItem = z.object({
-  kind: z.literal("catalog"),
-  entitlements: z.array(z.object({ identifier: z.string(), displayName: z.string() })),
-  products: z.array(
-    z.object({
-      store: z.enum(STORES),
-      productIdentifier: z.string(),
-      basePlanIdentifier: z.string().nullable(),
-      grants: z.array(z.string()),
-      accessDuration: z.object({ months: z.int(), milliseconds: z.int() }).nullable(),
-    }),
-  ),
-});
+const catalogItem = once(() =>
+  z.object({
+    kind: z.literal("catalog"),
+    entitlements: z.array(z.object({ identifier: z.string(), displayName: z.string() })),
+    products: z.array(
+      z.object({
+        store: z.enum(STORES),
+        productIdentifier: z.string(),
+        basePlanIdentifier: z.string().nullable(),
+        grants: z.array(z.string()),
+        accessDuration: z.object({ months: z.int(), milliseconds: z.int() }).nullable(),
+      }),
+    ),
+  }),
+);
 
 /**
  * The end of a credential is not called as the table's time-to-live attribute is: an expired credential stays, to be
  * listed, until an operator removes it.
  */
-const credentialSummary = {
+const credentialSummary = once(() => ({
   keyIdentifier: z
     .string()
     .regex(/^[0-9a-f]{16}$/)
     .transform(keyId),
-  application: identifier,
+  application: identifier(),
   label: z.string().nullable(),
   scopes: z.array(z.enum(SCOPES)),
   createdAt: z.int(),
   expiresAtMoment: z.int().nullable(),
   revokedAt: z.int().nullable(),
-};
+}));
 
-export const credentialIndexItem = z.object({ kind: z.literal("credential-index"), ...credentialSummary });
+export const credentialIndexItem = once(() =>
+  z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
+);
 
 /** Everything under an application's partition. */
-export const applicationPartitionItem = z.discriminatedUnion("kind", [
-  applicationItem,
-  iosStoreItem,
-  androidStoreItem,
-  catalogItem,
-  credentialIndexItem,
-]);
+export const applicationPartitionItem = once(() =>
+  z.discriminatedUnion("kind", [
+    applicationItem(),
+    iosStoreItem(),
+    androidStoreItem(),
+    catalogItem(),
+    credentialIndexItem(),
+  ]),
+);
 
-export const credentialItem = z.object({
-  kind: z.literal("credential"),
-  ...credentialSummary,
-  secretHash: z.string().regex(/^[0-9a-f]{64}$/),
-});
+export const credentialItem = once(() =>
+  z.object({
+    kind: z.literal("credential"),
+    ...credentialSummary(),
+    secretHash: z.string().regex(/^[0-9a-f]{64}$/),
+  }),
+);
 
-export const storeRegistrationItem = z.object({
-  kind: z.literal("store-registration"),
-  application: identifier,
-});
+export const storeRegistrationItem = once(() =>
+  z.object({
+    kind: z.literal("store-registration"),
+    application: identifier(),
+  }),
+);
 
-type Item<Schema extends z.ZodType> = z.input<Schema>;
+type Item<Schema extends () => z.ZodType> = z.input<ReturnType<Schema>>;
 
 export const toApplicationItem = (
   application: Omit<Item<typeof applicationItem>, "kind">,
@@ -116,7 +138,7 @@ export const fromIosStoreItem = ({
   appAppleIdentifier,
   environments,
   xcodeCertificates,
-}: z.output<typeof iosStoreItem>): IosStoreConfiguration => ({
+}: z.output<ReturnType<typeof iosStoreItem>>): IosStoreConfiguration => ({
   bundleIdentifier,
   appAppleIdentifier,
   environments,
@@ -135,7 +157,7 @@ export const fromAndroidStoreItem = ({
   packageName,
   credential,
   environments,
-}: z.output<typeof androidStoreItem>): AndroidStoreConfiguration => ({
+}: z.output<ReturnType<typeof androidStoreItem>>): AndroidStoreConfiguration => ({
   packageName,
   credential,
   environments,
@@ -153,7 +175,10 @@ export const toAndroidStoreItem = (store: AndroidStoreConfiguration): Item<typeo
   environments: [...store.environments],
 });
 
-export const fromCatalogItem = ({ entitlements, products }: z.output<typeof catalogItem>): Catalog =>
+export const fromCatalogItem = ({
+  entitlements,
+  products,
+}: z.output<ReturnType<typeof catalogItem>>): Catalog =>
   catalogOf(new Map(entitlements.map(({ identifier, displayName }) => [identifier, displayName])), products);
 
 export const toCatalogItem = ({ displayNames, products }: Catalog): Item<typeof catalogItem> => ({
@@ -176,7 +201,7 @@ export const fromCredentialIndexItem = ({
   createdAt,
   expiresAtMoment,
   revokedAt,
-}: Omit<z.output<typeof credentialIndexItem>, "kind">): CredentialSummary => ({
+}: Omit<z.output<ReturnType<typeof credentialIndexItem>>, "kind">): CredentialSummary => ({
   keyIdentifier,
   application,
   label,
@@ -197,7 +222,10 @@ export const toCredentialIndexItem = (credential: CredentialSummary): Item<typeo
   revokedAt: credential.revokedAt,
 });
 
-export const fromCredentialItem = ({ secretHash, ...item }: z.output<typeof credentialItem>): Credential => ({
+export const fromCredentialItem = ({
+  secretHash,
+  ...item
+}: z.output<ReturnType<typeof credentialItem>>): Credential => ({
   ...fromCredentialIndexItem(item),
   secretHash,
 });

@@ -69,7 +69,7 @@ const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON
 
 export const createApplicationTable = ({ client, name: TableName }: Table): ApplicationTable => {
   const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
-    const items: z.output<typeof applicationPartitionItem>[] = [];
+    const items: z.output<ReturnType<typeof applicationPartitionItem>>[] = [];
     const pages = paginateQuery(
       { client },
       {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { once } from "../once.ts";
 import { ENVIRONMENTS, PRODUCT_KINDS, STORES } from "../contract/schemas.ts";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../entitlements/purchase.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../identifiers.ts";
@@ -7,55 +8,61 @@ import { accountId, applicationId, customerId, purchaseKey } from "../identifier
  * The shapes of the items that belong to customers. Every item is parsed by one of these; attributes that only the
  * table needs (keys, index, time to live) are added where items are written.
  */
-const instant = z.int();
-const nullableInstant = instant.nullable();
-const customerIdentifier = z.uuid().transform(customerId);
+const instant = once(() => z.int());
+const nullableInstant = once(() => instant().nullable());
+const customerIdentifier = once(() => z.uuid().transform(customerId));
 
-const line = z.object({
-  transactionIdentifier: z.string().nullable(),
-  productIdentifier: z.string(),
-  basePlanIdentifier: z.string().nullable(),
-  nature: z.enum(NATURES),
-  standing: z.enum(STANDINGS),
-  startsAt: nullableInstant,
-  endsAt: nullableInstant,
-  revokedAt: nullableInstant,
-  willRenew: z.boolean().nullable(),
-  verifiedAt: instant,
-});
+const line = once(() =>
+  z.object({
+    transactionIdentifier: z.string().nullable(),
+    productIdentifier: z.string(),
+    basePlanIdentifier: z.string().nullable(),
+    nature: z.enum(NATURES),
+    standing: z.enum(STANDINGS),
+    startsAt: nullableInstant(),
+    endsAt: nullableInstant(),
+    revokedAt: nullableInstant(),
+    willRenew: z.boolean().nullable(),
+    verifiedAt: instant(),
+  }),
+);
 
-export const purchaseItem = z.object({
-  customer: customerIdentifier,
-  revision: z.int(),
-  store: z.enum(STORES),
-  environment: z.enum(ENVIRONMENTS),
-  key: z.string().transform(purchaseKey),
-  lines: z.array(line),
-  selectedProducts: z.array(z.string()).nullable(),
-  replacedBy: z.string().transform(purchaseKey).nullable(),
-  verifiedAt: instant,
-  /** Set while the store has not confirmed that it was acknowledged. */
-  acknowledgementDueSince: instant.optional(),
-});
+export const purchaseItem = once(() =>
+  z.object({
+    customer: customerIdentifier(),
+    revision: z.int(),
+    store: z.enum(STORES),
+    environment: z.enum(ENVIRONMENTS),
+    key: z.string().transform(purchaseKey),
+    lines: z.array(line()),
+    selectedProducts: z.array(z.string()).nullable(),
+    replacedBy: z.string().transform(purchaseKey).nullable(),
+    verifiedAt: instant(),
+    /** Set while the store has not confirmed that it was acknowledged. */
+    acknowledgementDueSince: instant().optional(),
+  }),
+);
 
 /** The queue of acknowledgements: the only place where a purchase token is kept, until it is not needed any more. */
-export const acknowledgementItem = z.object({
-  application: z.string().transform(applicationId),
-  store: z.literal("android-store"),
-  environment: z.enum(ENVIRONMENTS),
-  key: z.string().transform(purchaseKey),
-  packageName: z.string(),
-  purchaseToken: z.string(),
-  productKind: z.enum(PRODUCT_KINDS),
-  productIdentifier: z.string(),
-  dueSince: instant,
-  deadline: instant,
-});
+export const acknowledgementItem = once(() =>
+  z.object({
+    application: z.string().transform(applicationId),
+    store: z.literal("android-store"),
+    environment: z.enum(ENVIRONMENTS),
+    key: z.string().transform(purchaseKey),
+    packageName: z.string(),
+    purchaseToken: z.string(),
+    productKind: z.enum(PRODUCT_KINDS),
+    productIdentifier: z.string(),
+    dueSince: instant(),
+    deadline: instant(),
+  }),
+);
 
-export const identityItem = z.object({ customer: customerIdentifier });
+export const identityItem = once(() => z.object({ customer: customerIdentifier() }));
 
 /** What stays of an identity or a purchase whose customer was erased, until the moment it names. */
-export const tombstone = z.object({ erasedUntil: instant });
+export const tombstone = once(() => z.object({ erasedUntil: instant() }));
 
 const indexOf = (values: readonly unknown[]) =>
   z
@@ -67,20 +74,24 @@ const indexOf = (values: readonly unknown[]) =>
  * Holdings are stored in both a customer and its account, and read on every read: positions in place of names, so that
  * a purchase takes about a hundred bytes. The lists that give the positions may only grow at their end.
  */
-const encodedLine = z.tuple([
-  z.string().nullable(),
-  z.string(),
-  z.string().nullable(),
-  indexOf(NATURES),
-  indexOf(STANDINGS),
-  nullableInstant,
-  nullableInstant,
-  nullableInstant,
-  z.boolean().nullable(),
-  instant,
-]);
-const encodedHolding = z.tuple([indexOf(STORES), indexOf(ENVIRONMENTS), z.string(), z.array(encodedLine)]);
-export type EncodedHoldings = z.infer<typeof encodedHolding>[];
+const encodedLine = once(() =>
+  z.tuple([
+    z.string().nullable(),
+    z.string(),
+    z.string().nullable(),
+    indexOf(NATURES),
+    indexOf(STANDINGS),
+    nullableInstant(),
+    nullableInstant(),
+    nullableInstant(),
+    z.boolean().nullable(),
+    instant(),
+  ]),
+);
+const encodedHolding = once(() =>
+  z.tuple([indexOf(STORES), indexOf(ENVIRONMENTS), z.string(), z.array(encodedLine())]),
+);
+export type EncodedHoldings = z.infer<ReturnType<typeof encodedHolding>>[];
 
 const member = <T>(values: readonly T[], index: number): T => {
   const value = values[index];
@@ -88,7 +99,7 @@ const member = <T>(values: readonly T[], index: number): T => {
   return value;
 };
 
-const encodeLine = (line: Line): z.infer<typeof encodedLine> => [
+const encodeLine = (line: Line): z.infer<ReturnType<typeof encodedLine>> => [
   line.transactionIdentifier,
   line.productIdentifier,
   line.basePlanIdentifier,
@@ -112,7 +123,7 @@ const decodeLine = ([
   revokedAt,
   willRenew,
   verifiedAt,
-]: z.infer<typeof encodedLine>): Line => ({
+]: z.infer<ReturnType<typeof encodedLine>>): Line => ({
   transactionIdentifier,
   productIdentifier,
   basePlanIdentifier,
@@ -133,7 +144,9 @@ export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =
     lines.map(encodeLine),
   ]);
 
-const decodeHolding = ([store, environment, key, lines]: z.infer<typeof encodedHolding>): Purchase => ({
+const decodeHolding = ([store, environment, key, lines]: z.infer<
+  ReturnType<typeof encodedHolding>
+>): Purchase => ({
   store: member(STORES, store),
   environment: member(ENVIRONMENTS, environment),
   key: purchaseKey(key),
@@ -143,22 +156,28 @@ const decodeHolding = ([store, environment, key, lines]: z.infer<typeof encodedH
   verifiedAt: Math.max(...lines.map((line) => line[9])),
 });
 
-const holdings = z.array(encodedHolding).transform((encoded) => encoded.map(decodeHolding));
+const holdings = once(() => z.array(encodedHolding()).transform((encoded) => encoded.map(decodeHolding)));
 
-const link = z.object({
-  account: z.string().transform(accountId),
-  assertedBy: z.enum(["credential", "client"]),
-  linkedAt: instant,
-});
+const link = once(() =>
+  z.object({
+    account: z.string().transform(accountId),
+    assertedBy: z.enum(["credential", "client"]),
+    linkedAt: instant(),
+  }),
+);
 
-export const customerItem = z.object({
-  customer: customerIdentifier,
-  createdAt: instant,
-  version: z.int(),
-  link: link.nullable(),
-  holdings,
-  hasPurchased: z.boolean(),
-  aliasOf: customerIdentifier.nullable(),
-});
+export const customerItem = once(() =>
+  z.object({
+    customer: customerIdentifier(),
+    createdAt: instant(),
+    version: z.int(),
+    link: link().nullable(),
+    holdings: holdings(),
+    hasPurchased: z.boolean(),
+    aliasOf: customerIdentifier().nullable(),
+  }),
+);
 
-export const accountCustomerItem = z.object({ customer: customerIdentifier, holdings });
+export const accountCustomerItem = once(() =>
+  z.object({ customer: customerIdentifier(), holdings: holdings() }),
+);

@@ -1,5 +1,6 @@
 import { paginateQuery, paginateScan, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
+import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./customer-change.ts";
@@ -24,13 +25,17 @@ export interface AuditEntry {
   readonly reason: string;
 }
 
-const auditItem = z.object({
-  action: z.enum(["unlink", "erase"]),
-  customer: z.uuid().transform(customerId),
-  moment: z.int(),
-  by: z.string(),
-  reason: z.string(),
-});
+const customerOfItem = once(() => z.object({ customer: z.uuid() }));
+
+const auditItem = once(() =>
+  z.object({
+    action: z.enum(["unlink", "erase"]),
+    customer: z.uuid().transform(customerId),
+    moment: z.int(),
+    by: z.string(),
+    reason: z.string(),
+  }),
+);
 
 /** Writes of the operator alone: no function of the service may send them. */
 export interface OperationTable {
@@ -199,9 +204,7 @@ export const createOperationTable = ({ client, name: TableName }: Table): Operat
         },
       );
       for await (const page of pages)
-        yield (page.Items ?? [])
-          .map((item) => parseItem(z.object({ customer: z.uuid() }), item).customer)
-          .map(customerId);
+        yield (page.Items ?? []).map((item) => parseItem(customerOfItem, item).customer).map(customerId);
     },
   };
 };

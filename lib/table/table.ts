@@ -19,10 +19,10 @@ export class MalformedItemError extends Error {
 
 /** Items are parsed, never cast. */
 export const parseItem = <Schema extends z.ZodType>(
-  schema: Schema,
+  schema: () => Schema,
   item: Record<string, unknown>,
 ): z.output<Schema> => {
-  const parsed = schema.safeParse(item);
+  const parsed = schema().safeParse(item);
   if (!parsed.success) {
     const paths = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
     throw new MalformedItemError(item, new Error(`at ${paths}`));

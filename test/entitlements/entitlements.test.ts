@@ -40,7 +40,7 @@ test("an entry has exactly the fourteen fields, in their documented types", () =
     willRenew: null,
   });
   expect(Object.keys(entitlement)).toHaveLength(14);
-  expect(customerEntitlement.strict().safeParse(entitlement).error).toBeUndefined();
+  expect(customerEntitlement().strict().safeParse(entitlement).error).toBeUndefined();
 });
 
 test("an entitlement without a display name shows its identifier", () => {

@@ -43,7 +43,7 @@ describe("the main job", () => {
       entitlements: synchronized.body.entitlements,
     });
     const [entitlement] = read.body.entitlements ?? [];
-    expect(customerEntitlement.strict().safeParse(entitlement).error).toBeUndefined();
+    expect(customerEntitlement().strict().safeParse(entitlement).error).toBeUndefined();
   });
 
   test("an Android purchase is linked, acknowledged and read at once", async () => {

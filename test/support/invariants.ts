@@ -43,9 +43,9 @@ const PARTITION = new RegExp(
   "s",
 );
 
-const auditItem = z.object({ action: z.string(), customer: z.string() });
+const auditItem = () => z.object({ action: z.string(), customer: z.string() });
 
-interface Customer extends z.output<typeof customerItem> {
+interface Customer extends z.output<ReturnType<typeof customerItem>> {
   readonly key: string;
 }
 
@@ -110,8 +110,8 @@ class Violations {
     if (!holds) this.found.push(violation);
   }
 
-  parse<Schema extends z.ZodType>(schema: Schema, item: StoredItem): z.output<Schema> | null {
-    const parsed = schema.safeParse(item);
+  parse<Schema extends z.ZodType>(schema: () => Schema, item: StoredItem): z.output<Schema> | null {
+    const parsed = schema().safeParse(item);
     if (parsed.success) return parsed.data;
     this.found.push(`${keyOf(item)} is not of its shape: ${parsed.error.message}`);
     return null;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { once } from "../../once.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 
 /**
@@ -9,19 +10,23 @@ import { isInstant, type Instant } from "../../entitlements/time.ts";
 /** RFC 3339, with up to nine digits of a second. */
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
-const timestamp = z.string().transform((text, context): Instant => {
-  const instant = TIMESTAMP.test(text) ? Date.parse(text) : Number.NaN;
-  if (isInstant(instant)) return instant;
-  context.addIssue({ code: "custom", message: "must be a time" });
-  return z.NEVER;
-});
+const timestamp = once(() =>
+  z.string().transform((text, context): Instant => {
+    const instant = TIMESTAMP.test(text) ? Date.parse(text) : Number.NaN;
+    if (isInstant(instant)) return instant;
+    context.addIssue({ code: "custom", message: "must be a time" });
+    return z.NEVER;
+  }),
+);
 
 /** What is stored, or becomes part of a key, is bounded here, far above what Google documents (64 for account ids). */
-const text = z
-  .string()
-  .min(1)
-  .max(256)
-  .refine((value) => value.isWellFormed());
+const text = once(() =>
+  z
+    .string()
+    .min(1)
+    .max(256)
+    .refine((value) => value.isWellFormed()),
+);
 
 /** Google leaves out what is not set; null and the empty text are read alike. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) =>
@@ -42,51 +47,61 @@ export const SUBSCRIPTION_STATES = [
 ] as const;
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
-const subscriptionLine = z.object({
-  productId: text,
-  expiryTime: orNull(timestamp),
-  latestSuccessfulOrderId: orNull(z.string().min(1)),
-  offerDetails: orNull(z.object({ basePlanId: orNull(text) })),
-  autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
-});
+const subscriptionLine = once(() =>
+  z.object({
+    productId: text(),
+    expiryTime: orNull(timestamp()),
+    latestSuccessfulOrderId: orNull(z.string().min(1)),
+    offerDetails: orNull(z.object({ basePlanId: orNull(text()) })),
+    autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
+  }),
+);
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2 */
-export const subscriptionAnswer = z.object({
-  subscriptionState: z.enum(SUBSCRIPTION_STATES),
-  startTime: orNull(timestamp),
-  lineItems: orNull(z.array(subscriptionLine)),
-  linkedPurchaseToken: orNull(z.string().min(1)),
-  acknowledgementState: orNull(z.string().min(1)),
-  externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(text) })),
-  outOfAppPurchaseContext: orNull(z.object({ expiredPurchaseToken: orNull(z.string().min(1)) })),
-  testPurchase: orNull(z.object({})),
-});
+export const subscriptionAnswer = once(() =>
+  z.object({
+    subscriptionState: z.enum(SUBSCRIPTION_STATES),
+    startTime: orNull(timestamp()),
+    lineItems: orNull(z.array(subscriptionLine())),
+    linkedPurchaseToken: orNull(z.string().min(1)),
+    acknowledgementState: orNull(z.string().min(1)),
+    externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(text()) })),
+    outOfAppPurchaseContext: orNull(z.object({ expiredPurchaseToken: orNull(z.string().min(1)) })),
+    testPurchase: orNull(z.object({})),
+  }),
+);
 
-const oneTimeLine = z.object({
-  productId: text,
-  productOfferDetails: orNull(
-    z.object({
-      quantity: orNull(z.int()),
-      refundableQuantity: orNull(z.int()),
-      consumptionState: orNull(z.string().min(1)),
-    }),
-  ),
-});
+const oneTimeLine = once(() =>
+  z.object({
+    productId: text(),
+    productOfferDetails: orNull(
+      z.object({
+        quantity: orNull(z.int()),
+        refundableQuantity: orNull(z.int()),
+        consumptionState: orNull(z.string().min(1)),
+      }),
+    ),
+  }),
+);
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2#ProductPurchaseV2 */
-export const oneTimeProductAnswer = z.object({
-  purchaseStateContext: z.object({ purchaseState: z.enum(["PURCHASED", "CANCELLED", "PENDING"]) }),
-  purchaseCompletionTime: orNull(timestamp),
-  productLineItem: z.array(oneTimeLine).min(1),
-  acknowledgementState: orNull(z.string().min(1)),
-  obfuscatedExternalAccountId: orNull(text),
-  testPurchaseContext: orNull(z.object({})),
-});
+export const oneTimeProductAnswer = once(() =>
+  z.object({
+    purchaseStateContext: z.object({ purchaseState: z.enum(["PURCHASED", "CANCELLED", "PENDING"]) }),
+    purchaseCompletionTime: orNull(timestamp()),
+    productLineItem: z.array(oneTimeLine()).min(1),
+    acknowledgementState: orNull(z.string().min(1)),
+    obfuscatedExternalAccountId: orNull(text()),
+    testPurchaseContext: orNull(z.object({})),
+  }),
+);
 
 export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
 
-const acknowledgedAnswer = z.object({
-  acknowledgementState: z.literal("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED"),
-});
+const acknowledgedAnswer = once(() =>
+  z.object({
+    acknowledgementState: z.literal("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED"),
+  }),
+);
 
-export const saysAcknowledged = (body: unknown): boolean => acknowledgedAnswer.safeParse(body).success;
+export const saysAcknowledged = (body: unknown): boolean => acknowledgedAnswer().safeParse(body).success;

@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod";
+import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
 /** What may read a package's purchases: the name of a secret that holds service-account JSON, or an `external_account` JSON. */
@@ -53,35 +54,41 @@ const SECRET_LIFETIME_MILLISECONDS = 5 * 60 * 1000;
 const CREDENTIALS_KEPT = 100;
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 
-const serviceAccount = z.looseObject({
-  type: z.literal("service_account"),
-  client_email: z.string().min(1),
-  private_key: z.string().min(1),
-});
+const serviceAccount = once(() =>
+  z.looseObject({
+    type: z.literal("service_account"),
+    client_email: z.string().min(1),
+    private_key: z.string().min(1),
+  }),
+);
 
-const externalAccount = {
+const externalAccount = once(() => ({
   type: z.literal("external_account"),
   audience: z.string(),
   subject_token_type: z.string(),
-};
+}));
 
-const awsAccount = z.looseObject({
-  ...externalAccount,
-  credential_source: z.looseObject({
-    environment_id: z.string(),
-    regional_cred_verification_url: z.string(),
+const awsAccount = once(() =>
+  z.looseObject({
+    ...externalAccount(),
+    credential_source: z.looseObject({
+      environment_id: z.string(),
+      regional_cred_verification_url: z.string(),
+    }),
   }),
-});
+);
 
 /** Programs as sources of tokens are not among these: there is none in a function, and a credential should not start one. */
-const identityPoolAccount = z.looseObject({
-  ...externalAccount,
-  credential_source: z.union([z.looseObject({ file: z.string() }), z.looseObject({ url: z.string() })]),
-});
+const identityPoolAccount = once(() =>
+  z.looseObject({
+    ...externalAccount(),
+    credential_source: z.union([z.looseObject({ file: z.string() }), z.looseObject({ url: z.string() })]),
+  }),
+);
 
-const parseSecret = (text: string): z.infer<typeof serviceAccount> => {
+const parseSecret = (text: string): z.infer<ReturnType<typeof serviceAccount>> => {
   try {
-    const account = serviceAccount.parse(JSON.parse(text));
+    const account = serviceAccount().parse(JSON.parse(text));
     createPrivateKey(account.private_key);
     return account;
   } catch {
@@ -99,10 +106,10 @@ const serviceAccountTokens = (text: string, limits: TransportLimits): AccessToke
 const externalAccountClient = (json: unknown, limits: TransportLimits): AccessTokens => {
   const options = { scopes: SCOPES, transporterOptions: limits };
   try {
-    const aws = awsAccount.safeParse(json);
+    const aws = awsAccount().safeParse(json);
     return aws.success
       ? new auth.AwsClient({ ...aws.data, ...options })
-      : new auth.IdentityPoolClient({ ...identityPoolAccount.parse(json), ...options });
+      : new auth.IdentityPoolClient({ ...identityPoolAccount().parse(json), ...options });
   } catch {
     throw new UnusableCredentialError("workloadIdentityIsNoExternalAccount");
   }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
 /**
@@ -49,42 +50,46 @@ const QUOTA_REASON = /limit_?exceeded|quota_?exceeded|resource_?exhausted/i;
 /** A reason is one word; what is not may be anything, a token too. */
 const WORD = /^[A-Za-z_]{1,48}$/;
 
-const failedRequest = z.object({
-  config: z.looseObject({}),
-  response: z
-    .object({
-      status: z.number(),
-      data: z.unknown(),
-      headers: z.custom<{ get(name: string): string | null }>(
-        (value) =>
-          typeof value === "object" && value !== null && "get" in value && typeof value.get === "function",
-      ),
-    })
-    .nullish(),
-});
+const failedRequest = once(() =>
+  z.object({
+    config: z.looseObject({}),
+    response: z
+      .object({
+        status: z.number(),
+        data: z.unknown(),
+        headers: z.custom<{ get(name: string): string | null }>(
+          (value) =>
+            typeof value === "object" && value !== null && "get" in value && typeof value.get === "function",
+        ),
+      })
+      .nullish(),
+  }),
+);
 
-const detail = z.object({ reason: z.string().optional(), location: z.string().optional() });
+const detail = once(() => z.object({ reason: z.string().optional(), location: z.string().optional() }));
 
 /** Google's two forms of an error body, AIP-193 and its older one, and OAuth's (RFC 6749, 5.2). */
-const errorBody = z.object({
-  error: z.union([
-    z.string().transform((reason) => ({ reason, location: null })),
-    z
-      .object({
-        errors: z.array(detail).optional(),
-        details: z.array(detail).optional(),
-        status: z.string().optional(),
-      })
-      .transform(({ errors, details, status }) => ({
-        reason:
-          errors?.[0]?.reason ??
-          details?.find(({ reason }) => reason !== undefined)?.reason ??
-          status ??
-          null,
-        location: errors?.[0]?.location ?? null,
-      })),
-  ]),
-});
+const errorBody = once(() =>
+  z.object({
+    error: z.union([
+      z.string().transform((reason) => ({ reason, location: null })),
+      z
+        .object({
+          errors: z.array(detail()).optional(),
+          details: z.array(detail()).optional(),
+          status: z.string().optional(),
+        })
+        .transform(({ errors, details, status }) => ({
+          reason:
+            errors?.[0]?.reason ??
+            details?.find(({ reason }) => reason !== undefined)?.reason ??
+            status ??
+            null,
+          location: errors?.[0]?.location ?? null,
+        })),
+    ]),
+  }),
+);
 
 interface Answered {
   readonly status: number;
@@ -126,11 +131,11 @@ export const credentialRejectedAs = (reason: string): Failure => ({
 
 /** What was answered to a failed request, null where nothing was; undefined where no request failed. */
 const answeredTo = (error: unknown, now: Instant): Answered | null | undefined => {
-  const parsed = failedRequest.safeParse(error);
+  const parsed = failedRequest().safeParse(error);
   if (!parsed.success) return isTimeout(error) ? null : undefined;
   const { response } = parsed.data;
   if (response == null) return null;
-  const body = errorBody.safeParse(response.data);
+  const body = errorBody().safeParse(response.data);
   const { reason, location } = body.success ? body.data.error : { reason: null, location: null };
   return {
     status: response.status,

@@ -9,7 +9,7 @@ import type { Question, Reading } from "./reading.ts";
  * @see https://developer.android.com/google/play/billing/lifecycle/one-time
  */
 export const readOneTimeProduct = (body: unknown, question: Question): Reading => {
-  const parsed = oneTimeProductAnswer.safeParse(body);
+  const parsed = oneTimeProductAnswer().safeParse(body);
   if (!parsed.success) return null;
   const answer = parsed.data;
   const { packageName, purchaseToken, productIdentifier, answeredAt } = question;

@@ -22,7 +22,7 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions
  */
 export const readSubscription = (body: unknown, question: Question): Reading => {
-  const parsed = subscriptionAnswer.safeParse(body);
+  const parsed = subscriptionAnswer().safeParse(body);
   if (!parsed.success) return null;
   const answer = parsed.data;
   const { packageName, purchaseToken, answeredAt } = question;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { Environment } from "../../contract/schemas.ts";
+import { once } from "../../once.ts";
 import { parseJsonObject } from "./encoding.ts";
 import { LONGEST_NAME, name, optional, storeIdentifier } from "./fields.ts";
 import { certificatesOf, splitJws } from "./jws.ts";
@@ -21,18 +22,20 @@ export interface AppTransactionFields {
 
 export interface AppTransaction extends AppTransactionFields, Signed {}
 
-const schema: z.ZodType<AppTransactionFields> = z
-  .object({
-    bundleId: name,
-    appAppleId: optional(z.int().nonnegative()),
-    appTransactionId: optional(storeIdentifier),
-  })
-  .transform((payload) => ({
-    bundleIdentifier: payload.bundleId,
-    // Outside production it is absent or zero.
-    appAppleIdentifier: payload.appAppleId === 0 ? null : payload.appAppleId,
-    appTransactionIdentifier: payload.appTransactionId,
-  }));
+const schema = once((): z.ZodType<AppTransactionFields> =>
+  z
+    .object({
+      bundleId: name(),
+      appAppleId: optional(z.int().nonnegative()),
+      appTransactionId: optional(storeIdentifier()),
+    })
+    .transform((payload) => ({
+      bundleIdentifier: payload.bundleId,
+      // Outside production it is absent or zero.
+      appAppleIdentifier: payload.appAppleId === 0 ? null : payload.appAppleId,
+      appTransactionIdentifier: payload.appTransactionId,
+    })),
+);
 
 export const appTransactionKind: PayloadKind<AppTransactionFields> = {
   has: ["bundleId", "receiptType", "receiptCreationDate"],

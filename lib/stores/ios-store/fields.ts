@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Environment } from "../../contract/schemas.ts";
 import { isInstant } from "../../entitlements/time.ts";
+import { once } from "../../once.ts";
 import type { Signer } from "./trust.ts";
 
 /** The environments that a signer signs for, by Apple's names of them. */
@@ -12,19 +13,19 @@ export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
   xcode: new Map([["Xcode", "xcode"]]),
 };
 
-const instant = z.number().refine(isInstant);
+const instant = once(() => z.number().refine(isInstant));
 
 /** Milliseconds since 1970. Xcode signs fractions of them. */
-export const TIMES: Record<Signer, z.ZodType<number>> = {
+export const TIMES: Record<Signer, () => z.ZodType<number>> = {
   "app-store": instant,
-  xcode: z.number().transform(Math.floor).pipe(instant),
+  xcode: once(() => z.number().transform(Math.floor).pipe(instant())),
 };
 
 /** Apple's identifiers are digits; what is stored under one is bounded here. */
-export const storeIdentifier = z.string().regex(/^[\w.-]{1,128}$/);
+export const storeIdentifier = once(() => z.string().regex(/^[\w.-]{1,128}$/));
 
 export const LONGEST_NAME = 256;
-export const name = z.string().min(1).max(LONGEST_NAME);
+export const name = once(() => z.string().min(1).max(LONGEST_NAME));
 
 /** A field that may be absent or null, which say the same. */
 export const optional = <Schema extends z.ZodType>(schema: Schema) =>

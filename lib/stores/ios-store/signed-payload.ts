@@ -18,7 +18,7 @@ export interface PayloadKind<Payload> {
   readonly environment: string;
   readonly signedAt: string;
   /** Its other fields, read as this signer writes them. Unknown ones are tolerated. */
-  readonly schema: Record<Signer, z.ZodType<Payload>>;
+  readonly schema: Record<Signer, () => z.ZodType<Payload>>;
 }
 
 /** What the signature and its certificates say of any payload. */
@@ -44,11 +44,11 @@ const readPayload = <Payload>(
   const environment = ENVIRONMENTS[chain.signer].get(payload[kind.environment]);
   if (environment === undefined) return rejected("environment");
 
-  const signedAt = TIMES[chain.signer].safeParse(payload[kind.signedAt]);
+  const signedAt = TIMES[chain.signer]().safeParse(payload[kind.signedAt]);
   if (!signedAt.success || signedAt.data > moment + SKEW_MILLISECONDS) return rejected("signing_time");
   if (signedAt.data < chain.notBefore || signedAt.data > chain.notAfter) return rejected("outside_validity");
 
-  const fields = kind.schema[chain.signer].safeParse(payload);
+  const fields = kind.schema[chain.signer]().safeParse(payload);
   if (!fields.success) return rejected("malformed_payload");
   return verified({
     ...fields.data,

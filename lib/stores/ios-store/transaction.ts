@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Nature } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import { once } from "../../once.ts";
 import { name, optional, storeIdentifier, TIMES } from "./fields.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
@@ -35,22 +36,24 @@ const NATURES: ReadonlyMap<string, Nature> = new Map([
   ["Consumable", "consumable"],
 ]);
 
-const nature = z.string().transform((type, context): Nature => {
-  const known = NATURES.get(type);
-  if (known !== undefined) return known;
-  context.addIssue("Not a type of product.");
-  return z.NEVER;
-});
+const nature = once(() =>
+  z.string().transform((type, context): Nature => {
+    const known = NATURES.get(type);
+    if (known !== undefined) return known;
+    context.addIssue("Not a type of product.");
+    return z.NEVER;
+  }),
+);
 
 const schemaWith = (time: z.ZodType<Instant>): z.ZodType<TransactionFields> =>
   z
     .object({
-      transactionId: storeIdentifier,
-      originalTransactionId: storeIdentifier,
-      productId: name,
-      bundleId: name,
-      appTransactionId: optional(storeIdentifier),
-      type: nature,
+      transactionId: storeIdentifier(),
+      originalTransactionId: storeIdentifier(),
+      productId: name(),
+      bundleId: name(),
+      appTransactionId: optional(storeIdentifier()),
+      type: nature(),
       purchaseDate: time,
       expiresDate: optional(time),
       revocationDate: optional(time),
@@ -84,5 +87,8 @@ export const transactionKind: PayloadKind<TransactionFields> = {
   lacks: ["receiptType", "autoRenewStatus", "autoRenewProductId", "notificationType"],
   environment: "environment",
   signedAt: "signedDate",
-  schema: { "app-store": schemaWith(TIMES["app-store"]), xcode: schemaWith(TIMES.xcode) },
+  schema: {
+    "app-store": once(() => schemaWith(TIMES["app-store"]())),
+    xcode: once(() => schemaWith(TIMES.xcode())),
+  },
 };

@@ -327,7 +327,7 @@ const namesOf = (items: readonly Record<string, unknown>[], lane: Lane) => {
       .replaceAll(lane.androidPublisherUrl, "android-store");
 };
 
-const readAnswer = accountEntitlements.pick({ entitlements: true });
+const readAnswer = accountEntitlements().pick({ entitlements: true });
 
 const readEntitlements = async (service: Service): Promise<readonly CustomerEntitlement[]> =>
   readAnswer.parse(await service.perform({ useCase: "read", account: ACCOUNT })).entitlements;

@@ -120,7 +120,7 @@ const breaches = (attack: NamedAttack, { status, type, text }: Answer): string[]
   }
   if (status === 200) {
     if (attack.forged) return ["a forgery is accepted"];
-    const parsed = endpoint.response.safeParse(body);
+    const parsed = endpoint.response().safeParse(body);
     return parsed.success ? [] : [`a body that is not the contract's: ${parsed.error.message}`];
   }
   const parsed = errorBody.safeParse(body);

@@ -250,11 +250,10 @@ describe("a certificate's encoding", () => {
     for (const x5c of spoiled(spoil)) expect(outcome(x5c)).toBe("malformed_certificate");
   });
   test("has its padding", () => {
-    const padded = Array.from({ length: 3 }, (_, serialNumber) =>
-      makeChain({ leaf: { commonName: "L".repeat(serialNumber + 1) } }),
-    ).find(({ x5c }) => x5c[0]?.endsWith("="));
-    expect(padded).toBeDefined();
-    if (padded === undefined) return;
+    // Signatures differ in length from one chain to the next.
+    let padded = makeChain();
+    for (let length = 1; padded.x5c[0]?.endsWith("=") !== true; length = (length % 30) + 1)
+      padded = makeChain({ leaf: { commonName: "L".repeat(length) } });
     const [leaf = "", ...issuers] = padded.x5c;
     expect(outcomeOf(padded)).toBe("verified");
     expect(outcomeOf({ ...padded, x5c: [leaf.replace(/=+$/, ""), ...issuers] })).toBe(
