@@ -25,7 +25,12 @@ module.exports = {
       "lib/contract/",
       "lib/(?:identifiers|once)",
     ]),
-    only("lib/applications/", ["lib/applications/", "lib/entitlements/", "lib/contract/", "lib/(?:identifiers|once)"]),
+    only("lib/applications/", [
+      "lib/applications/",
+      "lib/entitlements/",
+      "lib/contract/",
+      "lib/(?:identifiers|once)",
+    ]),
     only("lib/table/", [
       "lib/table/",
       "lib/applications/",

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 
 // Compiling a parser pays when it has parsed hundreds of values; most environments parse tens.
 z.config({ jitless: true });

@@ -1,6 +1,6 @@
 import middy, { type MiddlewareObj, type MiddyfiedHandler } from "@middy/core";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Endpoint } from "../lib/contract/endpoints.ts";
 import { errorBody, ServiceError, type ErrorCode, type Issue } from "../lib/contract/errors.ts";
 import { applicationId, type ApplicationId } from "../lib/identifiers.ts";

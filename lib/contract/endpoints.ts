@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { ErrorCode } from "./errors.ts";
 import {
   accountEntitlements,
@@ -24,8 +24,8 @@ export interface Endpoint {
   readonly function: string;
   readonly summary: string;
   readonly description: string;
-  readonly request: () => z.ZodType;
-  readonly response: () => z.ZodType;
+  readonly request: () => z.ZodMiniType;
+  readonly response: () => z.ZodMiniType;
   readonly errors: readonly ErrorCode[];
 }
 

@@ -5,7 +5,7 @@ import { accountIdentifier } from "./schemas.ts";
 
 const errorSchemaName = "Error";
 
-const jsonSchemaOf = (schema: z.ZodType): object => {
+const jsonSchemaOf = (schema: z.core.$ZodType): object => {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" });
   return json;
 };
@@ -53,7 +53,7 @@ const errorResponses = (codes: readonly ErrorCode[]): Record<string, object> => 
   );
 };
 
-const reference = (schema: z.ZodType): object => ({
+const reference = (schema: z.core.$ZodType): object => ({
   $ref: `#/components/schemas/${z.globalRegistry.get(schema)?.id}`,
 });
 

@@ -1,5 +1,9 @@
-import * as z from "zod";
+import en from "zod/v4/locales/en.js";
+import * as z from "zod/mini";
 import { once } from "../once.ts";
+
+// What is wrong with a request is said in English.
+z.config(en());
 
 /** Limits of a request; over one of them is 400 `INVALID_REQUEST`. */
 export const LIMITS = {
@@ -29,35 +33,51 @@ const characters = (text: string): number => {
   return count;
 };
 
-const text = (limit: number, description: string) =>
+const text = (limit: number, description: string, ...checks: z.core.$ZodCheck<string>[]) =>
   z
     .string()
-    .min(1, "must not be empty")
-    .refine((value) => value.length <= limit || characters(value) <= limit, {
-      message: `must be at most ${limit} characters`,
-    })
-    .refine((value) => value.isWellFormed(), { message: "must be well-formed Unicode" })
-    .meta({ description, maxLength: limit });
+    .check(
+      z.minLength(1, "must not be empty"),
+      z.refine((value) => value.length <= limit || characters(value) <= limit, {
+        message: `must be at most ${limit} characters`,
+      }),
+      z.refine((value) => value.isWellFormed(), { message: "must be well-formed Unicode" }),
+      ...checks,
+    )
+    .register(z.globalRegistry, { description, maxLength: limit });
 
 /** The application's stable identifier of its user: 1 to 256 characters, no control characters, compared byte for byte. */
 export const accountIdentifier = once(() =>
   text(
     LIMITS.accountIdentifierCharacters,
     "The application's stable account identifier. No control characters; compared byte for byte.",
-  ).refine((value) => !/\p{Cc}/u.test(value), { message: "must not contain control characters" }),
+    z.refine((value: string) => !/\p{Cc}/u.test(value), { message: "must not contain control characters" }),
+  ),
 );
 
+const described = <Schema extends z.ZodMiniType>(description: string, schema: Schema): Schema => {
+  z.globalRegistry.add(schema, { description });
+  return schema;
+};
+
 const jws = (description: string) =>
-  z.string().max(LIMITS.jwsBytes, `must be at most ${LIMITS.jwsBytes} bytes`).meta({ description });
+  described(
+    description,
+    z.string().check(z.maxLength(LIMITS.jwsBytes, `must be at most ${LIMITS.jwsBytes} bytes`)),
+  );
 
 const signedAppTransaction = once(() =>
   jws("The app transaction that StoreKit signed (`AppTransaction`), a compact JWS."),
 );
 const signedTransactions = once(() =>
-  z
-    .array(jws("A transaction that StoreKit signed (`Transaction`), a compact JWS."))
-    .max(LIMITS.signedTransactions, `must hold at most ${LIMITS.signedTransactions} transactions`)
-    .meta({ description: "Signed transactions of the same app; duplicates count as one." }),
+  described(
+    "Signed transactions of the same app; duplicates count as one.",
+    z
+      .array(jws("A transaction that StoreKit signed (`Transaction`), a compact JWS."))
+      .check(
+        z.maxLength(LIMITS.signedTransactions, `must hold at most ${LIMITS.signedTransactions} transactions`),
+      ),
+  ),
 );
 
 export const androidStoreLinkRequest = once(() =>
@@ -66,53 +86,55 @@ export const androidStoreLinkRequest = once(() =>
       packageName: text(LIMITS.packageNameCharacters, "Android package name registered with the service."),
       purchaseToken: text(LIMITS.purchaseTokenCharacters, "Purchase token from the store."),
       productKind: z.enum(PRODUCT_KINDS),
-      productIdentifier: text(
-        LIMITS.productIdentifierCharacters,
-        "Narrows the lookup of a one-time purchase to one of its products.",
-      ).nullish(),
+      productIdentifier: z.nullish(
+        text(
+          LIMITS.productIdentifierCharacters,
+          "Narrows the lookup of a one-time purchase to one of its products.",
+        ),
+      ),
       applicationAccountIdentifier: accountIdentifier(),
     })
-    .meta({ id: "AndroidStoreLinkRequest" }),
+    .register(z.globalRegistry, { id: "AndroidStoreLinkRequest" }),
 );
 
 export const iosStoreLinkRequest = once(() =>
   z
     .object({
       signedAppTransaction: signedAppTransaction(),
-      signedTransactions: signedTransactions().optional(),
+      signedTransactions: z.optional(signedTransactions()),
       applicationAccountIdentifier: accountIdentifier(),
     })
-    .meta({ id: "IosStoreLinkRequest" }),
+    .register(z.globalRegistry, { id: "IosStoreLinkRequest" }),
 );
 
 export const iosStoreSynchronizeRequest = once(() =>
   z
     .object({
       signedAppTransaction: signedAppTransaction(),
-      signedTransactions: signedTransactions().optional(),
-      applicationAccountIdentifier: accountIdentifier().nullish(),
+      signedTransactions: z.optional(signedTransactions()),
+      applicationAccountIdentifier: z.nullish(accountIdentifier()),
     })
-    .meta({ id: "IosStoreSynchronizeRequest" }),
+    .register(z.globalRegistry, { id: "IosStoreSynchronizeRequest" }),
 );
 
 export const accountEntitlementsRequest = once(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
 );
 
-const uuid = (description: string) => z.uuid().meta({ description });
-const time = (description: string) => z.iso.datetime({ precision: 3 }).meta({ description });
+const uuid = (description: string) => described(description, z.uuid());
+const time = (description: string) => described(description, z.iso.datetime({ precision: 3 }));
 const nullableTime = (description: string) =>
-  z.iso.datetime({ precision: 3 }).nullable().meta({ description });
+  described(description, z.nullable(z.iso.datetime({ precision: 3 })));
 
 export const customerEntitlement = once(() =>
   z
     .object({
-      identifier: z.string().meta({ description: "The entitlement, from the application's catalog." }),
-      displayName: z.string().meta({ description: "From the catalog; the identifier where none is set." }),
-      productIdentifier: z.string().nullable().meta({ description: "The store product that grants it." }),
-      environment: z.enum(ENVIRONMENTS).meta({ description: "Environment of that purchase." }),
-      status: z.enum(STATUSES).meta({ description: "Computed at the moment of the answer." }),
-      active: z.boolean().meta({ description: "True only for `active` and `grace_period`." }),
+      identifier: described("The entitlement, from the application's catalog.", z.string()),
+      displayName: described("From the catalog; the identifier where none is set.", z.string()),
+      productIdentifier: described("The store product that grants it.", z.nullable(z.string())),
+      environment: described("Environment of that purchase.", z.enum(ENVIRONMENTS)),
+      status: described("Computed at the moment of the answer.", z.enum(STATUSES)),
+      active: described("True only for `active` and `grace_period`.", z.boolean()),
       startsAt: nullableTime("Purchase date of the granting transaction."),
       expiresAt: nullableTime("End of access, grace included, itself excluded; null for lifetime."),
       revokedAt: nullableTime("Time of the refund or revocation."),
@@ -120,9 +142,9 @@ export const customerEntitlement = once(() =>
       store: z.enum(STORES),
       productKind: z.enum(PRODUCT_KINDS),
       customerIdentifier: uuid("The customer whose purchase grants it."),
-      willRenew: z.boolean().nullable().meta({ description: "Null where the store has not said." }),
+      willRenew: described("Null where the store has not said.", z.nullable(z.boolean())),
     })
-    .meta({ id: "CustomerEntitlement" }),
+    .register(z.globalRegistry, { id: "CustomerEntitlement" }),
 );
 
 /** One entry of an answer. */
@@ -131,37 +153,39 @@ export type CustomerEntitlement = z.infer<ReturnType<typeof customerEntitlement>
 const entitlements = once(() =>
   z
     .array(customerEntitlement())
-    .meta({ description: "One entry for each entitlement, sorted by identifier." }),
+    .register(z.globalRegistry, { description: "One entry for each entitlement, sorted by identifier." }),
 );
 
 export const linkResponse = once(() =>
   z
     .object({
-      customerIdentifier: uuid("The customer, or null where the request names nobody.").nullable(),
+      customerIdentifier: z.nullable(uuid("The customer, or null where the request names nobody.")),
       applicationIdentifier: uuid("The application of the credential."),
       entitlements: entitlements(),
     })
-    .meta({ id: "LinkResponse" }),
+    .register(z.globalRegistry, { id: "LinkResponse" }),
 );
 
 export const synchronizeResponse = once(() =>
   z
     .object({
-      customerIdentifier: uuid("The customer, or null where none was resolved.").nullable(),
+      customerIdentifier: z.nullable(uuid("The customer, or null where none was resolved.")),
       entitlements: entitlements(),
     })
-    .meta({ id: "SynchronizeResponse" }),
+    .register(z.globalRegistry, { id: "SynchronizeResponse" }),
 );
 
 export const accountEntitlements = once(() =>
   z
     .object({
-      applicationAccountIdentifier: z.string().meta({ description: "As given in the path, decoded." }),
-      customerIdentifiers: z.array(z.uuid()).meta({ description: "The customers linked to the account." }),
+      applicationAccountIdentifier: described("As given in the path, decoded.", z.string()),
+      customerIdentifiers: z
+        .array(z.uuid())
+        .register(z.globalRegistry, { description: "The customers linked to the account." }),
       applicationIdentifier: uuid("The application of the credential."),
       entitlements: entitlements(),
     })
-    .meta({ id: "AccountEntitlements" }),
+    .register(z.globalRegistry, { id: "AccountEntitlements" }),
 );
 
 export type AndroidStoreLinkRequest = z.infer<ReturnType<typeof androidStoreLinkRequest>>;

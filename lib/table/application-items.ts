@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type {
   AndroidStoreConfiguration,
   AndroidStoreCredential,
@@ -14,7 +14,7 @@ import { applicationId, keyId, type ApplicationId } from "../identifiers.ts";
  * The shapes of the items that describe an application and its credentials: each says its kind, since one Query reads
  * several. Keys are added where items are written.
  */
-const identifier = once(() => z.uuid().transform(applicationId));
+const identifier = once(() => z.pipe(z.uuid(), z.transform(applicationId)));
 
 const applicationItem = once(() =>
   z.object({
@@ -29,7 +29,7 @@ const iosStoreItem = once(() =>
   z.object({
     kind: z.literal("ios-store"),
     bundleIdentifier: z.string(),
-    appAppleIdentifier: z.int().nullable(),
+    appAppleIdentifier: z.nullable(z.int()),
     environments: z.array(z.enum(ENVIRONMENTS)),
     xcodeCertificates: z.array(z.string()),
   }),
@@ -37,14 +37,17 @@ const iosStoreItem = once(() =>
 
 /** A workload identity is kept as the JSON text it is: nothing of it is lost or reordered. */
 const workloadIdentity = once(() =>
-  z.string().transform((text, context): Record<string, unknown> => {
-    try {
-      return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
-    } catch {
-      context.addIssue({ code: "custom", message: "must be the text of a JSON object" });
-      return z.NEVER;
-    }
-  }),
+  z.pipe(
+    z.string(),
+    z.transform((text, context): Record<string, unknown> => {
+      try {
+        return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+      } catch {
+        context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: text });
+        return z.NEVER;
+      }
+    }),
+  ),
 );
 
 const androidStoreItem = once(() =>
@@ -67,9 +70,9 @@ const catalogItem = once(() =>
       z.object({
         store: z.enum(STORES),
         productIdentifier: z.string(),
-        basePlanIdentifier: z.string().nullable(),
+        basePlanIdentifier: z.nullable(z.string()),
         grants: z.array(z.string()),
-        accessDuration: z.object({ months: z.int(), milliseconds: z.int() }).nullable(),
+        accessDuration: z.nullable(z.object({ months: z.int(), milliseconds: z.int() })),
       }),
     ),
   }),
@@ -80,16 +83,13 @@ const catalogItem = once(() =>
  * listed, until an operator removes it.
  */
 const credentialSummary = once(() => ({
-  keyIdentifier: z
-    .string()
-    .regex(/^[0-9a-f]{16}$/)
-    .transform(keyId),
+  keyIdentifier: z.pipe(z.string().check(z.regex(/^[0-9a-f]{16}$/)), z.transform(keyId)),
   application: identifier(),
-  label: z.string().nullable(),
+  label: z.nullable(z.string()),
   scopes: z.array(z.enum(SCOPES)),
   createdAt: z.int(),
-  expiresAtMoment: z.int().nullable(),
-  revokedAt: z.int().nullable(),
+  expiresAtMoment: z.nullable(z.int()),
+  revokedAt: z.nullable(z.int()),
 }));
 
 export const credentialIndexItem = once(() =>
@@ -111,7 +111,7 @@ export const credentialItem = once(() =>
   z.object({
     kind: z.literal("credential"),
     ...credentialSummary(),
-    secretHash: z.string().regex(/^[0-9a-f]{64}$/),
+    secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
   }),
 );
 
@@ -122,7 +122,7 @@ export const storeRegistrationItem = once(() =>
   }),
 );
 
-type Item<Schema extends () => z.ZodType> = z.input<ReturnType<Schema>>;
+type Item<Schema extends () => z.ZodMiniType> = z.input<ReturnType<Schema>>;
 
 export const toApplicationItem = (
   application: Omit<Item<typeof applicationItem>, "kind">,

@@ -5,7 +5,7 @@ import {
   paginateQuery,
   type TransactWriteCommandInput,
 } from "@aws-sdk/lib-dynamodb";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
 import type {
   ApplicationStore,

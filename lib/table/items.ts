@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { once } from "../once.ts";
 import { ENVIRONMENTS, PRODUCT_KINDS, STORES } from "../contract/schemas.ts";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../entitlements/purchase.ts";
@@ -9,20 +9,20 @@ import { accountId, applicationId, customerId, purchaseKey } from "../identifier
  * table needs (keys, index, time to live) are added where items are written.
  */
 const instant = once(() => z.int());
-const nullableInstant = once(() => instant().nullable());
-const customerIdentifier = once(() => z.uuid().transform(customerId));
+const nullableInstant = once(() => z.nullable(instant()));
+const customerIdentifier = once(() => z.pipe(z.uuid(), z.transform(customerId)));
 
 const line = once(() =>
   z.object({
-    transactionIdentifier: z.string().nullable(),
+    transactionIdentifier: z.nullable(z.string()),
     productIdentifier: z.string(),
-    basePlanIdentifier: z.string().nullable(),
+    basePlanIdentifier: z.nullable(z.string()),
     nature: z.enum(NATURES),
     standing: z.enum(STANDINGS),
     startsAt: nullableInstant(),
     endsAt: nullableInstant(),
     revokedAt: nullableInstant(),
-    willRenew: z.boolean().nullable(),
+    willRenew: z.nullable(z.boolean()),
     verifiedAt: instant(),
   }),
 );
@@ -33,23 +33,23 @@ export const purchaseItem = once(() =>
     revision: z.int(),
     store: z.enum(STORES),
     environment: z.enum(ENVIRONMENTS),
-    key: z.string().transform(purchaseKey),
+    key: z.pipe(z.string(), z.transform(purchaseKey)),
     lines: z.array(line()),
-    selectedProducts: z.array(z.string()).nullable(),
-    replacedBy: z.string().transform(purchaseKey).nullable(),
+    selectedProducts: z.nullable(z.array(z.string())),
+    replacedBy: z.nullable(z.pipe(z.string(), z.transform(purchaseKey))),
     verifiedAt: instant(),
     /** Set while the store has not confirmed that it was acknowledged. */
-    acknowledgementDueSince: instant().optional(),
+    acknowledgementDueSince: z.optional(instant()),
   }),
 );
 
 /** The queue of acknowledgements: the only place where a purchase token is kept, until it is not needed any more. */
 export const acknowledgementItem = once(() =>
   z.object({
-    application: z.string().transform(applicationId),
+    application: z.pipe(z.string(), z.transform(applicationId)),
     store: z.literal("android-store"),
     environment: z.enum(ENVIRONMENTS),
-    key: z.string().transform(purchaseKey),
+    key: z.pipe(z.string(), z.transform(purchaseKey)),
     packageName: z.string(),
     purchaseToken: z.string(),
     productKind: z.enum(PRODUCT_KINDS),
@@ -64,11 +64,7 @@ export const identityItem = once(() => z.object({ customer: customerIdentifier()
 /** What stays of an identity or a purchase whose customer was erased, until the moment it names. */
 export const tombstone = once(() => z.object({ erasedUntil: instant() }));
 
-const indexOf = (values: readonly unknown[]) =>
-  z
-    .int()
-    .min(0)
-    .max(values.length - 1);
+const indexOf = (values: readonly unknown[]) => z.int().check(z.minimum(0), z.maximum(values.length - 1));
 
 /**
  * Holdings are stored in both a customer and its account, and read on every read: positions in place of names, so that
@@ -76,15 +72,15 @@ const indexOf = (values: readonly unknown[]) =>
  */
 const encodedLine = once(() =>
   z.tuple([
-    z.string().nullable(),
+    z.nullable(z.string()),
     z.string(),
-    z.string().nullable(),
+    z.nullable(z.string()),
     indexOf(NATURES),
     indexOf(STANDINGS),
     nullableInstant(),
     nullableInstant(),
     nullableInstant(),
-    z.boolean().nullable(),
+    z.nullable(z.boolean()),
     instant(),
   ]),
 );
@@ -156,11 +152,16 @@ const decodeHolding = ([store, environment, key, lines]: z.infer<
   verifiedAt: Math.max(...lines.map((line) => line[9])),
 });
 
-const holdings = once(() => z.array(encodedHolding()).transform((encoded) => encoded.map(decodeHolding)));
+const holdings = once(() =>
+  z.pipe(
+    z.array(encodedHolding()),
+    z.transform((encoded) => encoded.map(decodeHolding)),
+  ),
+);
 
 const link = once(() =>
   z.object({
-    account: z.string().transform(accountId),
+    account: z.pipe(z.string(), z.transform(accountId)),
     assertedBy: z.enum(["credential", "client"]),
     linkedAt: instant(),
   }),
@@ -171,10 +172,10 @@ export const customerItem = once(() =>
     customer: customerIdentifier(),
     createdAt: instant(),
     version: z.int(),
-    link: link().nullable(),
+    link: z.nullable(link()),
     holdings: holdings(),
     hasPurchased: z.boolean(),
-    aliasOf: customerIdentifier().nullable(),
+    aliasOf: z.nullable(customerIdentifier()),
   }),
 );
 

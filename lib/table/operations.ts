@@ -1,5 +1,5 @@
 import { paginateQuery, paginateScan, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../identifiers.ts";
@@ -30,7 +30,7 @@ const customerOfItem = once(() => z.object({ customer: z.uuid() }));
 const auditItem = once(() =>
   z.object({
     action: z.enum(["unlink", "erase"]),
-    customer: z.uuid().transform(customerId),
+    customer: z.pipe(z.uuid(), z.transform(customerId)),
     moment: z.int(),
     by: z.string(),
     reason: z.string(),

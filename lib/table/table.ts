@@ -1,5 +1,5 @@
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 
 /** The one table, and the client that reaches it. */
 export interface Table {
@@ -18,7 +18,7 @@ export class MalformedItemError extends Error {
 }
 
 /** Items are parsed, never cast. */
-export const parseItem = <Schema extends z.ZodType>(
+export const parseItem = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
   item: Record<string, unknown>,
 ): z.output<Schema> => {

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { ERRORS } from "../../lib/contract/errors.ts";
 import {
@@ -60,8 +60,8 @@ test("the enums are closed, and theirs is this spelling", () => {
   expect(Object.keys(customerEntitlement().shape)).toHaveLength(14);
 });
 
-const wrongPaths = (schema: () => z.ZodType, input: unknown): string[] => {
-  const parsed = schema().safeParse(input);
+const wrongPaths = (schema: () => z.core.$ZodType, input: unknown): string[] => {
+  const parsed = z.safeParse(schema(), input);
   return parsed.success ? [] : [...new Set(parsed.error.issues.map(({ path }) => path.join(".")))];
 };
 

@@ -110,8 +110,8 @@ class Violations {
     if (!holds) this.found.push(violation);
   }
 
-  parse<Schema extends z.ZodType>(schema: () => Schema, item: StoredItem): z.output<Schema> | null {
-    const parsed = schema().safeParse(item);
+  parse<Schema extends z.core.$ZodType>(schema: () => Schema, item: StoredItem): z.output<Schema> | null {
+    const parsed = z.safeParse(schema(), item);
     if (parsed.success) return parsed.data;
     this.found.push(`${keyOf(item)} is not of its shape: ${parsed.error.message}`);
     return null;

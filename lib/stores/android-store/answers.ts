@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { once } from "../../once.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 
@@ -11,29 +11,40 @@ import { isInstant, type Instant } from "../../entitlements/time.ts";
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 const timestamp = once(() =>
-  z.string().transform((text, context): Instant => {
-    const instant = TIMESTAMP.test(text) ? Date.parse(text) : Number.NaN;
-    if (isInstant(instant)) return instant;
-    context.addIssue({ code: "custom", message: "must be a time" });
-    return z.NEVER;
-  }),
+  z.pipe(
+    z.string(),
+    z.transform((text, context): Instant => {
+      const instant = TIMESTAMP.test(text) ? Date.parse(text) : Number.NaN;
+      if (isInstant(instant)) return instant;
+      context.issues.push({ code: "custom", message: "must be a time", input: text });
+      return z.NEVER;
+    }),
+  ),
 );
 
 /** What is stored, or becomes part of a key, is bounded here, far above what Google documents (64 for account ids). */
 const text = once(() =>
-  z
-    .string()
-    .min(1)
-    .max(256)
-    .refine((value) => value.isWellFormed()),
+  z.string().check(
+    z.minLength(1),
+    z.maxLength(256),
+    z.refine((value) => value.isWellFormed()),
+  ),
 );
 
 /** Google leaves out what is not set; null and the empty text are read alike. */
-const orNull = <Schema extends z.ZodType>(schema: Schema) =>
-  z
-    .union([schema, z.literal("").transform(() => null)])
-    .nullish()
-    .transform((value) => value ?? null);
+const orNull = <Schema extends z.ZodMiniType>(schema: Schema) =>
+  z.pipe(
+    z.nullish(
+      z.union([
+        schema,
+        z.pipe(
+          z.literal(""),
+          z.transform(() => null),
+        ),
+      ]),
+    ),
+    z.transform((value) => value ?? null),
+  );
 
 export const SUBSCRIPTION_STATES = [
   "SUBSCRIPTION_STATE_PENDING",
@@ -51,7 +62,7 @@ const subscriptionLine = once(() =>
   z.object({
     productId: text(),
     expiryTime: orNull(timestamp()),
-    latestSuccessfulOrderId: orNull(z.string().min(1)),
+    latestSuccessfulOrderId: orNull(z.string().check(z.minLength(1))),
     offerDetails: orNull(z.object({ basePlanId: orNull(text()) })),
     autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
   }),
@@ -63,10 +74,12 @@ export const subscriptionAnswer = once(() =>
     subscriptionState: z.enum(SUBSCRIPTION_STATES),
     startTime: orNull(timestamp()),
     lineItems: orNull(z.array(subscriptionLine())),
-    linkedPurchaseToken: orNull(z.string().min(1)),
-    acknowledgementState: orNull(z.string().min(1)),
+    linkedPurchaseToken: orNull(z.string().check(z.minLength(1))),
+    acknowledgementState: orNull(z.string().check(z.minLength(1))),
     externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(text()) })),
-    outOfAppPurchaseContext: orNull(z.object({ expiredPurchaseToken: orNull(z.string().min(1)) })),
+    outOfAppPurchaseContext: orNull(
+      z.object({ expiredPurchaseToken: orNull(z.string().check(z.minLength(1))) }),
+    ),
     testPurchase: orNull(z.object({})),
   }),
 );
@@ -78,7 +91,7 @@ const oneTimeLine = once(() =>
       z.object({
         quantity: orNull(z.int()),
         refundableQuantity: orNull(z.int()),
-        consumptionState: orNull(z.string().min(1)),
+        consumptionState: orNull(z.string().check(z.minLength(1))),
       }),
     ),
   }),
@@ -89,8 +102,8 @@ export const oneTimeProductAnswer = once(() =>
   z.object({
     purchaseStateContext: z.object({ purchaseState: z.enum(["PURCHASED", "CANCELLED", "PENDING"]) }),
     purchaseCompletionTime: orNull(timestamp()),
-    productLineItem: z.array(oneTimeLine()).min(1),
-    acknowledgementState: orNull(z.string().min(1)),
+    productLineItem: z.array(oneTimeLine()).check(z.minLength(1)),
+    acknowledgementState: orNull(z.string().check(z.minLength(1))),
     obfuscatedExternalAccountId: orNull(text()),
     testPurchaseContext: orNull(z.object({})),
   }),

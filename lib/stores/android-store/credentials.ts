@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
@@ -57,8 +57,8 @@ const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 const serviceAccount = once(() =>
   z.looseObject({
     type: z.literal("service_account"),
-    client_email: z.string().min(1),
-    private_key: z.string().min(1),
+    client_email: z.string().check(z.minLength(1)),
+    private_key: z.string().check(z.minLength(1)),
   }),
 );
 

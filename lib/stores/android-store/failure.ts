@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
@@ -53,33 +53,36 @@ const WORD = /^[A-Za-z_]{1,48}$/;
 const failedRequest = once(() =>
   z.object({
     config: z.looseObject({}),
-    response: z
-      .object({
+    response: z.nullish(
+      z.object({
         status: z.number(),
         data: z.unknown(),
         headers: z.custom<{ get(name: string): string | null }>(
           (value) =>
             typeof value === "object" && value !== null && "get" in value && typeof value.get === "function",
         ),
-      })
-      .nullish(),
+      }),
+    ),
   }),
 );
 
-const detail = once(() => z.object({ reason: z.string().optional(), location: z.string().optional() }));
+const detail = once(() => z.object({ reason: z.optional(z.string()), location: z.optional(z.string()) }));
 
 /** Google's two forms of an error body, AIP-193 and its older one, and OAuth's (RFC 6749, 5.2). */
 const errorBody = once(() =>
   z.object({
     error: z.union([
-      z.string().transform((reason) => ({ reason, location: null })),
-      z
-        .object({
-          errors: z.array(detail()).optional(),
-          details: z.array(detail()).optional(),
-          status: z.string().optional(),
-        })
-        .transform(({ errors, details, status }) => ({
+      z.pipe(
+        z.string(),
+        z.transform((reason) => ({ reason, location: null })),
+      ),
+      z.pipe(
+        z.object({
+          errors: z.optional(z.array(detail())),
+          details: z.optional(z.array(detail())),
+          status: z.optional(z.string()),
+        }),
+        z.transform(({ errors, details, status }) => ({
           reason:
             errors?.[0]?.reason ??
             details?.find(({ reason }) => reason !== undefined)?.reason ??
@@ -87,6 +90,7 @@ const errorBody = once(() =>
             null,
           location: errors?.[0]?.location ?? null,
         })),
+      ),
     ]),
   }),
 );

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { once } from "../../once.ts";
@@ -22,19 +22,20 @@ export interface AppTransactionFields {
 
 export interface AppTransaction extends AppTransactionFields, Signed {}
 
-const schema = once((): z.ZodType<AppTransactionFields> =>
-  z
-    .object({
+const schema = once((): z.ZodMiniType<AppTransactionFields> =>
+  z.pipe(
+    z.object({
       bundleId: name(),
-      appAppleId: optional(z.int().nonnegative()),
+      appAppleId: optional(z.int().check(z.nonnegative())),
       appTransactionId: optional(storeIdentifier()),
-    })
-    .transform((payload) => ({
+    }),
+    z.transform((payload) => ({
       bundleIdentifier: payload.bundleId,
       // Outside production it is absent or zero.
       appAppleIdentifier: payload.appAppleId === 0 ? null : payload.appAppleId,
       appTransactionIdentifier: payload.appTransactionId,
     })),
+  ),
 );
 
 export const appTransactionKind: PayloadKind<AppTransactionFields> = {

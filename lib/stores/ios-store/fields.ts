@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Environment } from "../../contract/schemas.ts";
 import { isInstant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
@@ -13,20 +13,23 @@ export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
   xcode: new Map([["Xcode", "xcode"]]),
 };
 
-const instant = once(() => z.number().refine(isInstant));
+const instant = once(() => z.number().check(z.refine(isInstant)));
 
 /** Milliseconds since 1970. Xcode signs fractions of them. */
-export const TIMES: Record<Signer, () => z.ZodType<number>> = {
+export const TIMES: Record<Signer, () => z.ZodMiniType<number>> = {
   "app-store": instant,
-  xcode: once(() => z.number().transform(Math.floor).pipe(instant())),
+  xcode: once(() => z.pipe(z.pipe(z.number(), z.transform(Math.floor)), instant())),
 };
 
 /** Apple's identifiers are digits; what is stored under one is bounded here. */
-export const storeIdentifier = once(() => z.string().regex(/^[\w.-]{1,128}$/));
+export const storeIdentifier = once(() => z.string().check(z.regex(/^[\w.-]{1,128}$/)));
 
 export const LONGEST_NAME = 256;
-export const name = once(() => z.string().min(1).max(LONGEST_NAME));
+export const name = once(() => z.string().check(z.minLength(1), z.maxLength(LONGEST_NAME)));
 
 /** A field that may be absent or null, which say the same. */
-export const optional = <Schema extends z.ZodType>(schema: Schema) =>
-  schema.nullish().transform((value) => value ?? null);
+export const optional = <Schema extends z.ZodMiniType>(schema: Schema) =>
+  z.pipe(
+    z.nullish(schema),
+    z.transform((value) => value ?? null),
+  );

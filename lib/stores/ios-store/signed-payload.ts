@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Environment } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
@@ -18,7 +18,7 @@ export interface PayloadKind<Payload> {
   readonly environment: string;
   readonly signedAt: string;
   /** Its other fields, read as this signer writes them. Unknown ones are tolerated. */
-  readonly schema: Record<Signer, () => z.ZodType<Payload>>;
+  readonly schema: Record<Signer, () => z.ZodMiniType<Payload>>;
 }
 
 /** What the signature and its certificates say of any payload. */

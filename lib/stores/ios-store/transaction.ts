@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Nature } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
@@ -37,30 +37,34 @@ const NATURES: ReadonlyMap<string, Nature> = new Map([
 ]);
 
 const nature = once(() =>
-  z.string().transform((type, context): Nature => {
-    const known = NATURES.get(type);
-    if (known !== undefined) return known;
-    context.addIssue("Not a type of product.");
-    return z.NEVER;
-  }),
+  z.pipe(
+    z.string(),
+    z.transform((type, context): Nature => {
+      const known = NATURES.get(type);
+      if (known !== undefined) return known;
+      context.issues.push({ code: "custom", message: "Not a type of product.", input: type });
+      return z.NEVER;
+    }),
+  ),
 );
 
-const schemaWith = (time: z.ZodType<Instant>): z.ZodType<TransactionFields> =>
-  z
-    .object({
-      transactionId: storeIdentifier(),
-      originalTransactionId: storeIdentifier(),
-      productId: name(),
-      bundleId: name(),
-      appTransactionId: optional(storeIdentifier()),
-      type: nature(),
-      purchaseDate: time,
-      expiresDate: optional(time),
-      revocationDate: optional(time),
-      isUpgraded: optional(z.boolean()),
-    })
-    .refine(({ type, expiresDate }) => type !== "auto_renewable" || expiresDate !== null)
-    .transform((payload) => ({
+const schemaWith = (time: z.ZodMiniType<Instant>): z.ZodMiniType<TransactionFields> =>
+  z.pipe(
+    z
+      .object({
+        transactionId: storeIdentifier(),
+        originalTransactionId: storeIdentifier(),
+        productId: name(),
+        bundleId: name(),
+        appTransactionId: optional(storeIdentifier()),
+        type: nature(),
+        purchaseDate: time,
+        expiresDate: optional(time),
+        revocationDate: optional(time),
+        isUpgraded: optional(z.boolean()),
+      })
+      .check(z.refine(({ type, expiresDate }) => type !== "auto_renewable" || expiresDate !== null)),
+    z.transform((payload) => ({
       transactionIdentifier: payload.transactionId,
       originalTransactionIdentifier: payload.originalTransactionId,
       productIdentifier: payload.productId,
@@ -71,7 +75,8 @@ const schemaWith = (time: z.ZodType<Instant>): z.ZodType<TransactionFields> =>
       expiresAt: payload.expiresDate,
       revokedAt: payload.revocationDate,
       isUpgraded: payload.isUpgraded === true,
-    }));
+    })),
+  );
 
 export const transactionKind: PayloadKind<TransactionFields> = {
   has: [

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { BatchWriteCommand } from "@aws-sdk/lib-dynamodb";
@@ -327,7 +328,7 @@ const namesOf = (items: readonly Record<string, unknown>[], lane: Lane) => {
       .replaceAll(lane.androidPublisherUrl, "android-store");
 };
 
-const readAnswer = accountEntitlements().pick({ entitlements: true });
+const readAnswer = z.pick(accountEntitlements(), { entitlements: true });
 
 const readEntitlements = async (service: Service): Promise<readonly CustomerEntitlement[]> =>
   readAnswer.parse(await service.perform({ useCase: "read", account: ACCOUNT })).entitlements;
