@@ -16,6 +16,8 @@ export default {
   },
   globalSetup: "<rootDir>/test/support/start-local-ends.ts",
   globalTeardown: "<rootDir>/test/support/stop-local-ends.ts",
+  // Tests wait for processes and databases: two at a time also where there are two processors.
+  maxWorkers: "100%",
   testTimeout: 120_000,
   modulePathIgnorePatterns: ["<rootDir>/cdk.out"],
 };

@@ -14,7 +14,7 @@ import { chainNamed } from "./signing.ts";
  * Attacks on every endpoint, through the gateway. `SEED=…` repeats a run; with `CASE=<number>` beside it only that case
  * is sent, the same bytes as before, and shown.
  */
-const CASES = LONG ? 20_000 : 1_600;
+const CASES = LONG ? 20_000 : 800;
 const ONLY = process.env["CASE"] === undefined ? null : Number(process.env["CASE"]);
 /** So many rejected requests are sent a second time, to a table that nothing else changes. */
 const SENT_AGAIN = LONG ? 2_000 : 150;

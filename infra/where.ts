@@ -1,0 +1,36 @@
+import { SourceMap } from "node:module";
+import { buildSync } from "esbuild";
+import { BUNDLING } from "./constructs/bundled-code.ts";
+
+/**
+ * `npm run where -- <function> <line>:<column>`: the place in the sources of a place in a function's `index.cjs`, as the
+ * log's `error.at` names it. The sources must be those that were deployed: the same sources give the same bundle.
+ */
+export const whereIs = (folder: string, line: number, column: number): string | null => {
+  const { outputFiles } = buildSync({
+    ...BUNDLING,
+    entryPoints: [`functions/${folder}/handler.ts`],
+    outfile: "index.cjs",
+    sourcemap: "external",
+    sourcesContent: false,
+    write: false,
+  });
+  const map = outputFiles.find(({ path }) => path.endsWith(".map"));
+  const entry = new SourceMap(JSON.parse(map?.text ?? "{}")).findEntry(line - 1, column - 1);
+  return "originalSource" in entry
+    ? `${entry.originalSource}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+    : null;
+};
+
+const main = (args: readonly string[]): void => {
+  const [folder = "", place = ""] = args;
+  const [, line, column] = /(\d+):(\d+)\)?$/.exec(place) ?? [];
+  if (!/^[a-z-]+$/.test(folder) || line === undefined || column === undefined) {
+    process.stderr.write("npm run where -- <function> <line>:<column>, as a log's error.at says it.\n");
+    process.exitCode = 1;
+    return;
+  }
+  process.stdout.write(`${whereIs(folder, Number(line), Number(column)) ?? "Nowhere in the sources."}\n`);
+};
+
+if (import.meta.main) main(process.argv.slice(2));

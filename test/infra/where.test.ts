@@ -1,0 +1,13 @@
+import { buildSync } from "esbuild";
+import { BUNDLING } from "../../infra/constructs/bundled-code.ts";
+import { whereIs } from "../../infra/where.ts";
+
+test("a place in a function's bundle is found in its sources", () => {
+  const folder = "read-account-entitlements";
+  const entryPoints = [`functions/${folder}/handler.ts`];
+  const { outputFiles } = buildSync({ ...BUNDLING, entryPoints, outfile: "index.cjs", write: false });
+  const lines = outputFiles[0]?.text.split("\n") ?? [];
+  const line = lines.findIndex((text) => text.includes("is not of its shape."));
+  const column = lines[line]?.indexOf("is not of its shape.") ?? -1;
+  expect(whereIs(folder, line + 1, column + 1)).toMatch(/^(?:\.\.\/)*lib\/table\/table\.ts:\d+:\d+$/);
+});
