@@ -12,7 +12,6 @@ export default {
     "<rootDir>/test/stores/ios-store/**/*.test.ts",
     "<rootDir>/test/entitlements/**/*.test.ts",
     "<rootDir>/test/customers/rules.test.ts",
-    "<rootDir>/test/proof/facts.test.ts",
     "<rootDir>/test/proof/any-order.test.ts",
   ],
 };

@@ -47,6 +47,7 @@ const transaction = z.object({
     z.object({
       Put: z.object({ Item: item, ConditionExpression: z.string().optional() }).optional(),
       Delete: z.object({ Key: item }).optional(),
+      Update: z.object({ Key: item }).optional(),
       ConditionCheck: z.object({ Key: item }).optional(),
     }),
   ),
@@ -82,8 +83,8 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   const sizes = new Map<string, number>();
 
   const countTransaction = (input: unknown): void => {
-    for (const { Put, Delete, ConditionCheck } of transaction.parse(input).TransactItems) {
-      const key = Put?.Item ?? Delete?.Key ?? ConditionCheck?.Key;
+    for (const { Put, Delete, Update, ConditionCheck } of transaction.parse(input).TransactItems) {
+      const key = Put?.Item ?? Delete?.Key ?? Update?.Key ?? ConditionCheck?.Key;
       if (key === undefined) throw new Error("A transaction does what is not counted.");
       const before = sizes.get(keyOf(key)) ?? 0;
       const bytes = Math.max(before, Put === undefined ? 0 : bytesOfItem(Put.Item));

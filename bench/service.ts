@@ -119,7 +119,6 @@ export const functionEnvironment = (service: BenchService, name: string): Record
   AWS_ENDPOINT_URL_DYNAMODB: requiredVariable("AWS_ENDPOINT_URL_DYNAMODB"),
   TABLE_NAME: service.tableName,
   POWERTOOLS_SERVICE_NAME: "customer-entitlements",
-  POWERTOOLS_METRICS_NAMESPACE: "CustomerEntitlements",
   ANDROID_PUBLISHER_URL: `${service.address}${ANDROID_PREFIX}`,
   IOS_STORE_TRUSTED_ROOTS: fingerprintOf(runChain().root),
 });

@@ -37,7 +37,7 @@ export const ASSUMED = {
   /** Of DynamoDB in the same region, for one request. */
   roundTripMilliseconds: 6,
   memoryGigabytes: 1,
-  authorizerMemoryGigabytes: 0.5,
+  authorizerMemoryGigabytes: 1,
   /** The memory at which Lambda gives one whole processor. */
   gigabytesOfOneProcessor: 1.769 / 1.024,
   logBytes: 1200,

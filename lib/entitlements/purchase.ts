@@ -79,8 +79,28 @@ const LINES_KEPT_PER_PRODUCT = 2;
 /** Newest lines kept of a lineage that has had very many products, so that its item stays far below DynamoDB's limit. */
 const LINES_KEPT = 200;
 
-const text = (value: unknown): string => JSON.stringify(value);
+const LINE_FIELDS = Object.keys({
+  transactionIdentifier: true,
+  productIdentifier: true,
+  basePlanIdentifier: true,
+  nature: true,
+  standing: true,
+  startsAt: true,
+  endsAt: true,
+  revokedAt: true,
+  willRenew: true,
+  verifiedAt: true,
+} satisfies Record<keyof Line, true>) as (keyof Line)[];
+
 const compare = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const lineText = (line: Line): string => JSON.stringify(LINE_FIELDS.map((field) => line[field]));
+const linesText = (lines: readonly Line[]): string => lines.map(lineText).join();
+
+const sameLine = (a: Line, b: Line): boolean => LINE_FIELDS.every((field) => a[field] === b[field]);
+
+const sameList = <T>(a: readonly T[], b: readonly T[], same: (a: T, b: T) => boolean): boolean =>
+  a === b || (a.length === b.length && a.every((value, index) => same(value, b[index] as T)));
 
 /** Oldest first; at the same start a line that has ended comes before one that has not. Total, so that order never matters. */
 export const lineOrder = (a: Line, b: Line): number =>
@@ -88,11 +108,19 @@ export const lineOrder = (a: Line, b: Line): number =>
   compare(b.standing === "expired", a.standing === "expired") ||
   compare(a.endsAt ?? Infinity, b.endsAt ?? Infinity) ||
   compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "") ||
-  compare(text(canonicalLine(a)), text(canonicalLine(b)));
+  compare(lineText(a), lineText(b));
 
-/** The one that was said later; of two said at once always the same one. */
-const later = <T extends { verifiedAt: Instant }>(a: T, b: T, canonical: (value: T) => unknown): T =>
-  (compare(a.verifiedAt, b.verifiedAt) || compare(text(canonical(a)), text(canonical(b)))) >= 0 ? a : b;
+/** The line that was said later; of two said at once always the same one. */
+const laterLine = (a: Line, b: Line): Line => {
+  if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
+  return sameLine(a, b) || lineText(a) > lineText(b) ? a : b;
+};
+
+/** The answer that was given later; of two given at once always the same one. */
+const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
+  if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
+  return sameList(a.lines, b.lines, sameLine) || linesText(a.lines) > linesText(b.lines) ? a : b;
+};
 
 /** By what never changes of a transaction, so that what is kept does not depend on what was known of it before. */
 const purchaseOrder = (a: Line, b: Line): number =>
@@ -103,10 +131,7 @@ const joinTransactions = (lines: readonly Line[]): readonly Line[] => {
   const byTransaction = new Map<string | null, Line>();
   for (const line of lines) {
     const known = byTransaction.get(line.transactionIdentifier);
-    byTransaction.set(
-      line.transactionIdentifier,
-      known === undefined ? line : later(known, line, canonicalLine),
-    );
+    byTransaction.set(line.transactionIdentifier, known === undefined ? line : laterLine(known, line));
   }
   const byProduct = Map.groupBy(byTransaction.values(), (line) => line.productIdentifier);
   return [...byProduct.values()]
@@ -129,11 +154,7 @@ const greater = (a: PurchaseKey | null, b: PurchaseKey | null): PurchaseKey | nu
  */
 export const joinPurchases = (a: Purchase, b: Purchase): Purchase => {
   const { store, environment, key } = a;
-  const answer = later(
-    { verifiedAt: a.verifiedAt, lines: a.lines },
-    { verifiedAt: b.verifiedAt, lines: b.lines },
-    ({ lines }) => lines.map(canonicalLine),
-  );
+  const answer = laterAnswer(a, b);
   return {
     store,
     environment,
@@ -156,28 +177,15 @@ export const joinAll = (purchases: Iterable<Purchase>): Purchase[] => {
   return [...joined].sort(([a], [b]) => compare(a, b)).map(([, purchase]) => purchase);
 };
 
-export const samePurchase = (a: Purchase, b: Purchase): boolean => text(canonical(a)) === text(canonical(b));
+export const samePurchase = (a: Purchase, b: Purchase): boolean =>
+  referenceText(a) === referenceText(b) &&
+  a.verifiedAt === b.verifiedAt &&
+  a.replacedBy === b.replacedBy &&
+  sameProducts(a.selectedProducts, b.selectedProducts) &&
+  sameList(a.lines, b.lines, sameLine);
 
-const canonical = (purchase: Purchase) => [
-  referenceText(purchase),
-  purchase.verifiedAt,
-  purchase.selectedProducts,
-  purchase.replacedBy,
-  purchase.lines.map(canonicalLine),
-];
-
-const canonicalLine = (line: Line) => [
-  line.transactionIdentifier,
-  line.productIdentifier,
-  line.basePlanIdentifier,
-  line.nature,
-  line.standing,
-  line.startsAt,
-  line.endsAt,
-  line.revokedAt,
-  line.willRenew,
-  line.verifiedAt,
-];
+const sameProducts = (a: readonly string[] | null, b: readonly string[] | null): boolean =>
+  a === null || b === null ? a === b : sameList(a, b, (one, other) => one === other);
 
 /** The purchase as it was said at another time: to compare what was said without when. */
 export const verifiedAs = (purchase: Purchase, verifiedAt: Instant): Purchase => ({

@@ -11,10 +11,7 @@ import * as z from "zod";
  */
 const PARTS = {
   verification: { mutate: ["lib/stores/ios-store/*.ts"], tests: ["test/stores/ios-store/*.test.ts"] },
-  entitlements: {
-    mutate: ["lib/entitlements/*.ts"],
-    tests: ["test/entitlements/*.test.ts", "test/proof/facts.test.ts"],
-  },
+  entitlements: { mutate: ["lib/entitlements/*.ts"], tests: ["test/entitlements/*.test.ts"] },
   identity: {
     mutate: ["lib/customers/rules.ts", "lib/customers/plan.ts"],
     tests: ["test/customers/rules.test.ts", "test/proof/any-order.test.ts"],

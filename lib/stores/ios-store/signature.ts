@@ -24,10 +24,15 @@ const signedBytes = ({ compact }: CompactJws): Buffer =>
 
 /** An unsigned number of 32 bytes as a DER INTEGER: no leading zeros, but one before a bit that would be a sign. */
 const integer = (number: Uint8Array): Buffer => {
-  const first = number.findIndex((byte) => byte !== 0);
-  const digits = number.subarray(first === -1 ? -1 : first);
-  const sign = (digits[0] ?? 0) > 0x7f ? [0] : [];
-  return Buffer.from([0x02, sign.length + digits.length, ...sign, ...digits]);
+  let first = 0;
+  while (first < number.length - 1 && number[first] === 0) first += 1;
+  const digits = number.subarray(first);
+  const sign = (digits[0] ?? 0) > 0x7f ? 1 : 0;
+  const der = Buffer.alloc(2 + sign + digits.length);
+  der[0] = 0x02;
+  der[1] = sign + digits.length;
+  der.set(digits, 2 + sign);
+  return der;
 };
 
 /**
