@@ -1,37 +1,44 @@
 /** What was concluded from the measurements, by hand, with the figures of the day: they are not measured again. */
-export const FINDINGS = `## What the measurements say
+export const FINDINGS = `## What the measurements said, and what was done
 
-Figures of 21 November 2026, on this machine while it had other work. Processor time was little disturbed by that, so it
-is what is compared here; changes were tried on a copy of the sources, old and new in turn in one run.
+Figures of 21 November 2026, on two processors, old and new measured in turn.
 
-**Verification.** A warm signature check alone takes 125 to 135 µs; the service took 216 µs for each transaction of a
-request of 100, and 362 µs one at a time. The rest is not cryptography:
+**Verification.** At first one JWS took 500 µs one at a time and 195 in a request of 100, where the signature alone takes
+130 to 145. What was taken out, one after the other:
 
-| with, one after the other                                                              | one at a time, µs | request of 100, µs |
-| -------------------------------------------------------------------------------------- | ----------------: | -----------------: |
-| as it is                                                                               |               362 |                216 |
-| the header of a known chain found by its own text: not decoded, parsed and checked anew |               308 |                194 |
-| \`crypto.subtle.verify\` called directly: \`jose\` decodes the header once more             |               272 |                168 |
-| duplicate members found by counting, without a set for each object                     |               238 |                156 |
-| \`jose\` alone, key imported                                                             |               224 |                153 |
-| Apple's library, offline                                                               |             2,432 |              2,500 |
+| with, one after the other                                                                 | one at a time, µs | request of 100, µs |
+| ----------------------------------------------------------------------------------------- | ----------------: | -----------------: |
+| as it was: \`jose\` for each JWS, its header read twice, once by \`jose\`                  |               500 |                195 |
+| a known header found as it is written; one JWS alone is checked in the function's thread  |               177 |                138 |
+| the signature given to OpenSSL in DER, with a bare key                                    |               137 |                 80 |
+| \`jose\` alone, key imported                                                             |               345 |                134 |
+| Apple's library, offline                                                                  |             2,400 |              2,400 |
 
-With all three it is 1.0 × \`jose\` alone and 16 × Apple's library in a request of 100. One at a time it is 10 ×: there the
-way to another thread and back costs as much as all of the service's own checks, and a check in the function's own thread
-takes 194 µs. A chain that is seen first takes 4.7 to 5.6 ms, twice as long as Apple's; without the check of the pinned
-root's own signature, which its fingerprint makes needless, 0.9 ms less.
+What must stay true is in [decision 11](decisions/0011-a-known-header-costs-one-check.md). A chain that is seen first takes
+twice as long as Apple's library takes for each transaction: its certificates are parsed by OpenSSL and again, for their
+extensions, by \`asn1js\`. It is seen once in the life of a function's environment.
 
-**Cold start.** Of what the reader has more than the document client, two things cost most. The AWS SDK brings six ways to
-find credentials (144 KB), where a function has its own in the environment; with that one alone the reader's load takes
-94 ms of processor time and not 119, and the document client's 59 and not 71. Compiling parsers of zod at the first
-request takes 8 to 13 ms, which \`jitless\` leaves out; names that are kept take about 10. With all three the reader's load
-takes 1.19 × and its first answer 1.15 × the document client's, from 1.60 × and 1.58 ×. Making the schemas at all is the
-next: a tenth of the process's whole start.
+**Cold start.** Loads, to the document client's, before and after (first answers in brackets):
 
-**Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The part of the
-service's own is largest in the replay of 1,000 purchases. What is owned for ever is written whole in two items with each
-new purchase: an account with 1,000 such products pays 412 write units for the next one, where one with a subscription
-pays 8. Nobody has 1,000 of them; with ten it is 12.
+| function                        |        before |         after |
+| ------------------------------- | ------------: | ------------: |
+| authorize-credential            | 1.54 × (1.33) | 0.99 × (1.03) |
+| read-account-entitlements       | 1.59 × (1.57) | 1.00 × (1.18) |
+| synchronize-ios-store-purchases | 1.77 × (2.07) | 1.26 × (1.92) |
+| link-ios-store-customer         | 1.78 × (1.99) | 1.14 × (1.66) |
+| link-android-store-customer     | 2.49 × (2.62) | 1.91 × (2.30) |
+
+Credentials from the environment alone are 14 ms; schemas made when they are needed 13; \`zod/mini\` for \`zod\` 11; names
+that are not kept 5 to 10; parsers that are not compiled 8 ([decision 12](decisions/0012-what-a-function-loads.md)). What is
+left of the first answers is work that the baseline does not do: it sends one request, where synchronize sends four one
+after the other (bundle, application, what is known, the transaction that stores) and verifies a chain that it sees for the
+first time (20 ms for reading certificates), and the Android function asks two other services and loads Google's client.
+
+**Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The service's own part
+was largest in the replay of 1,000 purchases, and became a larger part still when verification took a third of its time:
+21 %. Purchases were compared as JSON texts; comparing their fields took out half of it. What is owned for ever is written
+whole in two items with each new purchase: an account with 1,000 such products pays 412 write units for the next one,
+where one with a subscription pays 8. Nobody has 1,000 of them; with ten it is 12.
 
 **Cost.** API Gateway is two thirds of the price of a read or of a synchronize that brings nothing new. Functions are less
 than a tenth, so a slow function costs its caller's time before it costs money.

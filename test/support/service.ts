@@ -80,6 +80,8 @@ export interface ManifestOptions {
   readonly packageName: string;
   readonly iosStore: object;
   readonly androidEnvironments: readonly string[];
+  /** Unset: the sandbox's workload identity. */
+  readonly androidCredential: object | null;
   readonly products: readonly object[];
 }
 
@@ -196,6 +198,7 @@ export const startTestService = async (environment: Record<string, string> = {})
       packageName: name,
       iosStore: { appAppleIdentifier: 1_234_567_890 },
       androidEnvironments: ["production", "sandbox"],
+      androidCredential: null,
       products: PRODUCTS,
       ...changes,
     };
@@ -209,7 +212,9 @@ export const startTestService = async (environment: Record<string, string> = {})
               {
                 packageName: options.packageName,
                 environments: options.androidEnvironments,
-                credential: { workloadIdentity: android.externalAccount(androidRoot) },
+                credential: options.androidCredential ?? {
+                  workloadIdentity: android.externalAccount(androidRoot),
+                },
               },
             ],
           },

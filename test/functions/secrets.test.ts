@@ -1,0 +1,87 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { readSecret } from "../../functions/secrets.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+
+/** A Secrets Manager: what it answers for each name, and how often it was asked. */
+const answers = new Map<string, { readonly status: number; readonly body: object }>();
+const asked = new Map<string, number>();
+let server: Server;
+let service: TestService;
+
+const failure = (status: number, name: string) => ({ status, body: { __type: name, Message: "no" } });
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const { SecretId } = JSON.parse(Buffer.concat(chunks).toString());
+      const action = request.headers["x-amz-target"];
+      asked.set(SecretId, (asked.get(SecretId) ?? 0) + 1);
+      const known = answers.get(SecretId) ?? failure(400, "ResourceNotFoundException");
+      const answer = action === "secretsmanager.GetSecretValue" ? known : failure(400, "UnknownOperation");
+      response.writeHead(answer.status, { "Content-Type": "application/x-amz-json-1.1" });
+      response.end(JSON.stringify(answer.body));
+    })();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  process.env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] = endpoint;
+  service = await startTestService({ AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint });
+}, 90_000);
+
+afterAll(async () => {
+  await service.stop();
+  server.closeAllConnections();
+  await new Promise((resolve) => void server.close(resolve));
+});
+
+test("a secret is its text", async () => {
+  answers.set("a/text", { status: 200, body: { Name: "a/text", SecretString: "the text" } });
+  expect(await readSecret("a/text")).toBe("the text");
+});
+
+test("a secret of bytes is none", async () => {
+  answers.set("a/bytes", { status: 200, body: { Name: "a/bytes", SecretBinary: "AAAA" } });
+  expect(await readSecret("a/bytes")).toBeNull();
+});
+
+test.each([
+  "ResourceNotFoundException",
+  "AccessDeniedException",
+  "DecryptionFailure",
+  "InvalidParameterException",
+  "InvalidRequestException",
+])("%s: there is none, and it is not asked for twice", async (name) => {
+  answers.set(name, failure(400, name));
+  expect(await readSecret(name)).toBeNull();
+  expect(asked.get(name)).toBe(1);
+});
+
+test.each([
+  ["InternalServiceError", 500],
+  ["ThrottlingException", 400],
+  ["ExpiredTokenException", 400],
+])("%s: it could not be asked for, after one more try at most", async (name, status) => {
+  answers.set(name, failure(status, name));
+  await expect(readSecret(name)).rejects.toMatchObject({ name });
+  expect(asked.get(name)).toBeLessThanOrEqual(2);
+});
+
+test("a package whose secret is no service account's key is refused as the credential's fault", async () => {
+  const name = "customer-entitlements/none";
+  answers.set(name, { status: 200, body: { Name: name, SecretString: '{"type":"something else"}' } });
+  const app = await service.application({ androidCredential: { secret: name } });
+  const answer = await app.linkAndroid(app.buyOnAndroid(), "user-1");
+  expect([answer.status, answer.body.error]).toEqual([503, "STORE_REJECTED_CREDENTIAL"]);
+  expect(asked.get(name)).toBe(1);
+});
+
+test("a package whose secret cannot be asked for is one to try again", async () => {
+  const name = "customer-entitlements/later";
+  answers.set(name, failure(500, "InternalServiceError"));
+  const app = await service.application({ androidCredential: { secret: name } });
+  const answer = await app.linkAndroid(app.buyOnAndroid(), "user-1");
+  expect([answer.status, answer.body.error]).toEqual([503, "STORE_UNAVAILABLE"]);
+});
