@@ -8,6 +8,9 @@ export const logger = new Logger();
 
 const DEEPEST_CAUSE = 4;
 
+/** A line of a stack, which is a place and nothing that a message could hold. */
+const FRAME = /^ {4}at [\w.<>[\]$ #]*\(?(?:file:\/\/|node:|\/)[\w./@+-]*:\d+:\d+\)?$/;
+
 interface SafeError {
   readonly name: string;
   readonly code?: string | number;
@@ -23,7 +26,7 @@ interface SafeError {
 export const safely = (error: unknown, depth = 0): SafeError => {
   if (!(error instanceof Error)) return { name: typeof error };
   const code: unknown = "code" in error ? error.code : undefined;
-  const at = (error.stack ?? "").split("\n").find((line) => /^ {4}at /.test(line));
+  const at = (error.stack ?? "").split("\n").find((line) => FRAME.test(line));
   return {
     name: error.name,
     ...((typeof code === "string" || typeof code === "number") && { code }),

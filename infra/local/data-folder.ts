@@ -35,16 +35,29 @@ const isRunning = (holder: number): boolean => {
   }
 };
 
+const takeLock = (file: string): boolean => {
+  try {
+    writeFileSync(file, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+};
+
 /** Two databases on one folder would each write over what the other wrote. */
 const lock = (folder: string): (() => void) => {
   const file = join(folder, LOCK_FILE);
-  const holder = existsSync(file) ? Number(readFileSync(file, "utf8")) : Number.NaN;
-  if (Number.isInteger(holder) && isRunning(holder))
-    throw new LocalError(
-      `The data folder ${folder} is in use by process ${holder}; stop that one, or choose another with --data <folder>.`,
-    );
-  rmSync(file, { force: true });
-  writeFileSync(file, String(process.pid), { flag: "wx" });
+  if (!takeLock(file)) {
+    const holder = Number(readFileSync(file, "utf8"));
+    // Who was killed could not take its lock along; in a container the next one may have the same number.
+    const isHeld = Number.isInteger(holder) && holder > 0 && holder !== process.pid && isRunning(holder);
+    if (!isHeld) rmSync(file, { force: true });
+    if (isHeld || !takeLock(file))
+      throw new LocalError(
+        `The data folder ${folder} is in use by process ${holder}; stop that one, or choose another with --data <folder>. Where that process is something else, remove ${LOCK_FILE} there.`,
+      );
+  }
   return () => rmSync(file, { force: true });
 };
 
