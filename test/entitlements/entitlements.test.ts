@@ -128,6 +128,13 @@ describe("access duration", () => {
     },
   );
 
+  test("is nothing to what the store gives an end, or what renews itself", () => {
+    const ending = aPurchase({ lines: [aLine({ nature: "non_renewing", endsAt: NOW + 5 * DAY })] });
+    expect(only([ending], catalog).expiresAt).toBe(isoTime(NOW + 5 * DAY));
+    const endless = aPurchase({ lines: [aLine({ nature: "auto_renewable", endsAt: null })] });
+    expect(only([endless], catalog).expiresAt).toBeNull();
+  });
+
   test("an auto-renewable subscription keeps the store's own end", () => {
     expect(only([aPurchase()], catalog).expiresAt).toBe(isoTime(NOW + 20 * DAY));
   });
@@ -189,6 +196,24 @@ describe("within an iOS lineage the later purchase wins", () => {
     productIdentifier: "plus",
     startsAt: NOW - DAY,
     endsAt: NOW + 29 * DAY,
+  });
+
+  test("what is not a subscription with an end is not followed", () => {
+    const [owned, endless] = (["non_consumable", "auto_renewable"] as const).map((nature) =>
+      answer(
+        [
+          aPurchase({
+            lines: [
+              aLine({ ...basic, nature, endsAt: nature === "auto_renewable" ? null : NOW + DAY }),
+              plus,
+            ],
+          }),
+        ],
+        aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
+      ),
+    );
+    expect(owned?.[0]).toMatchObject({ status: "active", expiresAt: isoTime(NOW + DAY) });
+    expect(endless?.[0]).toMatchObject({ status: "active", expiresAt: null });
   });
 
   test("an upgrade ends what it replaces where it starts", () => {
@@ -275,6 +300,11 @@ describe("the order among grants of one entitlement", () => {
       "then the later start",
       aPurchase({ key: "9", lines: [aLine({ startsAt: NOW - 1 })] }),
       aPurchase({ key: "1", lines: [aLine({ startsAt: NOW - 2 })] }),
+    ],
+    [
+      "and a start before none",
+      aPurchase({ key: "9", lines: [aLine({ startsAt: 0 })] }),
+      aPurchase({ key: "1", lines: [aLine({ startsAt: null })] }),
     ],
     ["then the smaller purchase key", aPurchase({ key: "1" }), aPurchase({ key: "2" })],
   ];

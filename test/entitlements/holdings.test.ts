@@ -139,3 +139,85 @@ test("a thousand ordinary purchases are all held", () => {
   );
   expect(holdingsOf(purchases, aCatalog())).toHaveLength(1000);
 });
+
+describe("when not everything fits", () => {
+  /** So many bytes of its own that about 60 of them fill what is held. */
+  const large = (key: string, line: Parameters<typeof aLine>[0]) =>
+    aPurchase({
+      key,
+      lines: [aLine({ productIdentifier: key.padEnd(4_000, "x"), endsAt: null, ...line })],
+    });
+  const many = (prefix: string, line: (index: number) => Parameters<typeof aLine>[0]) =>
+    Array.from({ length: 40 }, (_, index) =>
+      large(`${prefix}${String(index).padStart(2, "0")}`, line(index)),
+    );
+
+  test("subscriptions come first, then what is owned, then what is bought again and again", () => {
+    const subscriptions = many("c", () => ({ nature: "auto_renewable", startsAt: 1 }));
+    const owned = many("b", () => ({ nature: "non_consumable", startsAt: 2 }));
+    const passes = many("a", () => ({ nature: "non_renewing", startsAt: 3 }));
+    const held = keysOf(holdingsOf([...passes, ...owned, ...subscriptions], aCatalog()));
+    expect(held.filter((key) => key.startsWith("c"))).toHaveLength(40);
+    expect(held.filter((key) => key.startsWith("b")).length).toBeGreaterThan(15);
+    expect(held.filter((key) => key.startsWith("a"))).toEqual([]);
+    expect(held).toEqual(held.toSorted());
+  });
+
+  test("of one nature the newest come first", () => {
+    const owned = many("b", (index) => ({ nature: "non_consumable", startsAt: index }));
+    const more = many("a", (index) => ({ nature: "non_consumable", startsAt: 100 + index }));
+    const held = keysOf(holdingsOf([...owned, ...more], aCatalog()));
+    expect(held.filter((key) => key.startsWith("a"))).toHaveLength(40);
+    const oldest = held.filter((key) => key.startsWith("b"));
+    expect(oldest).toEqual(keysOf(owned).slice(-oldest.length));
+  });
+});
+
+describe("of a purchase with several lines", () => {
+  const passes = (lines: (index: number) => readonly Parameters<typeof aLine>[0][]) =>
+    Array.from({ length: 60 }, (_, index) =>
+      aPurchase({
+        key: String(index).padStart(2, "0"),
+        lines: lines(index).map((line, at) =>
+          aLine({ nature: "non_renewing", transactionIdentifier: `${index} ${at}`, endsAt: null, ...line }),
+        ),
+      }),
+    );
+  test("the latest start says how new it is", () => {
+    const held = holdingsOf(
+      passes((index) => [{ startsAt: index }, { startsAt: 100 - index }].map((line) => ({ ...line }))),
+      aCatalog(),
+    );
+    // Those near the middle have the smallest latest starts.
+    expect(keysOf(held)).not.toContain("50");
+    expect(keysOf(held)).toContain("00");
+  });
+  test("it is revoked when all of them are, by a refund or as they stand", () => {
+    const revoked = holdingsOf(
+      passes((index) => [{ revokedAt: NOW }, index % 2 === 0 ? { standing: "revoked" } : { revokedAt: 1 }]),
+      aCatalog(),
+    );
+    expect(revoked).toHaveLength(10);
+    const partly = holdingsOf(
+      passes(() => [{ revokedAt: NOW }, {}]),
+      aCatalog(),
+    );
+    expect(partly).toHaveLength(40);
+  });
+  test("it is of the nature that lasts longest, and a mapped line is enough", () => {
+    const mixed = aPurchase({
+      lines: [
+        aLine({ nature: "consumable", productIdentifier: "coins", transactionIdentifier: "1" }),
+        aLine({ nature: "non_consumable", productIdentifier: "new", transactionIdentifier: "2" }),
+      ],
+    });
+    expect(holdingsOf([mixed], aCatalog())).toHaveLength(1);
+    const coins = aPurchase({
+      lines: ["coins", "monthly"].map((productIdentifier, index) =>
+        aLine({ nature: "consumable", productIdentifier, transactionIdentifier: String(index) }),
+      ),
+    });
+    expect(holdingsOf([coins], aCatalog())).toHaveLength(1);
+    expect(holdingsOf([coins], aCatalog([]))).toEqual([]);
+  });
+});

@@ -2,10 +2,14 @@ import fc from "fast-check";
 import {
   joinAll,
   joinPurchases,
+  lineOrder,
   mentionedPurchase,
   NATURES,
+  productKindOf,
+  referenceText,
   samePurchase,
   STANDINGS,
+  verifiedAs,
   type Line,
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
@@ -148,4 +152,156 @@ describe("the join of facts", () => {
     expect(joined?.lines).toHaveLength(200);
     expect(joined?.lines.at(-1)?.productIdentifier).toBe("p999");
   });
+});
+
+test.each([
+  ["auto_renewable", "subscription"],
+  ["non_renewing", "subscription"],
+  ["non_consumable", "one_time_product"],
+  ["consumable", "one_time_product"],
+] as const)("%s is a %s", (nature, kind) => {
+  expect(productKindOf(nature)).toBe(kind);
+});
+
+test("a purchase that is only mentioned has no lines, asks for no product, and was never verified", () => {
+  const reference = { store: "android-store", environment: "sandbox", key: purchaseKey("a") } as const;
+  expect(mentionedPurchase(reference, purchaseKey("b"))).toEqual({
+    ...reference,
+    lines: [],
+    selectedProducts: [],
+    replacedBy: "b",
+    verifiedAt: 0,
+  });
+});
+
+describe("the order of lines", () => {
+  const ascending: readonly (readonly [string, Partial<Line>, Partial<Line>])[] = [
+    ["one without a start before any other", { startsAt: null }, { startsAt: 1 }],
+    ["the earlier start", { startsAt: 1, endsAt: 9 }, { startsAt: 2, endsAt: 3 }],
+    [
+      "at one start, the one that has ended",
+      { standing: "expired", endsAt: 9 },
+      { standing: "entitled", endsAt: 3 },
+    ],
+    ["then the earlier end", { endsAt: 3, transactionIdentifier: "2" }, { endsAt: 4 }],
+    ["and no end after every end", { endsAt: 3, transactionIdentifier: "2" }, { endsAt: null }],
+    ["then the smaller transaction", { transactionIdentifier: "1" }, { transactionIdentifier: "2" }],
+    ["and none before any", { transactionIdentifier: null }, { transactionIdentifier: "2" }],
+    ["then whatever else is said", { productIdentifier: "a" }, { productIdentifier: "b" }],
+  ];
+  test.each(ascending)("%s", (_, first, second) => {
+    expect(lineOrder(aLine(first), aLine(second))).toBe(-1);
+    expect(lineOrder(aLine(second), aLine(first))).toBe(1);
+    expect(lineOrder(aLine(first), aLine(first))).toBe(0);
+  });
+});
+
+describe("purchases are the same", () => {
+  const purchase = aPurchase({ selectedProducts: ["a", "b"], replacedBy: purchaseKey("2") });
+  test("when they say the same", () => {
+    expect(samePurchase(purchase, structuredClone(purchase))).toBe(true);
+    expect(samePurchase(aPurchase(), aPurchase())).toBe(true);
+  });
+  test.each<[string, Partial<Purchase>]>([
+    ["the key", { key: purchaseKey("3") }],
+    ["the store", { store: "android-store" }],
+    ["the environment", { environment: "sandbox" }],
+    ["when it was verified", { verifiedAt: 1 }],
+    ["what replaced it", { replacedBy: null }],
+    ["what was asked for: all", { selectedProducts: null }],
+    ["what was asked for: less", { selectedProducts: ["a"] }],
+    ["what was asked for: another", { selectedProducts: ["a", "c"] }],
+    ["no line", { lines: [] }],
+    ["a line more", { lines: [...purchase.lines, aLine()] }],
+  ])("and not when one thing differs: %s", (_, changes) => {
+    expect(samePurchase(purchase, { ...purchase, ...changes })).toBe(false);
+    expect(samePurchase({ ...purchase, ...changes }, purchase)).toBe(false);
+  });
+  test.each<Partial<Line>>([
+    { transactionIdentifier: "9" },
+    { productIdentifier: "9" },
+    { basePlanIdentifier: "9" },
+    { nature: "consumable" },
+    { standing: "paused" },
+    { startsAt: 9 },
+    { endsAt: 9 },
+    { revokedAt: 9 },
+    { willRenew: true },
+    { verifiedAt: 9 },
+  ])("and not when a line differs: %j", (changes) => {
+    expect(samePurchase(purchase, { ...purchase, lines: [aLine(changes)] })).toBe(false);
+  });
+});
+
+test("a purchase as it was verified at another time differs in nothing else", () => {
+  const purchase = aPurchase({ lines: [aLine(), aLine({ transactionIdentifier: "2" })] });
+  expect(verifiedAs(purchase, 7)).toEqual({
+    ...purchase,
+    verifiedAt: 7,
+    lines: purchase.lines.map((line) => ({ ...line, verifiedAt: 7 })),
+  });
+});
+
+test("joined purchases are in order of reference", () => {
+  const keys = ["3", "1", "2"].map((key) => aPurchase({ key }));
+  const other = aPurchase({ key: "0", environment: "sandbox" });
+  expect(joinAll([other, ...keys]).map(referenceText)).toEqual([
+    "ios-store production 1",
+    "ios-store production 2",
+    "ios-store production 3",
+    "ios-store sandbox 0",
+  ]);
+});
+
+describe("of two that were said at the same moment always the same one counts", () => {
+  test("of a transaction, the one that is more", () => {
+    const [paused, entitled] = (["paused", "entitled"] as const).map((standing) =>
+      aPurchase({ lines: [aLine({ standing, verifiedAt: 5 })] }),
+    );
+    if (paused === undefined || entitled === undefined) throw new Error("There are two.");
+    for (const joined of [joinPurchases(paused, entitled), joinPurchases(entitled, paused)])
+      expect(joined.lines.map(({ standing }) => standing)).toEqual(["paused"]);
+  });
+  test("of answers about all lines, the one that is more", () => {
+    const [a, b] = ["a", "b"].map((productIdentifier) =>
+      aPurchase({
+        store: "android-store",
+        lines: [aLine({ transactionIdentifier: null, productIdentifier })],
+      }),
+    );
+    if (a === undefined || b === undefined) throw new Error("There are two.");
+    for (const joined of [joinPurchases(a, b), joinPurchases(b, a)])
+      expect(joined.lines.map(({ productIdentifier }) => productIdentifier)).toEqual(["b"]);
+  });
+  test("of what replaced it, the greater key", () => {
+    const by = (key: string | null) => aPurchase({ replacedBy: key === null ? null : purchaseKey(key) });
+    for (const [a, b] of [
+      ["1", "2"],
+      ["2", "1"],
+    ] as const)
+      expect(joinPurchases(by(a), by(b)).replacedBy).toBe("2");
+    expect(joinPurchases(by("1"), by(null)).replacedBy).toBe("1");
+    expect(joinPurchases(by(null), by("1")).replacedBy).toBe("1");
+  });
+});
+
+test("of one product's transactions with one start those with the greater identifiers stay, one without is none of them", () => {
+  const of = (transactionIdentifier: string | null) => aLine({ transactionIdentifier, startsAt: 10 });
+  const joined = joinAll([aPurchase({ lines: [of("2"), of("3"), of(null), of("1")] })]);
+  expect(joined.flatMap(lines)).toEqual(["2", "3"]);
+});
+
+test("of a lineage's very many products the newest stay, and lines are in their order", () => {
+  const all = Array.from({ length: 230 }, (_, index) =>
+    aLine({
+      transactionIdentifier: String(index),
+      productIdentifier: `p${index % 115}`,
+      startsAt: 1_000 - index,
+    }),
+  );
+  const [joined] = joinAll([aPurchase({ lines: all })]);
+  expect(joined?.lines).toHaveLength(200);
+  expect(joined?.lines.map(({ startsAt }) => startsAt)).toEqual(
+    Array.from({ length: 200 }, (_, index) => 801 + index),
+  );
 });
