@@ -233,6 +233,19 @@ describe("the header", () => {
     const bytes = Buffer.concat([Buffer.from(`{"alg":"ES256","a":"`), Buffer.of(0xff), Buffer.from(`"}`)]);
     expect(await outcome(`${bytes.toString("base64url")}.${payload}.${signature}`)).toBe("malformed_jws");
   });
+  test.each([
+    ["an escaped quote before a colon", String.raw`"a\":"`],
+    ["an escaped quote and a colon at its end", String.raw`"\":"`],
+    ["a backslash at its end", String.raw`"a:\\"`],
+    ["both", String.raw`"\\\":\\"`],
+  ])("may hold a text with %s", async (_, value) => {
+    expect(
+      await outcome(signJws(aTransaction(), chain, `{"alg":"ES256","x5c":${x5c},"a":${value},"b":1}`)),
+    ).toBe("verified");
+    expect(
+      await outcome(signJws(aTransaction(), chain, `{"alg":"ES256","x5c":${x5c},"a":${value},"a":1}`)),
+    ).toBe("malformed_jws");
+  });
   test("may name the same member in different objects, and use names that JavaScript knows", async () => {
     const text = `{"alg":"ES256","x5c":${x5c},"a":{"alg":"none"},"b":[{"alg":1},{"alg":"\\"alg\\":"}],"__proto__":{"alg":"none"},"constructor":1}`;
     expect(await outcome(signJws(aTransaction(), chain, text))).toBe("verified");
