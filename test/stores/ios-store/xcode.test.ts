@@ -126,10 +126,12 @@ describe("the bundle that a self-signed JWS claims", () => {
   test("is read before anything is verified", () => {
     expect(claim(anAppTransaction({ receiptType: "Xcode" }))).toBe(BUNDLE);
     expect(selfSignedBundle(signJws(anAppTransaction(), makeXcodeSigner()))).toBe(BUNDLE);
+    expect(claim({ bundleId: "b".repeat(256) })).toBe("b".repeat(256));
   });
   test("is nothing where the form is another", () => {
     expect(selfSignedBundle(signJws(anAppTransaction(), chain))).toBeNull();
     expect(selfSignedBundle(signJws(anAppTransaction(), { ...xcode, x5c: [] }))).toBeNull();
+    expect(selfSignedBundle(signJws(anAppTransaction(), xcode, { alg: "none" }))).toBeNull();
     expect(selfSignedBundle("")).toBeNull();
     expect(selfSignedBundle("a.b.c")).toBeNull();
   });
