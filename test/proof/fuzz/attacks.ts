@@ -733,6 +733,16 @@ const androidFields: Make = (target, choices) => {
 };
 
 /** Answers that the store would never give, of a token that it knows. */
+/** What the sandbox store can write: JSON may be read that is nested too deeply to be written again. */
+const writable = (value: unknown): unknown => {
+  try {
+    JSON.stringify(value);
+    return value;
+  } catch {
+    return null;
+  }
+};
+
 const storeAnswer: Make = (target, choices, identifier) => {
   const purchaseToken = `token.${identifier}`;
   const answer = {
@@ -776,7 +786,7 @@ const storeAnswer: Make = (target, choices, identifier) => {
           '"2026-02-30T00:00:00Z"',
         ]) +
         rest.slice(value.length);
-  target.putAnswer(purchaseToken, JSON.parse(changed));
+  target.putAnswer(purchaseToken, writable(JSON.parse(changed)) ?? answer);
   const account = `account ${identifier}`;
   const body = json({
     packageName: target.packageName,
