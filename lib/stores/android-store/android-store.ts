@@ -69,6 +69,12 @@ const RETRY_AFTER_SECONDS = 5;
 /** A path cannot hold these, and the store never gave one. */
 const NO_TOKENS: ReadonlySet<string> = new Set(["", ".", ".."]);
 
+/** Encoded for a path. Tokens are of letters, digits and a few signs; what grows beyond this no server takes for a path. */
+const LONGEST_ENCODED_TOKEN = 8192;
+
+const isNoToken = (token: string): boolean =>
+  NO_TOKENS.has(token) || !token.isWellFormed() || encodeURIComponent(token).length > LONGEST_ENCODED_TOKEN;
+
 const readPurchase =
   ({ packageName }: AndroidPackage, token: string, kind: ProductKind): Call =>
   ({ subscriptionsv2, productsv2 }, { auth, options }) =>
@@ -108,7 +114,7 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
 
   return {
     lookUp: async (androidPackage, { purchaseToken, productKind, productIdentifier }) => {
-      if (NO_TOKENS.has(purchaseToken)) return failed(rejectedAs("invalid"));
+      if (isNoToken(purchaseToken)) return failed(rejectedAs("invalid"));
       const call = readPurchase(androidPackage, purchaseToken, productKind);
       // What is answered is at least as new as the question: of two answers the one that was asked for later wins.
       const answeredAt = now();

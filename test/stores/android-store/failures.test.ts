@@ -91,11 +91,14 @@ describe("what the caller got wrong is rejected, and not asked again", () => {
     });
   });
 
-  test.each([".", "..", ""])("a token that no path can hold, without asking: %j", async (purchaseToken) => {
-    local.sandbox.calls.length = 0;
-    expect(await lookUp(purchaseToken)).toMatchObject({ outcome: "rejected" });
-    expect(local.sandbox.calls).toHaveLength(0);
-  });
+  test.each([".", "..", "", "\ud800", "😀".repeat(700), "%".repeat(4096)])(
+    "a token that no path can hold, without asking: %j",
+    async (purchaseToken) => {
+      local.sandbox.calls.length = 0;
+      expect(await lookUp(purchaseToken)).toMatchObject({ outcome: "rejected" });
+      expect(local.sandbox.calls).toHaveLength(0);
+    },
+  );
 
   test.each(["a/b", "a?b#c", "a b", "%2e%2e", "../../x", "a:acknowledge", "ünï"])(
     "a token cannot be another path: %j",
