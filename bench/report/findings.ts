@@ -35,8 +35,9 @@ after the other (bundle, application, what is known, the transaction that stores
 first time (20 ms for reading certificates), and the Android function asks two other services and loads Google's client.
 
 **Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The service's own part
-was largest in the replay of 1,000 purchases, and became a larger part still when verification took a third of its time:
-21 %. Purchases were compared as JSON texts; comparing their fields took out half of it. What is owned for ever is written
+is largest in the replay of 1,000 purchases. It was 58 ms of 500, and became 21 % of the whole when verification took a
+third of its time; comparing purchases by their fields and not as JSON texts made it 33 to 38 ms, 17 to 19 %. What is left is
+parsing a thousand items, joining them, and the answer. What is owned for ever is written
 whole in two items with each new purchase: an account with 1,000 such products pays 412 write units for the next one,
 where one with a subscription pays 8. Nobody has 1,000 of them; with ten it is 12.
 
