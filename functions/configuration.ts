@@ -1,8 +1,3 @@
-import * as z from "zod/mini";
-
-// Compiling a parser pays when it has parsed hundreds of values; most environments parse tens.
-z.config({ jitless: true });
-
 /** A variable that a function cannot run without: its absence stops the function at its start. */
 export const requiredVariable = (name: string): string => {
   const value = process.env[name];

@@ -5,7 +5,6 @@ import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
 import { buildSync, type BuildOptions } from "esbuild";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
-
 const CREDENTIALS = fileURLToPath(new URL("../../functions/aws-credentials.ts", import.meta.url));
 
 /**

@@ -55,7 +55,7 @@ const lock = (folder: string): (() => void) => {
     if (!isHeld) rmSync(file, { force: true });
     if (isHeld || !takeLock(file))
       throw new LocalError(
-        `The data folder ${folder} is in use by process ${holder}; stop that one, or choose another with --data <folder>. Where that process is something else, remove ${LOCK_FILE} there.`,
+        `The data folder ${folder} is in use by process ${holder}; stop that one, choose another folder with --data <folder>, or, where that process is no service of this kind, remove ${LOCK_FILE} from it.`,
       );
   }
   return () => rmSync(file, { force: true });

@@ -39,9 +39,10 @@ export const findOwnership = async (
   );
   for await (const page of pages)
     owned.push(...(page.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) })));
+  // The index has no order of its own.
+  owned.sort((a, b) => (a.pk < b.pk ? -1 : 1));
 
   // What the index shows may be gone or another's by now: the items themselves say whose they are.
-  owned.sort((a, b) => (a.pk < b.pk ? -1 : 1));
   const items = await createBatchReader(table, pause)(owned);
   const read = [...items.values()].filter((item) => item[TABLE.ownerAttribute] === owner);
   const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);

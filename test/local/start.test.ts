@@ -128,7 +128,7 @@ test("it serves where it says, keeps the data, stops all it started with exit co
   expect(await endOf(start(third, "--data", data))).toEqual(
     refusal(
       new RegExp(
-        `^The data folder ${data} is in use by process ${second.child.pid}; stop that one, or choose another with --data <folder>\\. Where that process is something else, remove \\.in-use-by there\\.$`,
+        `^The data folder ${data} is in use by process ${second.child.pid}; stop that one, choose another folder with --data <folder>, or, where that process is no service of this kind, remove \\.in-use-by from it\\.$`,
       ),
     ),
   );

@@ -48,7 +48,7 @@ const runPart = (name: keyof typeof PARTS): string[] => {
   const file = `reports/mutation-${name}.json`;
   mkdirSync(`${PROJECT}reports`, { recursive: true });
   const configuration = `${PROJECT}reports/stryker-${name}.json`;
-  const shared: unknown = JSON.parse(readFileSync(`${PROJECT}stryker.config.json`, "utf8"));
+  const shared: unknown = JSON.parse(readFileSync(`${PROJECT}test/mutation/stryker.json`, "utf8"));
   writeFileSync(
     configuration,
     JSON.stringify({

@@ -70,7 +70,7 @@ export interface Signers {
   readonly check: SignatureCheck;
 }
 
-/** Verifies the certificates that a header brings which is seen first, and the JWS. */
+/** Of a header that is seen first: verifies the certificates that it brings, and the JWS as a whole. */
 const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Promise<Verdict<Chain>> => {
   const certificates = certificatesOf(jws);
   if (certificates.outcome === "rejected") return certificates;

@@ -1,4 +1,4 @@
-import jest from "./jest.config.js";
+import jest from "../../jest.config.js";
 
 /**
  * For mutation testing: the tests of verification, join, identity and entitlement rules. None of them needs a database.
@@ -8,6 +8,7 @@ import jest from "./jest.config.js";
 const { globalSetup: _start, globalTeardown: _stop, ...shared } = jest;
 export default {
   ...shared,
+  rootDir: "../..",
   testMatch: [
     "<rootDir>/test/stores/ios-store/**/*.test.ts",
     "<rootDir>/test/entitlements/**/*.test.ts",
