@@ -1,13 +1,13 @@
 import { X509Certificate } from "node:crypto";
-import { BitString, Boolean, Constructed, fromBER, Integer, ObjectIdentifier, OctetString } from "asn1js";
+import { readDer, TAGS, type DerValue } from "./der.ts";
 import { decodeCanonical } from "./encoding.ts";
 
+/** Object identifiers, as DER writes them, in hex. */
+const BASIC_CONSTRAINTS = "551d13"; // 2.5.29.19
+const KEY_USAGE = "551d0f"; // 2.5.29.15
 /** Apple marks the certificates that sign for the App Store, and those that issue them. */
-export const APP_STORE_SIGNING = "1.2.840.113635.100.6.11.1";
-export const APPLE_INTERMEDIATE = "1.2.840.113635.100.6.2.1";
-
-const BASIC_CONSTRAINTS = "2.5.29.19";
-const KEY_USAGE = "2.5.29.15";
+export const APP_STORE_SIGNING = "2a864886f76364060b01"; // 1.2.840.113635.100.6.11.1
+export const APPLE_INTERMEDIATE = "2a864886f76364060201"; // 1.2.840.113635.100.6.2.1
 
 /** What is understood here, and may therefore be critical (RFC 5280, 4.2). */
 const UNDERSTOOD: ReadonlySet<string> = new Set([
@@ -27,7 +27,7 @@ export interface CertificateFields {
   readonly pathLength: number;
   readonly maySignCertificates: boolean;
   readonly maySignData: boolean;
-  /** Object identifiers of all its extensions. */
+  /** Object identifiers of all its extensions, as DER in hex. */
   readonly extensions: ReadonlySet<string>;
 }
 
@@ -43,44 +43,65 @@ export const parseCertificate = (base64: string): X509Certificate | null => {
   }
 };
 
-const as = <Block>(type: new () => Block, block: unknown): Block => {
-  if (block instanceof type) return block;
-  throw new TypeError("Not of the expected ASN.1 type.");
+/** @throws TypeError where there is no value, or one of another kind */
+const expected = (value: DerValue | undefined, tag: number): DerValue => {
+  if (value?.tag !== tag) throw new TypeError("Not of the expected ASN.1 type.");
+  return value;
 };
 
-const items = (block: unknown): readonly unknown[] => as(Constructed, block).valueBlock.value;
+const itemsOf = (value: DerValue | undefined, tag: number = TAGS.sequence): readonly DerValue[] =>
+  readDer(expected(value, tag).content);
 
-const decode = (der: ArrayBuffer): unknown => {
-  const { offset, result } = fromBER(der, { parseEmbedded: false });
-  if (offset !== der.byteLength) throw new TypeError("Not one ASN.1 value.");
-  return result;
+/** The one value of these bytes. */
+const readOne = (bytes: Uint8Array): DerValue => {
+  const [value, ...more] = readDer(bytes);
+  if (value === undefined || more.length > 0) throw new TypeError("Not one ASN.1 value.");
+  return value;
 };
 
-const isTagged = (block: unknown, tag: number): block is Constructed =>
-  block instanceof Constructed && block.idBlock.tagClass === 3 && block.idBlock.tagNumber === tag;
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ["00", false],
+  ["ff", true],
+]);
+
+const hex = ({ content }: DerValue): string => Buffer.from(content).toString("hex");
+
+const readBoolean = (value: DerValue | undefined): boolean => {
+  const truth = BOOLEANS.get(hex(expected(value, TAGS.boolean)));
+  if (truth === undefined) throw new TypeError("Not a boolean of DER.");
+  return truth;
+};
 
 /** Object identifier to value. */
-const readExtensions = (extensions: readonly unknown[]): Map<string, ArrayBuffer> => {
-  const read = new Map<string, ArrayBuffer>();
+const readExtensions = (extensions: readonly DerValue[]): Map<string, Uint8Array> => {
+  const read = new Map<string, Uint8Array>();
   for (const extension of extensions) {
-    const [identifier, ...rest] = items(extension);
-    const oid = as(ObjectIdentifier, identifier).getValue();
-    const critical = rest.length === 2 && as(Boolean, rest[0]).getValue();
+    const [identifier, ...rest] = itemsOf(extension);
+    const oid = hex(expected(identifier, TAGS.objectIdentifier));
+    const critical = rest.length > 1 && readBoolean(rest[0]);
+    if (rest.length > 2) throw new TypeError("Not an extension.");
     if (read.has(oid)) throw new TypeError("A duplicate extension.");
     if (critical && !UNDERSTOOD.has(oid)) throw new TypeError("An unknown critical extension.");
-    read.set(oid, as(OctetString, rest.at(-1)).getValue());
+    read.set(oid, expected(rest.at(-1), TAGS.octetString).content);
   }
   return read;
 };
 
+/** A number of one byte: more authorities than that stand nowhere. */
+const readPathLength = (value: DerValue): number => {
+  const [number = 0xff, ...more] = expected(value, TAGS.integer).content;
+  if (number > 0x7f || more.length > 0) throw new TypeError("Not a path length.");
+  return number;
+};
+
 const readBasicConstraints = (
-  value: ArrayBuffer | undefined,
+  value: Uint8Array | undefined,
 ): Pick<CertificateFields, "isAuthority" | "pathLength"> => {
   if (value === undefined) return { isAuthority: false, pathLength: 0 };
-  const [authority, pathLength] = items(decode(value));
+  const [authority, pathLength] = itemsOf(readOne(value));
   return {
-    isAuthority: authority !== undefined && as(Boolean, authority).getValue(),
-    pathLength: pathLength === undefined ? Infinity : Number(as(Integer, pathLength).toBigInt()),
+    isAuthority: authority !== undefined && readBoolean(authority),
+    pathLength: pathLength === undefined ? Infinity : readPathLength(pathLength),
   };
 };
 
@@ -89,25 +110,27 @@ const KEY_CERT_SIGN = 0x04;
 
 /** A certificate without the extension may do anything (RFC 5280, 4.2.1.3). */
 const readKeyUsage = (
-  value: ArrayBuffer | undefined,
+  value: Uint8Array | undefined,
 ): Pick<CertificateFields, "maySignCertificates" | "maySignData"> => {
   if (value === undefined) return { maySignCertificates: true, maySignData: true };
-  const [bits = 0] = as(BitString, decode(value)).valueBlock.valueHexView;
+  // The first byte says how many bits of the last one are not used.
+  const [, bits = 0] = expected(readOne(value), TAGS.bitString).content;
   return {
     maySignCertificates: (bits & KEY_CERT_SIGN) !== 0,
     maySignData: (bits & DIGITAL_SIGNATURE) !== 0,
   };
 };
 
-const readFields = (der: ArrayBuffer): CertificateFields => {
-  const [toBeSigned] = items(decode(der));
-  const [version, , , issuer, , subject, , ...optional] = items(toBeSigned);
-  if (!isTagged(version, 0)) throw new TypeError("Not a certificate with extensions.");
-  const [list] = items(optional.find((block) => isTagged(block, 3)));
-  const extensions = readExtensions(items(list));
+const readFields = (der: Uint8Array): CertificateFields => {
+  const [toBeSigned] = itemsOf(readOne(der));
+  const [version, , , issuer, , subject, , ...optional] = itemsOf(toBeSigned);
+  expected(version, TAGS.version);
+  const [list, ...more] = itemsOf(optional.at(-1), TAGS.extensions);
+  if (more.length > 0) throw new TypeError("Not one list of extensions.");
+  const extensions = readExtensions(itemsOf(list));
   return {
-    issuer: as(Constructed, issuer).valueBeforeDecodeView,
-    subject: as(Constructed, subject).valueBeforeDecodeView,
+    issuer: expected(issuer, TAGS.sequence).encoding,
+    subject: expected(subject, TAGS.sequence).encoding,
     ...readBasicConstraints(extensions.get(BASIC_CONSTRAINTS)),
     ...readKeyUsage(extensions.get(KEY_USAGE)),
     extensions: new Set(extensions.keys()),
@@ -122,7 +145,7 @@ const readFields = (der: ArrayBuffer): CertificateFields => {
  */
 export const fieldsOf = (certificate: X509Certificate): CertificateFields | null => {
   try {
-    return readFields(new Uint8Array(certificate.raw).buffer);
+    return readFields(certificate.raw);
   } catch {
     return null;
   }

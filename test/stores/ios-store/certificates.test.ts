@@ -1,0 +1,174 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Boolean, Constructed, fromBER, ObjectIdentifier, OctetString } from "asn1js";
+import fc from "fast-check";
+import * as z from "zod";
+import {
+  basicConstraints,
+  issueCertificate,
+  keyUsage,
+  marker,
+  MARKERS,
+  TEMPLATES,
+  type Extension,
+} from "../../../infra/local/sandbox/ios-signing.ts";
+import {
+  APP_STORE_SIGNING,
+  APPLE_INTERMEDIATE,
+  fieldsOf,
+  parseCertificate,
+} from "../../../lib/stores/ios-store/certificates.ts";
+import { cases } from "../../support/proof.ts";
+
+const samples = z
+  .record(z.string(), z.string())
+  .parse(
+    JSON.parse(readFileSync(new URL("../../proof/comparison/apple-samples.json", import.meta.url), "utf8")),
+  );
+const sample = (name: string): Buffer => Buffer.from(samples[name] ?? "", "base64");
+
+const leafWith = (...extensions: readonly Extension[]): Buffer =>
+  issueCertificate({ ...TEMPLATES.leaf, extensions }, null).certificate;
+
+const fieldsIn = (der: Buffer) => fieldsOf(new X509Certificate(der));
+
+const REMARK = "2.16.840.1.113730.1.13";
+
+/** DER of an object identifier, without its tag and length, in hex. */
+const hexOf = (oid: string): string =>
+  Buffer.from(new ObjectIdentifier({ value: oid }).toBER())
+    .subarray(2)
+    .toString("hex");
+
+const itemsOf = (block: unknown): readonly unknown[] =>
+  block instanceof Constructed ? block.valueBlock.value : [];
+const encodingOf = (block: unknown): Buffer =>
+  Buffer.from(block instanceof Constructed ? block.valueBeforeDecodeView : []);
+
+/** Names and extensions as a library reads them that reads all of ASN.1. */
+const readByLibrary = (der: Buffer) => {
+  const { offset, result } = fromBER(der);
+  if (offset === -1) return null;
+  const [toBeSigned] = itemsOf(result);
+  const fields = itemsOf(toBeSigned);
+  const extensions = itemsOf(itemsOf(fields.at(-1))[0]).map((extension) => {
+    const [oid, ...rest] = itemsOf(extension);
+    return {
+      oid: oid instanceof ObjectIdentifier ? hexOf(oid.getValue()) : null,
+      critical: rest.length > 1 && (rest[0] as Boolean).getValue(),
+      hasValue: rest.at(-1) instanceof OctetString,
+    };
+  });
+  return { issuer: encodingOf(fields[3]), subject: encodingOf(fields[5]), extensions };
+};
+
+const plain = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString("hex");
+
+/** False where it is refused; where the library can read it, that it reads the same. */
+const isReadAlike = (der: Buffer): boolean => {
+  const fields = fieldsIn(der);
+  if (fields === null) return false;
+  const read = readByLibrary(der);
+  // It stops at a text or a time that it does not know; those are read by nobody here.
+  if (read === null) return true;
+  expect(plain(fields.issuer)).toBe(plain(read.issuer));
+  expect(plain(fields.subject)).toBe(plain(read.subject));
+  expect([...fields.extensions]).toEqual(read.extensions.map(({ oid }) => oid));
+  expect(read.extensions.every(({ hasValue }) => hasValue)).toBe(true);
+  const criticals = read.extensions.filter(({ critical }) => critical).map(({ oid }) => oid);
+  const understood = new Set<string | null>(
+    ["2.5.29.19", "2.5.29.15", MARKERS.leaf, MARKERS.intermediate].map(hexOf),
+  );
+  expect(criticals.filter((oid) => !understood.has(oid))).toEqual([]);
+  return true;
+};
+
+test("Apple's markers are these", () => {
+  expect(APP_STORE_SIGNING).toBe(hexOf(MARKERS.leaf));
+  expect(APPLE_INTERMEDIATE).toBe(hexOf(MARKERS.intermediate));
+});
+
+describe("Apple's certificates", () => {
+  test.each([
+    ["appleLeaf", { isAuthority: false, maySignCertificates: false, maySignData: true }],
+    [
+      "appleIntermediate",
+      { isAuthority: true, pathLength: 0, maySignCertificates: true, maySignData: false },
+    ],
+    ["appleRoot", { isAuthority: true, pathLength: Infinity, maySignCertificates: true, maySignData: false }],
+    ["testLeaf", { isAuthority: false }],
+    ["testIntermediate", { isAuthority: true }],
+    ["testRoot", { isAuthority: true }],
+  ])("%s is read as a library for all of ASN.1 reads it", (name, expected) => {
+    expect(fieldsIn(sample(name))).toMatchObject(expected);
+    expect(readByLibrary(sample(name))).not.toBeNull();
+    expect(isReadAlike(sample(name))).toBe(true);
+  });
+});
+
+describe("a certificate with any one byte changed", () => {
+  test.each([
+    ["Apple's leaf", sample("appleLeaf")],
+    ["Apple's intermediate", sample("appleIntermediate")],
+    ["the sandbox's leaf", issueCertificate(TEMPLATES.leaf, null).certificate],
+  ])("is read as the library reads it, or not at all: %s", (_, der) => {
+    const read = { same: 0, refused: 0 };
+    fc.assert(
+      fc.property(fc.nat(der.length - 1), fc.nat(0xff), (place, byte) => {
+        const changed = Buffer.from(der);
+        changed[place] = byte;
+        const certificate = parseCertificate(changed.toString("base64"));
+        if (certificate !== null) read[isReadAlike(changed) ? "same" : "refused"] += 1;
+      }),
+      cases(100, 5_000),
+    );
+    expect(read.same).toBeGreaterThan(read.refused);
+  });
+});
+
+describe("what is not DER", () => {
+  const certificate = leafWith(basicConstraints(true, 1), keyUsage("digitalSignature"), marker(MARKERS.leaf));
+  const changed = (from: string, to: string): Buffer => {
+    const hex = certificate.toString("hex");
+    expect(hex.split(from)).toHaveLength(2);
+    return Buffer.from(hex.replace(from, to), "hex");
+  };
+  const basic = hexOf("2.5.29.19");
+  test("is not there before anything is changed", () => {
+    expect(fieldsIn(certificate)).toMatchObject({ isAuthority: true, pathLength: 1 });
+  });
+  test.each([
+    ["a critical mark that is neither true nor false", `${basic}0101ff`, `${basic}010101`],
+    ["an authority that is neither", "30060101ff020101", "3006010101020101"],
+    ["a path length below zero", "30060101ff020101", "30060101ff020180"],
+    ["a path length that is no number", "30060101ff020101", "30060101ff040101"],
+    ["a path length in the authority's place", "30060101ff020101", "3006020101020101"],
+    ["a key usage that is no bits", "03020780", "04020780"],
+  ])("is refused: %s", (_, from, to) => {
+    expect(fieldsIn(changed(from, to))).toBeNull();
+  });
+  test("a mark that says false, which DER leaves out, is no harm", () => {
+    const remark = marker(REMARK, true);
+    const marked = leafWith(remark).toString("hex");
+    const [critical, not] = [`${hexOf(REMARK)}0101ff`, `${hexOf(REMARK)}010100`];
+    expect(marked).toContain(critical);
+    expect(fieldsIn(Buffer.from(marked, "hex"))).toBeNull();
+    expect(fieldsIn(Buffer.from(marked.replace(critical, not), "hex"))?.extensions).toEqual(
+      new Set([hexOf(REMARK)]),
+    );
+  });
+  test.each([
+    ["a path length of two bytes", basicConstraints(true, 128)],
+    [
+      "basic constraints with something behind them",
+      { ...basicConstraints(true), value: Buffer.of(0x30, 0, 5, 0) },
+    ],
+    ["a key usage of nothing", { ...keyUsage("digitalSignature"), value: Buffer.alloc(0) }],
+  ])("is refused: %s", (_, extension) => {
+    expect(fieldsIn(leafWith(extension))).toBeNull();
+  });
+});
+
+test("a certificate without extensions has no fields", () => {
+  expect(fieldsIn(leafWith())).toMatchObject({ extensions: new Set(), isAuthority: false, pathLength: 0 });
+});
