@@ -5,8 +5,9 @@ import type { CustomerReport } from "../../lib/customers/customer-report.ts";
 import { accountIdentifier } from "../../lib/contract/schemas.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { accountId, customerId, type AccountId, type CustomerId } from "../../lib/identifiers.ts";
+import type { AuditEntry } from "../../lib/table/operations.ts";
 import type { ComposeAccountReport } from "./account-commands.ts";
-import { indent, type Answer } from "./answer.ts";
+import { columns, indent, type Answer } from "./answer.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
@@ -237,6 +238,31 @@ export const eraseAccount = async (
   };
 };
 
+const auditJson = (entry: AuditEntry) => ({ ...entry, moment: isoTime(entry.moment) });
+
+/** Who took what away from which customer of an application, when and why; the oldest first. */
+export const showAudit = async (session: Session, applicationText: string): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const audit = (await operationsOf(session).audit(application.identifier)).map(auditJson);
+  const heading = ["MOMENT", "ACTION", "CUSTOMER", "BY", "REASON"];
+  return {
+    json: { applicationIdentifier: application.identifier, audit },
+    text:
+      audit.length === 0
+        ? `Nothing was taken away from any customer of ${application.name}.`
+        : columns([
+            heading,
+            ...audit.map(({ moment, action, customer, by, reason }) => [
+              moment,
+              action,
+              customer,
+              by,
+              reason,
+            ]),
+          ]).join("\n"),
+  };
+};
+
 /** All that is known of an account, as JSON whatever form was asked for. */
 export const exportAccount = async (
   session: Session,
@@ -261,9 +287,7 @@ export const exportAccount = async (
     exportedAt: isoTime(session.moment),
     entitlements: report.entitlements,
     customers: customers.filter((customer) => customer !== null).map(customerJson),
-    audit: audit
-      .filter(({ customer }) => named.has(customer))
-      .map((entry) => ({ ...entry, moment: isoTime(entry.moment) })),
+    audit: audit.filter(({ customer }) => named.has(customer)).map(auditJson),
   };
   return { json, text: JSON.stringify(json, null, 2) };
 };

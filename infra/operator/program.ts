@@ -9,6 +9,7 @@ import {
   eraseCustomer,
   exportAccount,
   reproject,
+  showAudit,
   showCustomer,
   unlinkCustomer,
   type Confirmation,
@@ -89,6 +90,11 @@ export const createProgram = (world: World): Command => {
     )
     .argument("<application>", "the application's identifier")
     .action((identifier: string) => answer((session) => reproject(session, confirmation, identifier)));
+  application
+    .command("audit")
+    .description("list what was taken away from its customers: when, by whom, and why")
+    .argument("<application>", "the application's identifier")
+    .action((identifier: string) => answer((session) => showAudit(session, identifier)));
 
   const credential = program.command("credential").description("API keys of an application");
   credential

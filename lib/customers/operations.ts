@@ -1,6 +1,6 @@
 import type { Application } from "../applications/application.ts";
-import { holdingsOf } from "../entitlements/holdings.ts";
-import { referenceText, samePurchase } from "../entitlements/purchase.ts";
+import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
+import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { writeCustomerChange } from "../table/customer-change.ts";
@@ -154,15 +154,7 @@ const reprojectCustomer = async (
       ]).values(),
       catalog,
     );
-    const held = new Map(stored.holdings.map((purchase) => [referenceText(purchase), purchase]));
-    const same =
-      holdings.length === held.size &&
-      holdings.every((purchase) => {
-        const before = held.get(referenceText(purchase));
-        const lines = { selectedProducts: null, replacedBy: null, verifiedAt: 0 } as const;
-        return before !== undefined && samePurchase({ ...before, ...lines }, { ...purchase, ...lines });
-      });
-    if (same) return "unchanged";
+    if (sameHoldings(stored.holdings, holdings)) return "unchanged";
     const written = await writeCustomerChange(table, {
       application,
       before: stored,

@@ -1,5 +1,5 @@
 import type { Catalog } from "../entitlements/catalog.ts";
-import { holdingsOf } from "../entitlements/holdings.ts";
+import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import {
   joinAll,
   joinPurchases,
@@ -38,16 +38,6 @@ const sameLink = (a: Link | null, b: Link | null): boolean =>
 const byReference = (purchases: Iterable<Purchase>): Map<string, Purchase> =>
   new Map([...purchases].map((purchase) => [referenceText(purchase), purchase]));
 
-/** Of a held purchase only its lines are stored. */
-const sameHolding = (a: Purchase | undefined, b: Purchase | undefined): boolean => {
-  if (a === undefined || b === undefined) return a === b;
-  const onlyLines = { selectedProducts: null, replacedBy: null, verifiedAt: 0 } as const;
-  return samePurchase({ ...a, ...onlyLines }, { ...b, ...onlyLines });
-};
-
-const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>
-  a.length === b.length && a.every((purchase, index) => sameHolding(purchase, b[index]));
-
 /** What a request comes to: the customer as it shall be, and what has to be written; null where nothing has. */
 export interface Plan {
   readonly customer: Omit<StoredCustomer, "version" | "aliasOf">;
@@ -76,11 +66,12 @@ export const planChange = (given: {
 
   const due = evidence.acknowledgementDue;
   const purchases = joinAll(evidence.purchases).map((proven) => {
-    const stored = known.purchases.get(referenceText(proven));
+    const reference = referenceText(proven);
+    const stored = known.purchases.get(reference);
     const purchase = withEvidence(stored?.purchase, proven);
     const dueSince = stored?.acknowledgementDueSince ?? null;
     const acknowledgementDueSince =
-      due !== null && referenceText(due.purchase) === referenceText(purchase)
+      due !== null && referenceText(due.purchase) === reference
         ? (dueSince ?? moment)
         : proven.verifiedAt > 0
           ? null
@@ -90,6 +81,7 @@ export const planChange = (given: {
       !samePurchase(stored.purchase, purchase) ||
       stored.acknowledgementDueSince !== acknowledgementDueSince;
     return {
+      reference,
       changed,
       dueBefore: dueSince,
       stored: {
@@ -103,7 +95,10 @@ export const planChange = (given: {
 
   const before = byReference([survivor, ...absorbed].flatMap((customer) => customer?.holdings ?? []));
   const holdings = holdingsOf(
-    new Map([...before, ...byReference(purchases.map(({ stored }) => stored.purchase))]).values(),
+    new Map([
+      ...before,
+      ...purchases.map(({ reference, stored }) => [reference, stored.purchase] as const),
+    ]).values(),
     catalog,
   );
   const after = byReference(holdings);
@@ -120,10 +115,7 @@ export const planChange = (given: {
   const identities = evidence.identities.filter((_, index) => known.identities[index] === null);
   // What is held is replaced only together with the purchase it is taken from, whose revision proves that it is current.
   const written = purchases
-    .filter(({ changed, stored: { purchase } }) => {
-      const reference = referenceText(purchase);
-      return changed || !sameHolding(before.get(reference), after.get(reference));
-    })
+    .filter(({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)))
     .map(({ stored }) => stored);
   const acknowledgements = {
     due:
@@ -149,9 +141,8 @@ export const planChange = (given: {
   return {
     customer,
     acknowledgementDueSince:
-      purchases.find(
-        ({ stored }) => due !== null && referenceText(stored.purchase) === referenceText(due.purchase),
-      )?.stored.acknowledgementDueSince ?? null,
+      purchases.find(({ reference }) => due !== null && reference === referenceText(due.purchase))?.stored
+        .acknowledgementDueSince ?? null,
     change: unchanged
       ? null
       : {

@@ -1,6 +1,6 @@
 import type { Catalog } from "./catalog.ts";
 import { grantingLines } from "./entitlements.ts";
-import { referenceText, type Nature, type Purchase } from "./purchase.ts";
+import { referenceText, sameLines, type Nature, type Purchase } from "./purchase.ts";
 
 /** Of purchases that can be bought again and again, how many are held for each product: valid ones, and revoked ones. */
 export const NEWEST_HELD_PER_PRODUCT = { valid: 40, revoked: 10 } as const;
@@ -34,8 +34,8 @@ const bytesOf = (purchase: Purchase): number =>
 
 interface Candidate {
   readonly purchase: Purchase;
+  readonly reference: string;
   readonly nature: Nature;
-  readonly products: readonly string[];
   readonly start: number;
   readonly revoked: boolean;
 }
@@ -46,23 +46,25 @@ const candidate = (purchase: Purchase): Candidate | null => {
   if (first === undefined) return null;
   return {
     purchase: { ...purchase, lines },
+    reference: referenceText(purchase),
     nature: first.nature,
-    products: [...new Set(lines.map(({ productIdentifier }) => productIdentifier))].map((product) =>
-      JSON.stringify([purchase.store, purchase.environment, product]),
-    ),
     start: Math.max(...lines.map((line) => line.startsAt ?? line.verifiedAt)),
     revoked: lines.every((line) => line.standing === "revoked" || line.revokedAt !== null),
   };
 };
 
-const newestFirst = (a: Candidate, b: Candidate): number =>
-  compare(b.start, a.start) || compare(referenceText(a.purchase), referenceText(b.purchase));
+const byReference = (a: Candidate, b: Candidate): number => compare(a.reference, b.reference);
+const newestFirst = (a: Candidate, b: Candidate): number => compare(b.start, a.start) || byReference(a, b);
+
+/** What a purchase is one of several of. */
+const groupsOf = ({ purchase: { store, environment, lines }, revoked }: Candidate): string[] =>
+  [...new Set(lines.map(({ productIdentifier }) => productIdentifier))].map((product) =>
+    JSON.stringify([store, environment, product, revoked]),
+  );
 
 /** A purchase of several products is kept while it is among the newest of any of them. */
 const boundedPerProduct = (candidates: readonly Candidate[]): Candidate[] => {
-  const entries = candidates.flatMap((held) =>
-    held.products.map((product) => ({ held, group: `${product} ${held.revoked}` })),
-  );
+  const entries = candidates.flatMap((held) => groupsOf(held).map((group) => ({ held, group })));
   const kept = new Set(
     [...Map.groupBy(entries, ({ group }) => group).values()].flatMap((group) =>
       group
@@ -102,6 +104,14 @@ export const holdingsOf = (purchases: Iterable<Purchase>, catalog: Catalog): Pur
   let bytes = 0;
   return bounded
     .filter(({ purchase }) => (bytes += bytesOf(purchase)) <= HOLDINGS_BYTES)
-    .map(({ purchase }) => purchase)
-    .sort((a, b) => compare(referenceText(a), referenceText(b)));
+    .sort(byReference)
+    .map(({ purchase }) => purchase);
 };
+
+/** Whether a purchase is held alike: of one that is held only its lines are stored. */
+export const heldAlike = (a: Purchase | undefined, b: Purchase | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : sameLines(a, b);
+
+/** Of holdings as {@link holdingsOf} gives them. */
+export const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>
+  a.length === b.length && a.every((purchase, index) => heldAlike(purchase, b[index]));

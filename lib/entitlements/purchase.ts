@@ -119,7 +119,7 @@ const laterLine = (a: Line, b: Line): Line => {
 /** The answer that was given later; of two given at once always the same one. */
 const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
-  return sameList(a.lines, b.lines, sameLine) || linesText(a.lines) > linesText(b.lines) ? a : b;
+  return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };
 
 /** By what never changes of a transaction, so that what is kept does not depend on what was known of it before. */
@@ -128,6 +128,9 @@ const purchaseOrder = (a: Line, b: Line): number =>
   compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "");
 
 const joinTransactions = (lines: readonly Line[]): readonly Line[] => {
+  // Most often one line is said again.
+  const [first] = lines;
+  if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
   const byTransaction = new Map<string | null, Line>();
   for (const line of lines) {
     const known = byTransaction.get(line.transactionIdentifier);
@@ -147,42 +150,46 @@ const union = (a: readonly string[] | null, b: readonly string[] | null): readon
 const greater = (a: PurchaseKey | null, b: PurchaseKey | null): PurchaseKey | null =>
   a === null ? b : b === null ? a : a > b ? a : b;
 
+const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
+  const { store, environment, key } = first;
+  const facts = [first, ...others];
+  const answer = others.reduce(laterAnswer, first);
+  return {
+    store,
+    environment,
+    key,
+    lines: store === "ios-store" ? joinTransactions(facts.flatMap(({ lines }) => lines)) : answer.lines,
+    selectedProducts: others.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
+    replacedBy: others.reduce((last, one) => greater(last, one.replacedBy), first.replacedBy),
+    verifiedAt: answer.verifiedAt,
+  };
+};
+
 /**
  * Joins what is known of one purchase with more of it. Commutative, associative and idempotent, so facts may come in
  * any order and any number of times. iOS: of one transaction id the later signed wins; of each product's transactions
  * the latest stay. Android: the store's later answer takes the place of the earlier one.
  */
-export const joinPurchases = (a: Purchase, b: Purchase): Purchase => {
-  const { store, environment, key } = a;
-  const answer = laterAnswer(a, b);
-  return {
-    store,
-    environment,
-    key,
-    lines: store === "ios-store" ? joinTransactions([...a.lines, ...b.lines]) : answer.lines,
-    selectedProducts: union(a.selectedProducts, b.selectedProducts),
-    replacedBy: greater(a.replacedBy, b.replacedBy),
-    verifiedAt: answer.verifiedAt,
-  };
-};
+export const joinPurchases = (a: Purchase, b: Purchase): Purchase => joinFacts(a, b);
 
 /** Joins all facts of the same purchase; one purchase for each reference, in order of reference. */
-export const joinAll = (purchases: Iterable<Purchase>): Purchase[] => {
-  const joined = new Map<string, Purchase>();
-  for (const purchase of purchases) {
-    const reference = referenceText(purchase);
-    const known = joined.get(reference);
-    joined.set(reference, joinPurchases(known ?? purchase, purchase));
-  }
-  return [...joined].sort(([a], [b]) => compare(a, b)).map(([, purchase]) => purchase);
-};
+export const joinAll = (purchases: Iterable<Purchase>): Purchase[] =>
+  [...Map.groupBy(purchases, referenceText)]
+    .sort(([a], [b]) => compare(a, b))
+    .flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));
+
+/** Whether two are the same purchase with the same lines, whatever else is known of it. */
+export const sameLines = (a: Purchase, b: Purchase): boolean =>
+  a.store === b.store &&
+  a.environment === b.environment &&
+  a.key === b.key &&
+  sameList(a.lines, b.lines, sameLine);
 
 export const samePurchase = (a: Purchase, b: Purchase): boolean =>
-  referenceText(a) === referenceText(b) &&
   a.verifiedAt === b.verifiedAt &&
   a.replacedBy === b.replacedBy &&
   sameProducts(a.selectedProducts, b.selectedProducts) &&
-  sameList(a.lines, b.lines, sameLine);
+  sameLines(a, b);
 
 const sameProducts = (a: readonly string[] | null, b: readonly string[] | null): boolean =>
   a === null || b === null ? a === b : sameList(a, b, (one, other) => one === other);

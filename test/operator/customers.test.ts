@@ -7,6 +7,7 @@ import { readManifest } from "../../lib/applications/manifest.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/operations.ts";
 import { storeEvidence } from "../../lib/customers/store-evidence.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { composeAccountReport } from "../../lib/service.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
@@ -154,20 +155,33 @@ describe("customer unlink", () => {
     ]);
     expect(done.json()).toEqual({ customerIdentifier: customer?.identifier, unlinkedFrom: "user-1" });
     expect((await store({ purchases: [owned("p1")] }, "user-2"))?.identifier).toBe(customer?.identifier);
-    const audit = (await itemsOf(identifier)).filter(({ pk }) => String(pk).endsWith("#AUDIT"));
-    expect(audit).toMatchObject([
-      {
-        action: "unlink",
-        by: "ada",
-        reason: "asked by the person",
-        customer: customer?.identifier,
-        moment: NOW,
-      },
-    ]);
+    const audit = await run(["application", "audit", identifier, "--json"]);
+    expect(audit.json()).toEqual({
+      applicationIdentifier: identifier,
+      audit: [
+        {
+          action: "unlink",
+          by: "ada",
+          reason: "asked by the person",
+          customer: customer?.identifier,
+          moment: isoTime(NOW),
+        },
+      ],
+    });
+    expect((await run(["application", "audit", identifier])).out).toMatch(
+      new RegExp(
+        `^MOMENT +ACTION +CUSTOMER +BY +REASON\n${isoTime(NOW)} +unlink +${customer?.identifier} +ada +asked by the person\n$`,
+      ),
+    );
   });
   test("of a customer without a link does nothing", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ purchases: [owned("p1")] });
+    const nothing = async () => {
+      const audit = await run(["application", "audit", identifier]);
+      expect(audit.out).toMatch(/^Nothing was taken away from any customer of .+\.\n$/);
+    };
+    await nothing();
     const done = await run([
       "customer",
       "unlink",
@@ -177,6 +191,7 @@ describe("customer unlink", () => {
       "--json",
     ]);
     expect(done.json()).toEqual({ customerIdentifier: customer?.identifier, unlinkedFrom: null });
+    await nothing();
   });
 });
 
