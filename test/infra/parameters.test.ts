@@ -147,6 +147,8 @@ test("everything that is wrong is told at once, and what does not exist too", ()
 
 test("docs/operations.md lists every parameter", () => {
   const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
-  const general = new Set(parameterNames().map((name) => name.replace(/^\w+\./, "<function>.")));
-  for (const name of general) expect(operations).toContain(`\`${name}\``);
+  for (const name of parameterNames())
+    expect(
+      [name, name.replace(/^\w+\./, "<function>.")].some((text) => operations.includes(`\`${text}\``)),
+    ).toBe(true);
 });
