@@ -76,6 +76,9 @@ describe("an Authorization header", () => {
     `Bearer ${apiKey}, Bearer ${apiKey}`,
     `Bearer ${apiKey}\n`,
     "Bearer ",
+    `Bearer ${apiKey}é`,
+    `Bearer ключ`,
+    `Bearer \u0000`,
   ])("carries none: %#", (header) => {
     expect(bearerToken(header)).toBeNull();
   });

@@ -69,8 +69,8 @@ const aWorld = () => {
             applicationAccountIdentifier: "user-1",
           },
         ),
-      run: (until = moment + 60_000) =>
-        acknowledgeDuePurchases({ directory, androidStore, queue, now }, until),
+      run: (until = moment + 60_000, waiting: AcknowledgementRun["queue"] = queue) =>
+        acknowledgeDuePurchases({ directory, androidStore, queue: waiting, now }, until),
     };
   };
   return { at, queued: async () => (await waitingIn(queue)).length };
@@ -167,6 +167,30 @@ test("one that the app has acknowledged meanwhile is done, without another call"
   const before = acknowledgementsSent();
   expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 1 });
   expect(acknowledgementsSent()).toBe(before);
+});
+
+test("one that fails for ever keeps none of those behind it from being tried", async () => {
+  const world = aWorld();
+  const [old, good] = [buy(), buy()];
+  await linkedButNotAcknowledged(world, old);
+  await linkedButNotAcknowledged(world, good);
+  const [first, second] = await waitingIn(createAcknowledgementQueue(table));
+  if (first === undefined || second === undefined) throw new Error("Two wait.");
+  const [ofOld, ofGood] = first.purchaseToken === old ? [first, second] : [second, first];
+  const removed: string[] = [];
+  const report = await world.at(NOW + 1000).run(undefined, {
+    waiting: async function* (shard) {
+      if (shard > 0) return;
+      // A whole page, and more than one, of an application that is not there any more.
+      for (let page = 0; page < 3; page += 1)
+        yield Array.from({ length: 50 }, () => ({ ...ofOld, application: applicationId(uuid()) }));
+      yield [ofGood];
+    },
+    remove: ({ purchase }) => Promise.resolve(void removed.push(purchase.key)),
+  });
+  expect(report).toMatchObject({ done: 1, due: 150 });
+  expect(removed).toEqual([ofGood.purchase.key]);
+  expect([old, good].map(isAcknowledged)).toEqual([false, true]);
 });
 
 test("many are tried, the oldest first, a few at once, and none is begun when time is over", async () => {

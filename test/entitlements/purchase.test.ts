@@ -253,6 +253,15 @@ test("joined purchases are in order of reference", () => {
   ]);
 });
 
+test("of two transactions that start at the same moment the one that an upgrade ended comes first, whichever was first known", () => {
+  const [upgraded, current] = [
+    aPurchase({ lines: [aLine({ transactionIdentifier: "9", standing: "expired" })] }),
+    aPurchase({ lines: [aLine({ transactionIdentifier: "1", productIdentifier: "yearly" })] }),
+  ];
+  for (const joined of [joinPurchases(upgraded, current), joinPurchases(current, upgraded)])
+    expect(joined.lines.map(({ transactionIdentifier }) => transactionIdentifier)).toEqual(["9", "1"]);
+});
+
 describe("of two that were said at the same moment always the same one counts", () => {
   test("of a transaction, the one that is more", () => {
     const [paused, entitled] = (["paused", "entitled"] as const).map((standing) =>

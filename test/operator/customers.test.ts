@@ -9,7 +9,7 @@ import { storeEvidence } from "../../lib/customers/store-evidence.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
-import { composeAccountReport } from "../../lib/service.ts";
+import { composeAccountReport, composeOperations } from "../../lib/service.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
@@ -245,6 +245,31 @@ describe("customer erase", () => {
     );
     const found = await findOwnership(late, identifier, customer, pause);
     expect(found).toEqual({ purchases: [], aliases: [], identities: [] });
+    late.client.destroy();
+  });
+  test("does not leave what the index does not show yet", async () => {
+    const { identifier, store } = await anApplication();
+    const customer = customerId((await store({ purchases: [owned("p1")] }, "user-1"))?.identifier ?? "");
+    const late = { name: table.name, client: DynamoDBDocumentClient.from(new DynamoDBClient({})) };
+    let asked = 0;
+    late.client.middlewareStack.add(
+      (next, context) => async (args) => {
+        const answer = await next(args);
+        // The first time the index is as it was before the last write.
+        if (context["commandName"] === "QueryCommand" && (asked += 1) === 1)
+          Object.assign(answer.output ?? {}, { Items: [], Count: 0 });
+        return answer;
+      },
+      { step: "deserialize", priority: "high" },
+    );
+    const operations = composeOperations(late, () => NOW);
+    const authority = { by: "ada", reason: "asked by the person" };
+    expect(await operations.eraseCustomer(identifier, customer, authority, () => undefined)).toMatchObject({
+      purchases: 1,
+    });
+    expect(asked).toBeGreaterThan(2);
+    const left = (await itemsOf(identifier)).filter(({ sk }) => sk === "PURCHASE");
+    expect(left.map((item) => Object.keys(item).sort())).toEqual([["erasedUntil", "expiresAt", "pk", "sk"]]);
     late.client.destroy();
   });
   test("completes one that broke off, and says so where nothing is left", async () => {

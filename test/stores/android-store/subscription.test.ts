@@ -181,6 +181,17 @@ test("the obfuscated account id is an identity; an empty one is none", async () 
   expect((await withId("")).identities).toStrictEqual({ obfuscatedAccountIdentifier: null });
 });
 
+test.each([
+  ["of 256 characters", "h".repeat(256), "verified"],
+  ["of 257 characters, which could not be a key", "h".repeat(257), "unavailable"],
+  ["with half a character", "\ud800", "unavailable"],
+])("an obfuscated account id %s", async (_, obfuscatedExternalAccountId, outcome) => {
+  const answer = await lookUp(
+    aSubscriptionAnswer({ externalAccountIdentifiers: { obfuscatedExternalAccountId } }),
+  );
+  expect(answer.outcome).toBe(outcome);
+});
+
 test("linkedPurchaseToken names the purchase that this one replaces", async () => {
   const { replaces, samePerson } = await verified(
     aSubscriptionAnswer({ linkedPurchaseToken: "older-token" }),

@@ -1,0 +1,287 @@
+import type { Evidence } from "../../lib/customers/evidence.ts";
+import { planChange, SAME_ANSWER_MILLISECONDS, type Plan } from "../../lib/customers/plan.ts";
+import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
+import { mentionedPurchase, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import type { KnownFacts } from "../../lib/table/customers.ts";
+import type { IdentityReference } from "../../lib/table/keys.ts";
+import type {
+  Link,
+  PendingAcknowledgement,
+  StoredCustomer,
+  StoredPurchase,
+} from "../../lib/table/records.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
+
+const APPLICATION = applicationId("application");
+const NEW = customerId("new");
+const OLD = customerId("old");
+const LINK: Link = { account: accountId("user-1"), assertedBy: "credential", linkedAt: NOW - DAY };
+
+const device = (value: string): IdentityReference => ({
+  store: "ios-store",
+  kind: "app-transaction",
+  environment: "production",
+  value,
+});
+
+const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}): StoredPurchase => ({
+  purchase,
+  revision: 3,
+  customer: OLD,
+  acknowledgementDueSince: null,
+  ...changes,
+});
+
+const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
+  identifier: OLD,
+  createdAt: NOW - DAY,
+  version: 7,
+  link: LINK,
+  holdings: [],
+  hasPurchased: true,
+  aliasOf: null,
+  ...changes,
+});
+
+type Given = Omit<Partial<Parameters<typeof planChange>[0]>, "evidence" | "known"> & {
+  readonly evidence?: Partial<Evidence>;
+  readonly known?: readonly StoredPurchase[];
+  readonly knownIdentities?: KnownFacts["identities"];
+};
+
+const plan = ({ evidence = {}, known = [], knownIdentities, survivor = null, ...given }: Given): Plan => {
+  const all = { identities: [], purchases: [], acknowledgementDue: null, ...evidence };
+  return planChange({
+    application: APPLICATION,
+    catalog: aCatalog(),
+    evidence: all,
+    known: {
+      erased: false,
+      identities: knownIdentities ?? all.identities.map(() => null),
+      purchases: new Map(known.map((one) => [referenceText(one.purchase), one])),
+    },
+    survivor,
+    absorbed: [],
+    link: survivor?.link ?? null,
+    newIdentifier: NEW,
+    moment: NOW,
+    ...given,
+  });
+};
+
+const android = (purchase: Parameters<typeof aPurchase>[0] = {}): Purchase =>
+  aPurchase({
+    store: "android-store",
+    lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW })],
+    ...purchase,
+  });
+
+const dueFor = (purchase: Purchase): PendingAcknowledgement => ({
+  purchase,
+  packageName: "com.example.trails",
+  purchaseToken: "the-token",
+  productKind: "subscription",
+  productIdentifier: "monthly",
+  deadline: NOW + 3 * DAY,
+});
+
+describe("somebody new", () => {
+  test("gets an identifier, the purchase and the identity", () => {
+    const purchase = aPurchase();
+    const { customer, change } = plan({
+      evidence: { identities: [device("1")], purchases: [purchase] },
+      link: LINK,
+    });
+    expect(customer).toEqual({
+      identifier: NEW,
+      createdAt: NOW,
+      link: LINK,
+      holdings: [purchase],
+      hasPurchased: true,
+    });
+    expect(change).toEqual({
+      application: APPLICATION,
+      before: null,
+      after: customer,
+      heldMeanwhile: [],
+      absorbed: [],
+      identities: [device("1")],
+      purchases: [{ purchase, revision: 0, customer: NEW, acknowledgementDueSince: null }],
+      acknowledgements: { due: [], done: [] },
+      moment: NOW,
+    });
+  });
+  test("without a purchase has not purchased", () => {
+    expect(plan({ evidence: { identities: [device("1")] } }).customer.hasPurchased).toBe(false);
+  });
+});
+
+describe("somebody who is known", () => {
+  const purchase = aPurchase();
+  const survivor = aCustomer({ holdings: [purchase] });
+  const replay = {
+    survivor,
+    evidence: { identities: [device("1")], purchases: [purchase] },
+    known: [stored(purchase)],
+    knownIdentities: [OLD],
+  };
+  test("and says nothing new needs no write, and stays the same", () => {
+    const { identifier, createdAt, link, holdings, hasPurchased } = survivor;
+    expect(plan(replay)).toEqual({
+      customer: { identifier, createdAt, link, holdings, hasPurchased },
+      acknowledgementDueSince: null,
+      change: null,
+    });
+  });
+  test.each<[string, Given, object]>([
+    ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
+    ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
+    ["another one's word", { link: { ...LINK, assertedBy: "client" } }, { purchases: [] }],
+    ["a link of another time", { link: { ...LINK, linkedAt: NOW } }, { purchases: [] }],
+    ["no link", { link: null }, { purchases: [] }],
+    ["somebody who is the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
+    ["the first purchase", { survivor: { ...survivor, hasPurchased: false } }, { purchases: [] }],
+    [
+      "newer facts",
+      { known: [stored(aPurchase({ lines: [aLine({ verifiedAt: NOW - 5000 })] }))] },
+      { purchases: [{ revision: 3, customer: OLD }] },
+    ],
+    // Its revision proves that what is held now was taken from what is stored.
+    [
+      "a purchase that is stored and not held",
+      { survivor: { ...survivor, holdings: [] } },
+      { purchases: [{ revision: 3 }] },
+    ],
+    [
+      "a purchase that is held as it was before",
+      { survivor: { ...survivor, holdings: [aPurchase({ lines: [aLine({ endsAt: NOW })] })] } },
+      { purchases: [{ revision: 3 }] },
+    ],
+    [
+      "what is held and should not be",
+      {
+        evidence: {},
+        knownIdentities: [],
+        catalog: aCatalog(),
+        survivor: aCustomer({ holdings: [aPurchase({ lines: [] })] }),
+      },
+      { purchases: [] },
+    ],
+  ])("and brings %s", (_, changes, expected) => {
+    expect(plan({ ...replay, ...changes }).change).toMatchObject(expected);
+  });
+  test("as an alias of whoever absorbs it brings its purchases along", () => {
+    const other = aPurchase({ key: "2" });
+    const { customer } = plan({
+      survivor: aCustomer({ holdings: [purchase], hasPurchased: false }),
+      absorbed: [aCustomer({ identifier: customerId("third"), holdings: [other] })],
+    });
+    expect(customer).toMatchObject({ identifier: OLD, holdings: [purchase, other], hasPurchased: true });
+  });
+});
+
+test("while two customers with many purchases become one, it holds no more than one may", () => {
+  const coins = (from: number) =>
+    Array.from({ length: NEWEST_HELD_PER_PRODUCT.valid }, (_, index) =>
+      aPurchase({
+        key: String(from + index),
+        lines: [aLine({ transactionIdentifier: String(from + index), nature: "consumable", endsAt: null })],
+      }),
+    );
+  const { change } = plan({
+    survivor: aCustomer({ holdings: coins(100) }),
+    absorbed: [aCustomer({ identifier: customerId("third"), holdings: coins(200) })],
+  });
+  expect(change?.heldMeanwhile).toHaveLength(NEWEST_HELD_PER_PRODUCT.valid);
+});
+
+describe("an Android store's answer", () => {
+  const answer = (verifiedAt: number, line: Parameters<typeof aLine>[0] = {}): Purchase =>
+    android({ lines: [aLine({ transactionIdentifier: null, ...line, verifiedAt })] });
+  const before = answer(NOW);
+  const catalog = aCatalog([aProduct({ store: "android-store" })]);
+  const changeOf = (later: Purchase) =>
+    plan({
+      catalog,
+      survivor: aCustomer({ holdings: [before] }),
+      evidence: { purchases: [later] },
+      known: [stored(before)],
+    }).change;
+  test("that says the same within a minute is a replay", () => {
+    expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
+  });
+  test("that says the same a minute later is stored, with its time", () => {
+    const later = answer(NOW + SAME_ANSWER_MILLISECONDS);
+    expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
+  });
+  test("that says something else at once is stored", () => {
+    const later = answer(NOW + 1, { standing: "grace_period" });
+    expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
+  });
+  test("of the iOS store, where each is signed anew, is stored however soon", () => {
+    const [first, again] = [NOW, NOW + 1].map((verifiedAt) => aPurchase({ lines: [aLine({ verifiedAt })] }));
+    if (first === undefined || again === undefined) throw new Error("There are two.");
+    const { change } = plan({
+      survivor: aCustomer({ holdings: [first] }),
+      evidence: { purchases: [again] },
+      known: [stored(first)],
+    });
+    expect(change?.purchases).toHaveLength(1);
+  });
+});
+
+describe("an acknowledgement", () => {
+  const purchase = android();
+  const due = dueFor(purchase);
+  const waiting = stored(purchase, { acknowledgementDueSince: NOW - 1000 });
+  const survivor = aCustomer();
+  test("becomes due with its purchase", () => {
+    const { acknowledgementDueSince, change } = plan({
+      evidence: { purchases: [aPurchase(), purchase], acknowledgementDue: due },
+    });
+    expect(acknowledgementDueSince).toBe(NOW);
+    expect(change?.acknowledgements).toEqual({
+      due: [{ ...due, application: APPLICATION, dueSince: NOW }],
+      done: [],
+    });
+    expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW, null]);
+  });
+  test("that is due stays due since then, and enters the queue once", () => {
+    const { acknowledgementDueSince, change } = plan({
+      survivor: aCustomer({ holdings: [purchase] }),
+      evidence: { purchases: [purchase], acknowledgementDue: due },
+      known: [waiting],
+    });
+    expect(acknowledgementDueSince).toBe(NOW - 1000);
+    expect(change).toBeNull();
+  });
+  test("is done when the store waits for it no more", () => {
+    const { acknowledgementDueSince, change } = plan({
+      survivor,
+      evidence: {
+        purchases: [android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] })],
+      },
+      known: [waiting],
+    });
+    expect(acknowledgementDueSince).toBeNull();
+    expect(change?.acknowledgements).toEqual({
+      due: [],
+      done: [{ purchase: expect.objectContaining({ key: purchase.key }), dueSince: NOW - 1000 }],
+    });
+  });
+  test("of a purchase that another one replaces stays due: a mention is not the store's word", () => {
+    const replacing = android({ key: "2" });
+    const { acknowledgementDueSince, change } = plan({
+      survivor,
+      evidence: {
+        purchases: [replacing, mentionedPurchase(purchase, purchaseKey("2"))],
+        acknowledgementDue: dueFor(replacing),
+      },
+      known: [waiting],
+    });
+    expect(acknowledgementDueSince).toBe(NOW);
+    expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
+    expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW - 1000, NOW]);
+  });
+});
