@@ -136,12 +136,12 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 550],
-    ["ReadAccountEntitlements", 575],
-    ["SynchronizeIosStorePurchases", 690],
-    ["LinkIosStoreCustomer", 690],
-    ["LinkAndroidStoreCustomer", 1130],
-    ["AcknowledgeDuePurchases", 1100],
+    ["AuthorizeCredential", 300],
+    ["ReadAccountEntitlements", 320],
+    ["SynchronizeIosStorePurchases", 360],
+    ["LinkIosStoreCustomer", 360],
+    ["LinkAndroidStoreCustomer", 750],
+    ["AcknowledgeDuePurchases", 720],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

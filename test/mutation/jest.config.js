@@ -13,6 +13,7 @@ export default {
     "<rootDir>/test/stores/ios-store/**/*.test.ts",
     "<rootDir>/test/entitlements/**/*.test.ts",
     "<rootDir>/test/customers/rules.test.ts",
+    "<rootDir>/test/customers/plan.test.ts",
     "<rootDir>/test/proof/any-order.test.ts",
   ],
 };
