@@ -1,20 +1,24 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, GetCommand } from "@aws-sdk/lib-dynamodb";
 
-/** A function that reads one item, and has nothing else in it. */
+/** A function that reads one item, or the same one several times, one after the other, and has nothing else in it. */
 const client = DynamoDBDocumentClient.from(
   new DynamoDBClient({
     requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
   }),
 );
 
-export const handler = async (): Promise<unknown> => {
-  const { Item = {} } = await client.send(
+const read = () =>
+  client.send(
     new GetCommand({
       TableName: process.env["TABLE_NAME"],
       Key: { pk: "none", sk: "none" },
       ConsistentRead: true,
     }),
   );
-  return { statusCode: 200, body: JSON.stringify(Item) };
+
+export const handler = async ({ requests = 1 }: { readonly requests?: number }): Promise<unknown> => {
+  let item: unknown;
+  for (let request = 0; request < requests; request += 1) item = (await read()).Item;
+  return { statusCode: 200, body: JSON.stringify(item ?? {}) };
 };
