@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import { DataStack } from "./data-stack.ts";
-import { ParameterError, readParameters } from "./parameters.ts";
+import { ParameterError, readParameters, readStages } from "./parameters.ts";
 import { ServiceStack } from "./service-stack.ts";
 
 const PROJECT = new URL("../", import.meta.url);
@@ -21,6 +21,8 @@ export interface AppOptions {
   readonly outputFolder?: string;
   /** Where the functions' folders are; unset: the service's own. */
   readonly functionsFolder?: string;
+  /** What is kept for each stage; unset: nothing. */
+  readonly stages?: ReturnType<typeof readStages>;
 }
 
 /**
@@ -31,13 +33,14 @@ export interface AppOptions {
 export const createApp = ({
   outputFolder,
   functionsFolder = fileURLToPath(new URL("functions", PROJECT)),
+  stages = {},
 }: AppOptions = {}): App => {
   const app = new App({
     analyticsReporting: false,
     context: cdkContext(),
     ...(outputFolder !== undefined && { outdir: outputFolder }),
   });
-  const parameters = readParameters(context.parse(app.node.getAllContext()));
+  const parameters = readParameters(context.parse(app.node.getAllContext()), stages);
   const { serviceName } = parameters;
   const data = new DataStack(app, `${serviceName}-data`, {
     description: "The table of customers, purchases and entitlements. Kept when the service goes.",
@@ -53,9 +56,15 @@ export const createApp = ({
   return app;
 };
 
+/** The operator's own file, which no version of the service brings or takes away. */
+const keptStages = (): ReturnType<typeof readStages> => {
+  const file = new URL("stages.json", PROJECT);
+  return existsSync(file) ? readStages(readFileSync(file, "utf8")) : {};
+};
+
 if (import.meta.main) {
   try {
-    createApp().synth();
+    createApp({ stages: keptStages() }).synth();
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -304,19 +304,46 @@ const read = (context: Context): Parameters => {
   };
 };
 
+type Values = Readonly<Record<string, unknown>>;
+
+const ofStage = z.object({ stage: z.string() });
+
 /**
- * Reads the parameters of a stage from the CDK's context. The stage `development` is made to be thrown away; any other
- * one is kept and protected, unless `presets=development` says otherwise. What is given wins over both.
+ * Reads the parameters of a stage from the CDK's context, and from what is kept for that stage alone. The stage
+ * `development` is made to be thrown away; any other one is kept and protected, unless `presets=development` says
+ * otherwise. What is kept for the stage wins over both, and the context over that.
  *
+ * @param stages for each stage its parameters, as `stages.json` has them
  * @throws ParameterError that names every bad value, and every parameter that does not exist
  */
-export const readParameters = (values: Readonly<Record<string, unknown>>): Parameters => {
-  const context = new Context(values);
+export const readParameters = (values: Values, stages: Readonly<Record<string, Values>> = {}): Parameters => {
+  const { data: { stage } = { stage: "production" } } = ofStage.safeParse(values);
+  const { stage: misplaced, ...kept } = (Object.hasOwn(stages, stage) ? stages[stage] : undefined) ?? {};
+  const context = new Context({ ...kept, ...values });
   const parameters = read(context);
   context.refuseOthers();
+  if (misplaced !== undefined)
+    context.problems.push("A stage cannot name its stage: stages.json does already.");
   if (context.problems.length > 0)
     throw new ParameterError(["The stack cannot be made so:", ...context.problems].join("\n- "));
   return parameters;
+};
+
+const stagesFile = z.record(z.string(), z.record(z.string(), z.unknown()));
+
+/**
+ * Reads `stages.json`: an object that has, for each stage, an object of its parameters.
+ *
+ * @throws ParameterError where it is anything else
+ */
+export const readStages = (json: string): Readonly<Record<string, Values>> => {
+  try {
+    return stagesFile.parse(JSON.parse(json));
+  } catch {
+    throw new ParameterError(
+      'stages.json must be a JSON object such as {"production": {"alarmEmail": "you@example.com"}}.',
+    );
+  }
 };
 
 /** The names of all parameters. */

@@ -1,3 +1,4 @@
+import { findCustomersKnownAs } from "./customers/find-customers.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
@@ -197,6 +198,8 @@ export const composeOperations = (table: Table, now: () => Instant) => {
   return {
     showCustomer: (application: Application, customer: CustomerId) =>
       loadCustomerReport(table, application, customer, pause),
+    findCustomersKnownAs: (application: Application, name: string) =>
+      findCustomersKnownAs(table, application, name, now(), pause),
     unlinkCustomer: (application: ApplicationId, customer: CustomerId, authority: Authority) =>
       unlinkCustomer(operations, application, customer, authority),
     eraseCustomer: (

@@ -5,6 +5,7 @@ import { applyManifest, type ApplyOutcome, type StoreRegistration } from "../../
 import type { Change } from "../../lib/applications/difference.ts";
 import { manifestOf } from "../../lib/applications/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/applications/manifest.ts";
+import { STORES } from "../../lib/contract/schemas.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { indent, type Answer } from "./answer.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -93,4 +94,15 @@ export const showApplication = async (session: Session, identifier: string): Pro
     json: { applicationIdentifier: application.identifier, ...manifest },
     text: stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
   };
+};
+
+/** Finds the application that has a bundle or a package. */
+export const findApplicationOf = async ({ applications, table }: Session, name: string): Promise<Answer> => {
+  const [registration] = await applications.registrationsOf(
+    STORES.map((store) => ({ store, bundleOrPackage: name })),
+  );
+  if (registration === undefined)
+    throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
+  const { store, application } = registration;
+  return { json: { applicationIdentifier: application, store }, text: application };
 };

@@ -81,12 +81,12 @@ const customerJson = ({ link, createdAt, purchases, ...report }: CustomerReport)
   })),
 });
 
-const linkText = ({ link }: CustomerReport): string =>
+const linkText = ({ link }: Pick<CustomerReport, "link">): string =>
   link === null
     ? "linked to no account"
     : `linked to account ${link.account} since ${isoTime(link.linkedAt)} by a ${link.assertedBy}`;
 
-const findCustomer = async (
+const loadCustomer = async (
   session: Session,
   applicationText: string,
   customerText: string,
@@ -110,7 +110,7 @@ export const showCustomer = async (
   applicationText: string,
   customerText: string,
 ): Promise<Answer> => {
-  const { application, customer } = await findCustomer(session, applicationText, customerText);
+  const { application, customer } = await loadCustomer(session, applicationText, customerText);
   const json = customerJson(customer);
   return {
     json: { applicationIdentifier: application.identifier, ...json },
@@ -136,6 +136,35 @@ export const showCustomer = async (
   };
 };
 
+/** Shows who has a purchase, by what the store calls it. */
+export const findCustomer = async (
+  session: Session,
+  applicationText: string,
+  name: string,
+): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const { customers, erased } = await operationsOf(session).findCustomersKnownAs(application, name);
+  // What was asked for is not repeated: it may be a purchase token.
+  if (customers.length === 0)
+    throw new OperatorError(
+      erased
+        ? `The customer of ${application.name} who had it was erased; it is refused until 30 days after that.`
+        : `Nobody is known in ${application.name} by that original transaction id, app transaction id, purchase token or key.`,
+    );
+  return {
+    json: {
+      applicationIdentifier: application.identifier,
+      customers: customers.map(({ identifier, link }) => ({
+        customerIdentifier: identifier,
+        link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
+      })),
+    },
+    text: customers
+      .map((customer) => `Customer ${customer.identifier} of ${application.name}, ${linkText(customer)}`)
+      .join("\n"),
+  };
+};
+
 /** Takes a customer away from its account. */
 export const unlinkCustomer = async (
   session: Session,
@@ -145,7 +174,7 @@ export const unlinkCustomer = async (
   options: DestructiveOptions,
 ): Promise<Answer> => {
   const authority = authorityOf(options);
-  const { application, customer } = await findCustomer(session, applicationText, customerText);
+  const { application, customer } = await loadCustomer(session, applicationText, customerText);
   const { customerIdentifier } = customer;
   if (customer.link === null)
     return {

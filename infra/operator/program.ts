@@ -2,12 +2,13 @@ import { Command, CommanderError } from "commander";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { showAccount, type ComposeAccountReport } from "./account-commands.ts";
 import type { Answer } from "./answer.ts";
-import { applyApplication, showApplication } from "./application-commands.ts";
+import { applyApplication, findApplicationOf, showApplication } from "./application-commands.ts";
 import { connect, tableName, type Environment } from "./connection.ts";
 import {
   eraseAccount,
   eraseCustomer,
   exportAccount,
+  findCustomer,
   reproject,
   showAudit,
   showCustomer,
@@ -91,6 +92,11 @@ export const createProgram = (world: World): Command => {
     .argument("<application>", "the application's identifier")
     .action((identifier: string) => answer((session) => reproject(session, confirmation, identifier)));
   application
+    .command("find")
+    .description("find the application that has a bundle or a package")
+    .argument("<name>", "an iOS-store bundle identifier or an Android-store package name")
+    .action((name: string) => answer((session) => findApplicationOf(session, name)));
+  application
     .command("audit")
     .description("list what was taken away from its customers: when, by whom, and why")
     .argument("<application>", "the application's identifier")
@@ -169,6 +175,14 @@ export const createProgram = (world: World): Command => {
     .argument("<customer>", "the customer's identifier")
     .action((applicationText: string, customerText: string) =>
       answer((session) => showCustomer(session, applicationText, customerText)),
+    );
+  customer
+    .command("find")
+    .description("find who has a purchase")
+    .argument("<application>", "the application's identifier")
+    .argument("<name>", "an original transaction id, app transaction id, purchase token or purchase key")
+    .action((applicationText: string, name: string) =>
+      answer((session) => findCustomer(session, applicationText, name)),
     );
   for (const [name, description, act] of [
     ["unlink", "take a customer away from its account", unlinkCustomer],

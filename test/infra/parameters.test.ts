@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parameterNames, ParameterError, readParameters } from "../../infra/parameters.ts";
+import { parameterNames, ParameterError, readParameters, readStages } from "../../infra/parameters.ts";
 
 /** What the CDK puts into the context itself. */
 const OF_THE_CDK = {
@@ -143,6 +143,45 @@ test("everything that is wrong is told at once, and what does not exist too", ()
   expect(
     problemsOf({ alarmEmail: "a@example.com", alarmTopicArn: "arn:aws:sns:eu-west-1:123456789012:a" }),
   ).toHaveLength(1);
+});
+
+describe("what is kept for a stage", () => {
+  const stages = readStages(
+    JSON.stringify({
+      production: { tableName: "restored", "linkIosStoreCustomer.rate": 80 },
+      development: { tracedPercent: 10 },
+    }),
+  );
+  test("is of that stage alone, production's where none is named", () => {
+    expect(readParameters({}, stages)).toMatchObject({
+      table: { name: "restored" },
+      api: { throttling: { linkIosStoreCustomer: { rate: 80 } } },
+      tracedPercent: 5,
+    });
+    expect(readParameters({ stage: "development" }, stages)).toMatchObject({
+      table: { name: "customer-entitlements-development" },
+      tracedPercent: 10,
+    });
+    expect(readParameters({ stage: "constructor" }, stages).table.name).toBe(
+      "customer-entitlements-constructor",
+    );
+  });
+  test("yields to what is given for one deployment", () => {
+    expect(readParameters({ tableName: "given" }, stages).table.name).toBe("given");
+  });
+  test.each([
+    [{ tabelName: "x" }, "There is no parameter tabelName."],
+    [{ stage: "other" }, "A stage cannot name its stage: stages.json does already."],
+    [{ tracedPercent: 101 }, "tracedPercent must be a whole number from 0 to 100; it is 101."],
+  ])("is refused as anything else is: %j", (production, problem) => {
+    expect(() => readParameters({}, { production })).toThrow(problem);
+  });
+  test.each(["", "[]", "{", '{"production": 1}', '{"production": [1]}'])(
+    "is an object of objects, not %s",
+    (json) => {
+      expect(() => readStages(json)).toThrow(ParameterError);
+    },
+  );
 });
 
 test("docs/operations.md lists every parameter", () => {

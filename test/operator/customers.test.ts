@@ -9,6 +9,7 @@ import { storeEvidence } from "../../lib/customers/store-evidence.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { composeAccountReport, composeOperations } from "../../lib/service.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
@@ -192,6 +193,31 @@ describe("customer unlink", () => {
     ]);
     expect(done.json()).toEqual({ customerIdentifier: customer?.identifier, unlinkedFrom: null });
     await nothing();
+  });
+});
+
+describe("customer find", () => {
+  test("finds who has a purchase, by what the store or the report calls it", async () => {
+    const { identifier, store } = await anApplication();
+    const ofToken = aPurchase({ store: "android-store", key: purchaseKeyOfToken("token.of-a-purchase/x") });
+    const holder = await store({ identities: [device("704")], purchases: [owned("700"), ofToken] }, "user-1");
+    const free = await store({ purchases: [owned("900")] });
+    const names = ["700", "704", "token.of-a-purchase/x", ofToken.key];
+    for (const name of names) {
+      const found = await run(["customer", "find", identifier, name, "--json"]);
+      expect(found.json()).toMatchObject({
+        customers: [{ customerIdentifier: holder?.identifier, link: { account: "user-1" } }],
+      });
+    }
+    expect((await run(["customer", "find", identifier, "900"])).out).toMatch(
+      new RegExp(`^Customer ${free?.identifier} of Trails, linked to no account\\n$`),
+    );
+    const absent = await run(["customer", "find", identifier, `secret-${"x".repeat(4000)}`]);
+    expect(absent).toMatchObject({ code: 1, out: "" });
+    expect(absent.err).toMatch(/^Nobody is known in Trails/);
+    expect(absent.err).not.toContain("secret");
+    await run(["customer", "erase", identifier, holder?.identifier ?? "", ...meant]);
+    expect((await run(["customer", "find", identifier, "700"])).err).toContain("was erased");
   });
 });
 

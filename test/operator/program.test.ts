@@ -196,6 +196,23 @@ describe("application apply", () => {
   });
 });
 
+test("application find tells which application has a bundle or a package", async () => {
+  const text = manifest("com.example.found").replace(
+    "entitlements:",
+    "  android-store: [{ packageName: com.example.found.android, credential: { secret: trails/play } }]\nentitlements:",
+  );
+  const application = json(await run(["application", "apply", await aFile(text), "--json"]));
+  for (const name of ["com.example.found", "com.example.found.android"])
+    expect(await run(["application", "find", name])).toEqual({
+      code: 0,
+      out: `${String(application["applicationIdentifier"])}\n`,
+      err: "",
+    });
+  const absent = await run(["application", "find", "com.example.nothing"]);
+  expect(absent).toMatchObject({ code: 1, out: "" });
+  expect(absent.err).toContain("has the bundle or package com.example.nothing");
+});
+
 test("application show prints the manifest that, applied again, changes nothing", async () => {
   const application = await applied();
   const shown = await run(["application", "show", application.toUpperCase()]);

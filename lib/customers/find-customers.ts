@@ -1,0 +1,54 @@
+import type { Application } from "../applications/application.ts";
+import { ENVIRONMENTS } from "../contract/schemas.ts";
+import type { PurchaseReference } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { purchaseKey } from "../identifiers.ts";
+import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
+import { createCustomerTable } from "../table/customers.ts";
+import type { IdentityReference } from "../table/keys.ts";
+import type { StoredCustomer } from "../table/records.ts";
+import type { Table } from "../table/table.ts";
+
+/** What a purchase or an app transaction can be stored under as it is. */
+const IDENTIFIER = /^[\w.-]{1,128}$/;
+
+/**
+ * Whoever has what a store, or `account show`, calls by this name in any environment: an iOS original transaction id or
+ * app transaction id, an Android purchase token, or a purchase's key. `erased`: somebody had it, and was erased.
+ */
+export const findCustomersKnownAs = async (
+  table: Table,
+  application: Application,
+  name: string,
+  moment: Instant,
+  pause: (attempt: number) => Promise<void>,
+): Promise<{ readonly customers: readonly StoredCustomer[]; readonly erased: boolean }> => {
+  const customers = createCustomerTable(table, pause);
+  const asItIs = IDENTIFIER.test(name);
+  const purchases = ENVIRONMENTS.flatMap((environment): PurchaseReference[] => [
+    { store: "android-store", environment, key: purchaseKeyOfToken(name) },
+    ...(asItIs
+      ? [
+          { store: "android-store" as const, environment, key: purchaseKey(name) },
+          { store: "ios-store" as const, environment, key: purchaseKey(name) },
+        ]
+      : []),
+  ]);
+  const identities = asItIs
+    ? ENVIRONMENTS.map((environment): IdentityReference => ({
+        store: "ios-store",
+        kind: "app-transaction",
+        environment,
+        value: name,
+      }))
+    : [];
+  const known = await customers.findFacts(application.identifier, identities, purchases, moment);
+  const named = [
+    ...known.identities.filter((customer) => customer !== null),
+    ...[...known.purchases.values()].map(({ customer }) => customer),
+  ];
+  return {
+    customers: (await customers.findCustomers(application.identifier, named)) ?? [],
+    erased: known.erased,
+  };
+};
