@@ -46,7 +46,7 @@ export interface StoringRow {
   readonly restPart: number;
 }
 
-const REPETITIONS: Readonly<Record<number, number>> = { 1: 25, 10: 15, 100: 7, 1000: 3 };
+const REPETITIONS: Readonly<Record<number, number>> = { 1: 25, 10: 15, 100: 9, 1000: 9 };
 const SIZES = [1, 10, 100, 1000] as const;
 
 interface Call {

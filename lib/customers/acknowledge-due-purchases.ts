@@ -23,6 +23,8 @@ export interface AcknowledgementReport {
   readonly nearDeadline: number;
   /** Refused for good, or past the deadline: purchases that the store has refunded, or will. Production only. */
   readonly failed: number;
+  /** Applications whose credential the store refuses; absent where there is none. */
+  readonly credentialRejectedOf?: readonly ApplicationId[];
 }
 
 type Outcome = "done" | "due" | "failed";
@@ -99,5 +101,5 @@ export const acknowledgeDuePurchases = async (
       }
   };
   await Promise.all(Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => work(shard)));
-  return report;
+  return unusable.size === 0 ? report : { ...report, credentialRejectedOf: [...unusable] };
 };

@@ -151,6 +151,8 @@ const greater = (a: PurchaseKey | null, b: PurchaseKey | null): PurchaseKey | nu
   a === null ? b : b === null ? a : a > b ? a : b;
 
 const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
+  // Most often one line is said once.
+  if (others.length === 0 && first.lines.length <= 1) return first;
   const { store, environment, key } = first;
   const facts = [first, ...others];
   const answer = others.reduce(laterAnswer, first);

@@ -73,7 +73,7 @@ const aWorld = () => {
         acknowledgeDuePurchases({ directory, androidStore, queue: waiting, now }, until),
     };
   };
-  return { at, queued: async () => (await waitingIn(queue)).length };
+  return { at, application: application.identifier, queued: async () => (await waitingIn(queue)).length };
 };
 
 const buy = (changes: object = {}): string =>
@@ -143,6 +143,20 @@ test("one that the store refuses for good has failed, and is tried no more", asy
   local.sandbox.drop(token);
   expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 0, failed: 1 });
   expect(await world.queued()).toBe(0);
+});
+
+test("an application whose credential the store refuses is named, and asked for no more", async () => {
+  const world = aWorld();
+  const tokens = [buy(), buy(), buy()];
+  for (const token of tokens) await linkedButNotAcknowledged(world, token);
+  const refused = { status: 400, body: { error: "invalid_grant" } };
+  local.sandbox.failNext("token", ...Array.from({ length: 20 }, () => refused));
+  const before = local.sandbox.calls.length;
+  const { credentialRejectedOf, ...report } = await world.at(NOW + 1000).run();
+  local.sandbox.clearFaults();
+  expect(report).toEqual({ done: 0, due: 3, nearDeadline: 0, failed: 0 });
+  expect(credentialRejectedOf).toEqual([world.application]);
+  expect(local.sandbox.calls.length - before).toBeLessThanOrEqual(3);
 });
 
 test("a licence tester's purchase has three minutes, and its failure wakes nobody", async () => {
