@@ -14,7 +14,7 @@ const PARTS = {
   entitlements: { mutate: ["lib/entitlements/*.ts"], tests: ["test/entitlements/*.test.ts"] },
   identity: {
     mutate: ["lib/customers/rules.ts", "lib/customers/plan.ts"],
-    tests: ["test/customers/rules.test.ts", "test/proof/any-order.test.ts"],
+    tests: ["test/customers/rules.test.ts", "test/customers/plan.test.ts", "test/proof/any-order.test.ts"],
   },
 } as const;
 
