@@ -64,7 +64,13 @@ const keptStages = (): ReturnType<typeof readStages> => {
 
 if (import.meta.main) {
   try {
-    createApp({ stages: keptStages() }).synth();
+    const stages = keptStages();
+    const app = createApp({ stages });
+    // A name that is written wrong in the file would otherwise be a deployment without it.
+    const stage = String(app.node.tryGetContext("stage") ?? "production");
+    if (Object.keys(stages).length > 0 && !Object.hasOwn(stages, stage))
+      process.stderr.write(`stages.json keeps nothing for the stage ${stage}.\n`);
+    app.synth();
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
     process.stderr.write(`${error.message}\n`);

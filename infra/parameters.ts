@@ -329,7 +329,7 @@ export const readParameters = (values: Values, stages: Readonly<Record<string, V
   return parameters;
 };
 
-const stagesFile = z.record(z.string(), z.record(z.string(), z.unknown()));
+const stagesFile = z.record(stageName, z.record(z.string(), z.unknown()));
 
 /**
  * Reads `stages.json`: an object that has, for each stage, an object of its parameters.
@@ -341,7 +341,7 @@ export const readStages = (json: string): Readonly<Record<string, Values>> => {
     return stagesFile.parse(JSON.parse(json));
   } catch {
     throw new ParameterError(
-      'stages.json must be a JSON object such as {"production": {"alarmEmail": "you@example.com"}}.',
+      `stages.json must be a JSON object such as {"production": {"alarmEmail": "you@example.com"}}; a stage is ${String(stageName.meta()?.["expected"])}.`,
     );
   }
 };

@@ -1,4 +1,3 @@
-import { findCustomersKnownAs } from "./customers/find-customers.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
@@ -19,6 +18,7 @@ import {
   type AcknowledgementReport,
 } from "./customers/acknowledge-due-purchases.ts";
 import { loadAccountReport, type AccountReport } from "./customers/account-report.ts";
+import { findCustomersKnownAs } from "./customers/find-customers.ts";
 import { loadCustomerReport } from "./customers/customer-report.ts";
 import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "./customers/ios-store-customers.ts";
 import { linkAndroidStoreCustomer } from "./customers/link-android-store-customer.ts";

@@ -98,11 +98,16 @@ export const showApplication = async (session: Session, identifier: string): Pro
 
 /** Finds the application that has a bundle or a package. */
 export const findApplicationOf = async ({ applications, table }: Session, name: string): Promise<Answer> => {
-  const [registration] = await applications.registrationsOf(
+  const registrations = await applications.registrationsOf(
     STORES.map((store) => ({ store, bundleOrPackage: name })),
   );
-  if (registration === undefined)
+  const [application, ...others] = new Set(registrations.map((registration) => registration.application));
+  if (application === undefined)
     throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
-  const { store, application } = registration;
-  return { json: { applicationIdentifier: application, store }, text: application };
+  if (others.length > 0)
+    throw new OperatorError(`Several applications have what is called so: ${named(registrations)}.`);
+  return {
+    json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
+    text: application,
+  };
 };

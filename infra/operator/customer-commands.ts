@@ -143,9 +143,9 @@ export const findCustomer = async (
   name: string,
 ): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const { customers, erased } = await operationsOf(session).findCustomersKnownAs(application, name);
+  const { customers, gone, erased } = await operationsOf(session).findCustomersKnownAs(application, name);
   // What was asked for is not repeated: it may be a purchase token.
-  if (customers.length === 0)
+  if (customers.length + gone.length === 0)
     throw new OperatorError(
       erased
         ? `The customer of ${application.name} who had it was erased; it is refused until 30 days after that.`
@@ -158,10 +158,17 @@ export const findCustomer = async (
         customerIdentifier: identifier,
         link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
       })),
+      gone,
     },
-    text: customers
-      .map((customer) => `Customer ${customer.identifier} of ${application.name}, ${linkText(customer)}`)
-      .join("\n"),
+    text: [
+      ...customers.map(
+        (customer) => `Customer ${customer.identifier} of ${application.name}, ${linkText(customer)}`,
+      ),
+      ...gone.map(
+        (identifier) =>
+          `Customer ${identifier} of ${application.name}, whose erasure broke off: erase it once more`,
+      ),
+    ].join("\n"),
   };
 };
 

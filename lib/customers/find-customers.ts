@@ -2,7 +2,7 @@ import type { Application } from "../applications/application.ts";
 import { ENVIRONMENTS } from "../contract/schemas.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { purchaseKey } from "../identifiers.ts";
+import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { createCustomerTable } from "../table/customers.ts";
 import type { IdentityReference } from "../table/keys.ts";
@@ -12,9 +12,18 @@ import type { Table } from "../table/table.ts";
 /** What a purchase or an app transaction can be stored under as it is. */
 const IDENTIFIER = /^[\w.-]{1,128}$/;
 
+/** Who is known by a name. */
+export interface KnownCustomers {
+  readonly customers: readonly StoredCustomer[];
+  /** Customers who are named and are no more: their erasure broke off. */
+  readonly gone: readonly CustomerId[];
+  /** Somebody had it who was erased, and that still blocks it. */
+  readonly erased: boolean;
+}
+
 /**
  * Whoever has what a store, or `account show`, calls by this name in any environment: an iOS original transaction id or
- * app transaction id, an Android purchase token, or a purchase's key. `erased`: somebody had it, and was erased.
+ * app transaction id, an Android purchase token, or a purchase's key.
  */
 export const findCustomersKnownAs = async (
   table: Table,
@@ -22,7 +31,7 @@ export const findCustomersKnownAs = async (
   name: string,
   moment: Instant,
   pause: (attempt: number) => Promise<void>,
-): Promise<{ readonly customers: readonly StoredCustomer[]; readonly erased: boolean }> => {
+): Promise<KnownCustomers> => {
   const customers = createCustomerTable(table, pause);
   const asItIs = IDENTIFIER.test(name);
   const purchases = ENVIRONMENTS.flatMap((environment): PurchaseReference[] => [
@@ -43,12 +52,17 @@ export const findCustomersKnownAs = async (
       }))
     : [];
   const known = await customers.findFacts(application.identifier, identities, purchases, moment);
-  const named = [
+  const named = new Set([
     ...known.identities.filter((customer) => customer !== null),
     ...[...known.purchases.values()].map(({ customer }) => customer),
-  ];
-  return {
-    customers: (await customers.findCustomers(application.identifier, named)) ?? [],
-    erased: known.erased,
-  };
+  ]);
+  const living = new Map<CustomerId, StoredCustomer>();
+  const gone: CustomerId[] = [];
+  for (const identifier of named) {
+    // One by one: of several together one who is gone would hide the others.
+    const [customer] = (await customers.findCustomers(application.identifier, [identifier])) ?? [];
+    if (customer === undefined) gone.push(identifier);
+    else living.set(customer.identifier, customer);
+  }
+  return { customers: [...living.values()], gone, erased: known.erased };
 };

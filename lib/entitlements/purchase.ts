@@ -152,7 +152,8 @@ const greater = (a: PurchaseKey | null, b: PurchaseKey | null): PurchaseKey | nu
 
 const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
   // Most often one line is said once.
-  if (others.length === 0 && first.lines.length <= 1) return first;
+  const { lines, selectedProducts } = first;
+  if (others.length === 0 && lines.length <= 1 && (selectedProducts?.length ?? 0) <= 1) return first;
   const { store, environment, key } = first;
   const facts = [first, ...others];
   const answer = others.reduce(laterAnswer, first);
@@ -161,7 +162,7 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
     environment,
     key,
     lines: store === "ios-store" ? joinTransactions(facts.flatMap(({ lines }) => lines)) : answer.lines,
-    selectedProducts: others.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
+    selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), selectedProducts),
     replacedBy: others.reduce((last, one) => greater(last, one.replacedBy), first.replacedBy),
     verifiedAt: answer.verifiedAt,
   };

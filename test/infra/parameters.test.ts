@@ -176,7 +176,7 @@ describe("what is kept for a stage", () => {
   ])("is refused as anything else is: %j", (production, problem) => {
     expect(() => readParameters({}, { production })).toThrow(problem);
   });
-  test.each(["", "[]", "{", '{"production": 1}', '{"production": [1]}'])(
+  test.each(["", "[]", "{", '{"production": 1}', '{"production": [1]}', '{"Production": {}}'])(
     "is an object of objects, not %s",
     (json) => {
       expect(() => readStages(json)).toThrow(ParameterError);

@@ -1,5 +1,5 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { DeleteCommand, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { runOperator } from "../../infra/operator/program.ts";
 import { applyManifest } from "../../lib/applications/apply.ts";
@@ -219,6 +219,25 @@ describe("customer find", () => {
     await run(["customer", "erase", identifier, holder?.identifier ?? "", ...meant]);
     expect((await run(["customer", "find", identifier, "700"])).err).toContain("was erased");
   });
+  test("finds one whose erasure broke off, and hides nobody else because of it", async () => {
+    const { identifier, store } = await anApplication();
+    const ended = await store({ purchases: [owned("700")] }, "user-1");
+    const living = await store({ purchases: [aPurchase({ key: "700", environment: "sandbox" })] }, "user-2");
+    await table.client.send(
+      new DeleteCommand({
+        TableName: table.name,
+        Key: { pk: `APPLICATION#${identifier}#CUSTOMER#${ended?.identifier}`, sk: "CUSTOMER" },
+      }),
+    );
+    const found = await run(["customer", "find", identifier, "700", "--json"]);
+    expect(found.json()).toMatchObject({
+      customers: [{ customerIdentifier: living?.identifier }],
+      gone: [ended?.identifier],
+    });
+    expect((await run(["customer", "find", identifier, "700"])).out).toContain(
+      `Customer ${ended?.identifier} of Trails, whose erasure broke off`,
+    );
+  });
 });
 
 describe("customer erase", () => {
@@ -301,7 +320,6 @@ describe("customer erase", () => {
   test("completes one that broke off, and says so where nothing is left", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ identities: [device("d1")], purchases: [owned("p1")] }, "user-1");
-    const { DeleteCommand } = await import("@aws-sdk/lib-dynamodb");
     const item = (await itemsOf(identifier)).find(({ sk }) => sk === "CUSTOMER");
     await table.client.send(
       new DeleteCommand({ TableName: table.name, Key: { pk: item?.["pk"], sk: "CUSTOMER" } }),

@@ -208,6 +208,11 @@ test("application find tells which application has a bundle or a package", async
       out: `${String(application["applicationIdentifier"])}\n`,
       err: "",
     });
+  const other = manifest("com.example.found.android").replace("Trail Maps", "Another");
+  await run(["application", "apply", await aFile(other)]);
+  const several = await run(["application", "find", "com.example.found.android"]);
+  expect(several).toMatchObject({ code: 1, out: "" });
+  expect(several.err).toMatch(/Several applications .* android-store .* ios-store /);
   const absent = await run(["application", "find", "com.example.nothing"]);
   expect(absent).toMatchObject({ code: 1, out: "" });
   expect(absent.err).toContain("has the bundle or package com.example.nothing");

@@ -98,7 +98,8 @@ const readBasicConstraints = (
   value: Uint8Array | undefined,
 ): Pick<CertificateFields, "isAuthority" | "pathLength"> => {
   if (value === undefined) return { isAuthority: false, pathLength: 0 };
-  const [authority, pathLength] = itemsOf(readOne(value));
+  const [authority, pathLength, ...more] = itemsOf(readOne(value));
+  if (more.length > 0) throw new TypeError("Not basic constraints.");
   return {
     isAuthority: authority !== undefined && readBoolean(authority),
     pathLength: pathLength === undefined ? Infinity : readPathLength(pathLength),
@@ -113,18 +114,23 @@ const readKeyUsage = (
   value: Uint8Array | undefined,
 ): Pick<CertificateFields, "maySignCertificates" | "maySignData"> => {
   if (value === undefined) return { maySignCertificates: true, maySignData: true };
-  // The first byte says how many bits of the last one are not used.
-  const [, bits = 0] = expected(readOne(value), TAGS.bitString).content;
+  // The first byte says how many bits of the last one are not used; those are zero. There are nine usages.
+  const [unused = 8, bits = 0, ...more] = expected(readOne(value), TAGS.bitString).content;
+  if (unused > 7 || more.length > 1 || ((more[0] ?? bits) & ((1 << unused) - 1)) !== 0)
+    throw new TypeError("Not a key usage.");
   return {
     maySignCertificates: (bits & KEY_CERT_SIGN) !== 0,
     maySignData: (bits & DIGITAL_SIGNATURE) !== 0,
   };
 };
 
+/** The INTEGER 2: only certificates of version 3 have extensions (RFC 5280, 4.1.2.1). */
+const VERSION_3 = "020102";
+
 const readFields = (der: Uint8Array): CertificateFields => {
   const [toBeSigned] = itemsOf(readOne(der));
   const [version, , , issuer, , subject, , ...optional] = itemsOf(toBeSigned);
-  expected(version, TAGS.version);
+  if (hex(expected(version, TAGS.version)) !== VERSION_3) throw new TypeError("Not of version 3.");
   const [list, ...more] = itemsOf(optional.at(-1), TAGS.extensions);
   if (more.length > 0) throw new TypeError("Not one list of extensions.");
   const extensions = readExtensions(itemsOf(list));

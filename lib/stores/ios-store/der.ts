@@ -13,7 +13,7 @@ export const TAGS = {
   octetString: 0x04,
   objectIdentifier: 0x06,
   sequence: 0x30,
-  /** Whatever the place says that it is: `[0]` and `[3]`. */
+  /** Of a certificate's own, and holding another value: `[0]` and `[3]`. */
   version: 0xa0,
   extensions: 0xa3,
 } as const;

@@ -163,12 +163,53 @@ describe("what is not DER", () => {
       "basic constraints with something behind them",
       { ...basicConstraints(true), value: Buffer.of(0x30, 0, 5, 0) },
     ],
+    [
+      "basic constraints of three",
+      { ...basicConstraints(true), value: Buffer.of(0x30, 9, 1, 1, 0xff, 2, 1, 0, 2, 1, 0) },
+    ],
+    ["a key usage without bits", { ...keyUsage("digitalSignature"), value: Buffer.of(3, 0) }],
+    [
+      "a key usage of eight unused bits",
+      { ...keyUsage("digitalSignature"), value: Buffer.of(3, 2, 8, 0x80) },
+    ],
+    [
+      "a key usage with a bit that is not used",
+      { ...keyUsage("digitalSignature"), value: Buffer.of(3, 2, 7, 0x84) },
+    ],
+    [
+      "a key usage of three bytes",
+      { ...keyUsage("digitalSignature"), value: Buffer.of(3, 4, 0, 0x80, 0, 0) },
+    ],
     ["a key usage of nothing", { ...keyUsage("digitalSignature"), value: Buffer.alloc(0) }],
   ])("is refused: %s", (_, extension) => {
     expect(fieldsIn(leafWith(extension))).toBeNull();
   });
 });
 
-test("a certificate without extensions has no fields", () => {
-  expect(fieldsIn(leafWith())).toMatchObject({ extensions: new Set(), isAuthority: false, pathLength: 0 });
+test.each([
+  ["digital signature alone", Buffer.of(3, 2, 7, 0x80), true, false],
+  ["all of the first eight", Buffer.of(3, 2, 0, 0xff), true, true],
+  ["all nine", Buffer.of(3, 3, 7, 0xff, 0x80), true, true],
+  ["none", Buffer.of(3, 1, 0), false, false],
+])("a key usage says what it says: %s", (_, value, maySignData, maySignCertificates) => {
+  expect(fieldsIn(leafWith({ ...keyUsage("digitalSignature"), value }))).toMatchObject({
+    maySignData,
+    maySignCertificates,
+  });
+});
+
+test("a certificate of another version has no extensions to read", () => {
+  const certificate = leafWith(keyUsage("digitalSignature")).toString("hex");
+  expect(certificate.split("a003020102")).toHaveLength(2);
+  for (const version of ["00", "01", "03"])
+    expect(fieldsIn(Buffer.from(certificate.replace("a003020102", `a0030201${version}`), "hex"))).toBeNull();
+});
+
+test("a certificate whose list of extensions is empty may do anything but issue", () => {
+  expect(fieldsIn(leafWith())).toMatchObject({
+    extensions: new Set(),
+    isAuthority: false,
+    pathLength: 0,
+    maySignData: true,
+  });
 });
