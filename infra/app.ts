@@ -66,10 +66,10 @@ if (import.meta.main) {
   try {
     const stages = keptStages();
     const app = createApp({ stages });
-    // A name that is written wrong in the file would otherwise be a deployment without it.
+    // Without the file, or with a name in it that is written wrong, a deployment would silently take the defaults.
     const stage = String(app.node.tryGetContext("stage") ?? "production");
-    if (Object.keys(stages).length > 0 && !Object.hasOwn(stages, stage))
-      process.stderr.write(`stages.json keeps nothing for the stage ${stage}.\n`);
+    if (!Object.hasOwn(stages, stage))
+      process.stderr.write(`stages.json keeps nothing for the stage ${stage}: it has its defaults.\n`);
     app.synth();
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
