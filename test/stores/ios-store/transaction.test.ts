@@ -233,7 +233,9 @@ describe("a payload", () => {
     expect(await outcome(bytes)).toBe("malformed_payload");
   });
   test("may use one name in different objects, and hold keys in its texts", async () => {
-    const text = adding('"a":{"productId":"x"},"b":[{"productId":"y"},{"productId":"z"}],"c":"\\"c\\":{"');
+    const text = adding(
+      '"a":{"productId":"x"},"b":[{"productId":"y"},{"productId":"z"}],"c":"\\"c\\":{","d":"\\\\","e":"\\":"',
+    );
     expect(await verify(text)).toEqual({ outcome: "verified", payload: aVerifiedTransaction() });
   });
   test("that names __proto__ changes nothing", async () => {
