@@ -270,6 +270,15 @@ describe("an acknowledgement", () => {
       done: [{ purchase: expect.objectContaining({ key: purchase.key }), dueSince: NOW - 1000 }],
     });
   });
+  test("that is done is stored, though nothing else is new and the purchase is held as it is", () => {
+    const { change } = plan({
+      catalog: aCatalog([aProduct({ store: "android-store" })]),
+      survivor: aCustomer({ holdings: [purchase] }),
+      evidence: { purchases: [purchase] },
+      known: [waiting],
+    });
+    expect(change?.purchases).toEqual([stored(purchase)]);
+  });
   test("of a purchase that another one replaces stays due: a mention is not the store's word", () => {
     const replacing = android({ key: "2" });
     const { acknowledgementDueSince, change } = plan({
