@@ -156,15 +156,17 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
   if (others.length === 0 && lines.length <= 1 && (selectedProducts?.length ?? 0) <= 1) return first;
   const { store, environment, key } = first;
   const facts = [first, ...others];
-  const answer = others.reduce(laterAnswer, first);
   return {
     store,
     environment,
     key,
-    lines: store === "ios-store" ? joinTransactions(facts.flatMap(({ lines }) => lines)) : answer.lines,
+    lines:
+      store === "ios-store"
+        ? joinTransactions(facts.flatMap(({ lines }) => lines))
+        : others.reduce(laterAnswer, first).lines,
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), selectedProducts),
     replacedBy: others.reduce((last, one) => greater(last, one.replacedBy), first.replacedBy),
-    verifiedAt: answer.verifiedAt,
+    verifiedAt: facts.reduce((latest, { verifiedAt }) => Math.max(latest, verifiedAt), 0),
   };
 };
 
