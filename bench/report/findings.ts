@@ -16,31 +16,31 @@ on the same machine; its speed changes by up to a half from one hour to another,
 | Apple's library, offline                                                                  |             2,400 |              2,400 |
 
 What must stay true is in [decision 11](decisions/0011-a-known-header-costs-one-check.md). A chain that is seen first took
-2.4 times the processor time that Apple's library takes for each transaction, and takes COLD times since its extensions are
+2.4 times the processor time that Apple's library takes for each transaction, and takes 1.4 times that since its extensions are
 read by sixty lines of our own. It is seen once in the life of a function's environment.
 
 **Cold start.** Loads, to the document client's, before and after (first answers in brackets):
 
 | function                        |        before |         after |
 | ------------------------------- | ------------: | ------------: |
-| authorize-credential            | 1.54 × (1.33) | 0.99 × (1.03) |
-| read-account-entitlements       | 1.59 × (1.57) | 1.00 × (1.18) |
-| synchronize-ios-store-purchases | 1.77 × (2.07) | 1.26 × (1.92) |
-| link-ios-store-customer         | 1.78 × (1.99) | 1.14 × (1.66) |
-| link-android-store-customer     | 2.49 × (2.62) | 1.91 × (2.30) |
+| authorize-credential            | 1.54 × (1.33) | 0.90 × (1.04) |
+| read-account-entitlements       | 1.59 × (1.57) | 1.05 × (1.17) |
+| synchronize-ios-store-purchases | 1.77 × (2.07) | 1.05 × (1.51) |
+| link-ios-store-customer         | 1.78 × (1.99) | 1.04 × (1.55) |
+| link-android-store-customer     | 2.49 × (2.62) | 1.84 × (2.13) |
 
 Credentials from the environment alone are 14 ms; schemas made when they are needed 13; \`zod/mini\` for \`zod\` 11; names
-that are not kept 5 to 10; parsers that are not compiled 8; certificates without a library for all of ASN.1 35 to 50 of an
-iOS function's first answer ([decision 12](decisions/0012-what-a-function-loads.md)). What is left of the first answers is
+that are not kept 5 to 10; parsers that are not compiled 8; certificates without a library for all of ASN.1 20 and
+more of an iOS function's first answer ([decision 12](decisions/0012-what-a-function-loads.md)). What is left of the first answers is
 work that the baseline does not do: it sends one request, the iOS functions send four, one after the other (bundle,
 application, what is known, the customer), make the schemas that they need, and verify a chain and two signatures; to a
-function that sends four requests they take FOUR times. The Android function loads Google's client, and asks two other
+function that sends four requests they take 1.5 times as long. The Android function loads Google's client, and asks two other
 services.
 
 **Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The service's own part
 is largest in the replay of 1,000 purchases. It was 21 % of the whole when verification took a third of its time. Comparing
 purchases by their fields and not as JSON texts, writing each reference once and not in every comparison of a sort, and
-joining nothing where one line is said once, made it REST. What is left is parsing a thousand items, joining them, and
+joining nothing where one line is said once, made it 13 to 15 %. What is left is parsing a thousand items, joining them, and
 the answer. What is owned for ever is written
 whole in two items with each new purchase: an account with 1,000 such products pays 412 write units for the next one,
 where one with a subscription pays 8. Nobody has 1,000 of them; with ten it is 12.
