@@ -1,6 +1,6 @@
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
-import { holdingsOf, HOLDINGS_BYTES } from "../../lib/entitlements/holdings.ts";
+import { heldAlike, holdingsOf, HOLDINGS_BYTES, sameHoldings } from "../../lib/entitlements/holdings.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { encodeHoldings } from "../../lib/table/items.ts";
@@ -219,5 +219,30 @@ describe("of a purchase with several lines", () => {
     });
     expect(holdingsOf([coins], aCatalog())).toHaveLength(1);
     expect(holdingsOf([coins], aCatalog([]))).toEqual([]);
+  });
+});
+
+describe("what is held alike", () => {
+  const [one, two] = [aPurchase({ key: "1" }), aPurchase({ key: "2" })];
+  const other = aPurchase({ key: "1", lines: [aLine({ endsAt: NOW })] });
+  test("is the same purchase with the same lines, whatever else is known of it", () => {
+    expect(heldAlike(one, aPurchase({ key: "1", verifiedAt: 5, selectedProducts: ["a"] }))).toBe(true);
+    expect(heldAlike(undefined, undefined)).toBe(true);
+  });
+  test.each([
+    [one, undefined],
+    [undefined, one],
+    [one, two],
+    [one, other],
+    [one, aPurchase({ key: "1", environment: "sandbox" })],
+    [one, aPurchase({ key: "1", store: "android-store" })],
+  ])("is not anything else: %#", (a, b) => {
+    expect(heldAlike(a, b)).toBe(false);
+  });
+  test("are lists of the same length, each like the other", () => {
+    expect(sameHoldings([], [])).toBe(true);
+    expect(sameHoldings([one, two], [aPurchase({ key: "1" }), aPurchase({ key: "2" })])).toBe(true);
+    for (const holdings of [[], [one], [two, one], [one, one], [other, two], [one, two, two]])
+      expect(sameHoldings([one, two], holdings)).toBe(false);
   });
 });
