@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import { DataStack } from "./data-stack.ts";
-import { ParameterError, readParameters, readStages } from "./parameters.ts";
+import { ParameterError, readParameters, readStages, stageOf } from "./parameters.ts";
 import { ServiceStack } from "./service-stack.ts";
 
 const PROJECT = new URL("../", import.meta.url);
@@ -67,7 +67,7 @@ if (import.meta.main) {
     const stages = keptStages();
     const app = createApp({ stages });
     // Without the file, or with a name in it that is written wrong, a deployment would silently take the defaults.
-    const stage = String(app.node.tryGetContext("stage") ?? "production");
+    const stage = stageOf(context.parse(app.node.getAllContext()));
     if (!Object.hasOwn(stages, stage))
       process.stderr.write(`stages.json keeps nothing for the stage ${stage}: it has its defaults.\n`);
     app.synth();

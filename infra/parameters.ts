@@ -173,6 +173,8 @@ const FUNCTION_PRESETS: Readonly<Record<FunctionName, Pick<FunctionParameters, "
   acknowledgeDuePurchases: { memory: 512, timeout: 300 },
 };
 
+const DEFAULT_STAGE = "production";
+
 interface StagePresets {
   readonly removal: TableParameters["removal"];
   readonly isProtected: boolean;
@@ -265,7 +267,7 @@ const forEach = <Name extends string, Value>(
   Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Name, Value>;
 
 const read = (context: Context): Parameters => {
-  const stage = context.take("stage", stageName, "production");
+  const stage = context.take("stage", stageName, DEFAULT_STAGE);
   const kind = context.take(
     "presets",
     oneOf("development", "production"),
@@ -306,7 +308,8 @@ const read = (context: Context): Parameters => {
 
 type Values = Readonly<Record<string, unknown>>;
 
-const ofStage = z.object({ stage: z.string() });
+/** The stage that the CDK's context names, which may be no name of one. */
+export const stageOf = ({ stage = DEFAULT_STAGE }: Values): string => String(stage);
 
 /**
  * Reads the parameters of a stage from the CDK's context, and from what is kept for that stage alone. The stage
@@ -317,7 +320,7 @@ const ofStage = z.object({ stage: z.string() });
  * @throws ParameterError that names every bad value, and every parameter that does not exist
  */
 export const readParameters = (values: Values, stages: Readonly<Record<string, Values>> = {}): Parameters => {
-  const { data: { stage } = { stage: "production" } } = ofStage.safeParse(values);
+  const stage = stageOf(values);
   const { stage: misplaced, ...kept } = (Object.hasOwn(stages, stage) ? stages[stage] : undefined) ?? {};
   const context = new Context({ ...kept, ...values });
   const parameters = read(context);

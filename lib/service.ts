@@ -18,8 +18,8 @@ import {
   type AcknowledgementReport,
 } from "./customers/acknowledge-due-purchases.ts";
 import { loadAccountReport, type AccountReport } from "./customers/account-report.ts";
-import { findCustomersKnownAs } from "./customers/find-customers.ts";
 import { loadCustomerReport } from "./customers/customer-report.ts";
+import { findCustomersKnownAs } from "./customers/find-customers.ts";
 import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "./customers/ios-store-customers.ts";
 import { linkAndroidStoreCustomer } from "./customers/link-android-store-customer.ts";
 import {

@@ -1,7 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, GetCommand } from "@aws-sdk/lib-dynamodb";
 
-/** A function that reads one item, or the same one several times, one after the other, and has nothing else in it. */
 const client = DynamoDBDocumentClient.from(
   new DynamoDBClient({
     requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
@@ -17,6 +16,7 @@ const read = () =>
     }),
   );
 
+/** Reads one item, or the same one several times, one after the other, and has nothing else in it. */
 export const handler = async ({ requests = 1 }: { readonly requests?: number }): Promise<unknown> => {
   let item: unknown;
   for (let request = 0; request < requests; request += 1) item = (await read()).Item;

@@ -148,7 +148,7 @@ export const findCustomer = async (
   if (customers.length + gone.length === 0)
     throw new OperatorError(
       erased
-        ? `The customer of ${application.name} who had it was erased; it is refused until 30 days after that.`
+        ? `The customer of ${application.name} who had it was erased; it is refused until ${TOMBSTONE_DAYS} days after that.`
         : `Nobody is known in ${application.name} by that original transaction id, app transaction id, purchase token or key.`,
     );
   return {

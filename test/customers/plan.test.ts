@@ -5,13 +5,8 @@ import { mentionedPurchase, referenceText, type Purchase } from "../../lib/entit
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
 import type { KnownFacts } from "../../lib/table/customers.ts";
 import type { IdentityReference } from "../../lib/table/keys.ts";
-import type {
-  Link,
-  PendingAcknowledgement,
-  StoredCustomer,
-  StoredPurchase,
-} from "../../lib/table/records.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import type { Link, StoredCustomer, StoredPurchase } from "../../lib/table/records.ts";
+import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
 
 const APPLICATION = applicationId("application");
 const NEW = customerId("new");
@@ -76,15 +71,6 @@ const android = (purchase: Parameters<typeof aPurchase>[0] = {}): Purchase =>
     lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW })],
     ...purchase,
   });
-
-const dueFor = (purchase: Purchase): PendingAcknowledgement => ({
-  purchase,
-  packageName: "com.example.trails",
-  purchaseToken: "the-token",
-  productKind: "subscription",
-  productIdentifier: "monthly",
-  deadline: NOW + 3 * DAY,
-});
 
 describe("somebody new", () => {
   test("gets an identifier, the purchase and the identity", () => {
@@ -233,7 +219,7 @@ describe("an Android store's answer", () => {
 
 describe("an acknowledgement", () => {
   const purchase = android();
-  const due = dueFor(purchase);
+  const due = anAcknowledgement(purchase);
   const waiting = stored(purchase, { acknowledgementDueSince: NOW - 1000 });
   const survivor = aCustomer();
   test("becomes due with its purchase", () => {
@@ -285,7 +271,7 @@ describe("an acknowledgement", () => {
       survivor,
       evidence: {
         purchases: [replacing, mentionedPurchase(purchase, purchaseKey("2"))],
-        acknowledgementDue: dueFor(replacing),
+        acknowledgementDue: anAcknowledgement(replacing),
       },
       known: [waiting],
     });

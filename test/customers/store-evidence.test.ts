@@ -17,7 +17,7 @@ import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts"
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { IdentityReference } from "../../lib/table/keys.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
@@ -381,14 +381,7 @@ describe("Android purchases", () => {
   test("an acknowledgement enters the queue with its purchase, once, and leaves it when the store says so", async () => {
     const world = aWorld().selling(catalog);
     const purchase = android("1", NOW);
-    const acknowledgementDue = {
-      purchase,
-      packageName: "com.example.trails",
-      purchaseToken: "the-token",
-      productKind: "subscription",
-      productIdentifier: "monthly",
-      deadline: NOW + 3 * DAY,
-    } as const;
+    const acknowledgementDue = anAcknowledgement(purchase);
     await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
     const queue = createAcknowledgementQueue(table);
     const queued = async () =>
@@ -409,14 +402,7 @@ describe("Android purchases", () => {
   test("an acknowledgement that is taken out of the queue twice does not harm", async () => {
     const world = aWorld().selling(catalog);
     const purchase = android("1", NOW);
-    const acknowledgementDue = {
-      purchase,
-      packageName: "com.example.trails",
-      purchaseToken: "the-token",
-      productKind: "subscription",
-      productIdentifier: "monthly",
-      deadline: NOW + 3 * DAY,
-    } as const;
+    const acknowledgementDue = anAcknowledgement(purchase);
     await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
     const queue = createAcknowledgementQueue(table);
     const due = { application: world.application.identifier, purchase, dueSince: NOW };

@@ -2,6 +2,7 @@ import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { catalogOf, type Catalog, type CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { parsePeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
+import type { PendingAcknowledgement } from "../../lib/table/records.ts";
 
 export const DAY = 86_400_000;
 export const MONTH = 30 * DAY;
@@ -45,6 +46,16 @@ export const aPurchase = ({
     lines,
   };
 };
+
+/** What the store waits for of an Android subscription. */
+export const anAcknowledgement = (purchase: Purchase): PendingAcknowledgement => ({
+  purchase,
+  packageName: "com.example.trails",
+  purchaseToken: "the-token",
+  productKind: "subscription",
+  productIdentifier: "monthly",
+  deadline: NOW + 3 * DAY,
+});
 
 export const aProduct = (product: Partial<CatalogProduct> = {}): CatalogProduct => ({
   store: "ios-store",
