@@ -4,13 +4,11 @@ import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
+import { storeIdentifier } from "../stores/ios-store/fields.ts";
 import { createCustomerTable } from "../table/customers.ts";
 import type { IdentityReference } from "../table/keys.ts";
 import type { StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
-
-/** What a purchase or an app transaction can be stored under as it is. */
-const IDENTIFIER = /^[\w.-]{1,128}$/;
 
 /** Who is known by a name. */
 export interface KnownCustomers {
@@ -33,7 +31,8 @@ export const findCustomersKnownAs = async (
   pause: (attempt: number) => Promise<void>,
 ): Promise<KnownCustomers> => {
   const customers = createCustomerTable(table, pause);
-  const asItIs = IDENTIFIER.test(name);
+  // Anything else is a token at most, and may be too long for a key.
+  const asItIs = storeIdentifier().safeParse(name).success;
   const purchases = ENVIRONMENTS.flatMap((environment): PurchaseReference[] => [
     { store: "android-store", environment, key: purchaseKeyOfToken(name) },
     ...(asItIs
