@@ -1,17 +1,18 @@
 import type { Context } from "aws-lambda";
 import type { AcknowledgementReport } from "../../lib/customers/acknowledge-due-purchases.ts";
-import { composeAcknowledgeDuePurchases, openTable } from "../../lib/service.ts";
-import { now, optionalVariable, requiredVariable } from "../configuration.ts";
+import { composeAcknowledgeDuePurchases } from "../../lib/service.ts";
+import { now, optionalVariable } from "../configuration.ts";
 import { logger } from "../logger.ts";
 import { count } from "../metrics.ts";
 import { observe } from "../observe.ts";
 import { readSecret } from "../secrets.ts";
+import { table } from "../table.ts";
 
 /** One acknowledgement takes at most two store calls; none is begun that could be cut off by the function's end. */
 const LONGEST_TRY_MILLISECONDS = 25_000;
 
 const acknowledgeDuePurchases = composeAcknowledgeDuePurchases({
-  table: openTable(requiredVariable("TABLE_NAME")),
+  table,
   androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
   readSecret,
   now,

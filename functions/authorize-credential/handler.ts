@@ -1,11 +1,12 @@
 import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent } from "aws-lambda";
-import { composeAuthorize, openTable } from "../../lib/service.ts";
-import { now, requiredVariable } from "../configuration.ts";
+import { composeAuthorize } from "../../lib/service.ts";
+import { now } from "../configuration.ts";
 import { logger, safely } from "../logger.ts";
 import { count, takeColdStart } from "../metrics.ts";
 import { policyFor } from "./policy.ts";
+import { table } from "../table.ts";
 
-const authorize = composeAuthorize({ table: openTable(requiredVariable("TABLE_NAME")), now });
+const authorize = composeAuthorize({ table, now });
 
 /** Without a stack: Lambda logs what is thrown, and a refused key is no fault to be looked into. */
 const unauthorized = (): Error => {

@@ -1,12 +1,13 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeLinkAndroidStoreCustomer, openTable } from "../../lib/service.ts";
-import { now, optionalVariable, requiredVariable } from "../configuration.ts";
+import { composeLinkAndroidStoreCustomer } from "../../lib/service.ts";
+import { now, optionalVariable } from "../configuration.ts";
 import { endpoint } from "../endpoint.ts";
 import { observe } from "../observe.ts";
 import { readSecret } from "../secrets.ts";
+import { table } from "../table.ts";
 
 const link = composeLinkAndroidStoreCustomer({
-  table: openTable(requiredVariable("TABLE_NAME")),
+  table,
   androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
   readSecret,
   now,

@@ -1,12 +1,13 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeLinkIosStoreCustomer, openTable } from "../../lib/service.ts";
-import { now, requiredVariable } from "../configuration.ts";
+import { composeLinkIosStoreCustomer } from "../../lib/service.ts";
+import { now } from "../configuration.ts";
 import { endpoint } from "../endpoint.ts";
 import { observe } from "../observe.ts";
 import { trustedRoots } from "../trusted-roots.ts";
+import { table } from "../table.ts";
 
 const link = composeLinkIosStoreCustomer({
-  table: openTable(requiredVariable("TABLE_NAME")),
+  table,
   trustedRoots: trustedRoots(),
   now,
   observe,

@@ -1,9 +1,10 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeReadAccount, openTable } from "../../lib/service.ts";
-import { now, requiredVariable } from "../configuration.ts";
+import { composeReadAccount } from "../../lib/service.ts";
+import { now } from "../configuration.ts";
 import { endpoint } from "../endpoint.ts";
+import { table } from "../table.ts";
 
-const readAccount = composeReadAccount({ table: openTable(requiredVariable("TABLE_NAME")), now });
+const readAccount = composeReadAccount({ table, now });
 
 export const handler = endpoint(endpoints.readAccountEntitlements, ({ applicationIdentifier, request }) =>
   readAccount(applicationIdentifier, request.applicationAccountIdentifier),

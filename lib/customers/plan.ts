@@ -58,11 +58,11 @@ export const planChange = (given: {
   readonly survivor: StoredCustomer | null;
   readonly absorbed: readonly StoredCustomer[];
   readonly link: Link | null;
-  /** The identifier of the customer if it is new. */
-  readonly newIdentifier: CustomerId;
+  /** The customer's: the survivor's, or a new one. */
+  readonly identifier: CustomerId;
   readonly moment: Instant;
 }): Plan => {
-  const { application, catalog, evidence, known, survivor, absorbed, link, newIdentifier, moment } = given;
+  const { application, catalog, evidence, known, survivor, absorbed, link, identifier, moment } = given;
 
   const due = evidence.acknowledgementDue;
   const purchases = joinAll(evidence.purchases).map((proven) => {
@@ -88,7 +88,7 @@ export const planChange = (given: {
         purchase,
         revision: stored?.revision ?? 0,
         acknowledgementDueSince,
-        customer: stored?.customer ?? newIdentifier,
+        customer: stored?.customer ?? identifier,
       },
     };
   });
@@ -104,7 +104,7 @@ export const planChange = (given: {
   const after = byReference(holdings);
 
   const customer = {
-    identifier: survivor?.identifier ?? newIdentifier,
+    identifier,
     createdAt: survivor?.createdAt ?? moment,
     link,
     holdings,

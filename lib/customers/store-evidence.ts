@@ -83,7 +83,7 @@ export const storeEvidence = async (
       survivor,
       absorbed: absorbed.slice(0, ABSORBED_PER_TRANSACTION),
       link,
-      newIdentifier: newCustomerIdentifier(),
+      identifier: survivor?.identifier ?? newCustomerIdentifier(),
       moment,
     });
     const resolved = { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince };

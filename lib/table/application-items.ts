@@ -96,16 +96,34 @@ export const credentialIndexItem = once(() =>
   z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
 );
 
-/** Everything under an application's partition. */
-export const applicationPartitionItem = once(() =>
-  z.discriminatedUnion("kind", [
-    applicationItem(),
-    iosStoreItem(),
-    androidStoreItem(),
-    catalogItem(),
-    credentialIndexItem(),
-  ]),
-);
+type PartitionItem = z.output<
+  ReturnType<
+    | typeof applicationItem
+    | typeof iosStoreItem
+    | typeof androidStoreItem
+    | typeof catalogItem
+    | typeof credentialIndexItem
+  >
+>;
+
+const PARTITION_ITEMS: ReadonlyMap<unknown, () => z.ZodMiniType<PartitionItem>> = new Map<
+  PartitionItem["kind"],
+  () => z.ZodMiniType<PartitionItem>
+>([
+  ["application", applicationItem],
+  ["ios-store", iosStoreItem],
+  ["android-store", androidStoreItem],
+  ["catalog", catalogItem],
+  ["credential-index", credentialIndexItem],
+]);
+
+const itemOfUnknownKind = once(() => z.never());
+
+/** The shape of an item under an application's partition. No union, which would make the shapes that nobody needs. */
+export const applicationPartitionItem = ({
+  kind,
+}: Record<string, unknown>): (() => z.ZodMiniType<PartitionItem>) =>
+  PARTITION_ITEMS.get(kind) ?? itemOfUnknownKind;
 
 export const credentialItem = once(() =>
   z.object({

@@ -69,7 +69,7 @@ const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON
 
 export const createApplicationTable = ({ client, name: TableName }: Table): ApplicationTable => {
   const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
-    const items: z.output<ReturnType<typeof applicationPartitionItem>>[] = [];
+    const items: z.output<ReturnType<ReturnType<typeof applicationPartitionItem>>>[] = [];
     const pages = paginateQuery(
       { client },
       {
@@ -80,7 +80,7 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
       },
     );
     for await (const page of pages)
-      items.push(...(page.Items ?? []).map((item) => parseItem(applicationPartitionItem, item)));
+      items.push(...(page.Items ?? []).map((item) => parseItem(applicationPartitionItem(item), item)));
     const application = items.find((item) => item.kind === "application");
     if (application === undefined) return null;
     const catalog = items.find((item) => item.kind === "catalog");

@@ -136,12 +136,12 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 300],
-    ["ReadAccountEntitlements", 320],
-    ["SynchronizeIosStorePurchases", 360],
-    ["LinkIosStoreCustomer", 360],
-    ["LinkAndroidStoreCustomer", 750],
-    ["AcknowledgeDuePurchases", 720],
+    ["AuthorizeCredential", 290],
+    ["ReadAccountEntitlements", 310],
+    ["SynchronizeIosStorePurchases", 350],
+    ["LinkIosStoreCustomer", 350],
+    ["LinkAndroidStoreCustomer", 670],
+    ["AcknowledgeDuePurchases", 640],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

@@ -59,7 +59,7 @@ const plan = ({ evidence = {}, known = [], knownIdentities, survivor = null, ...
     survivor,
     absorbed: [],
     link: survivor?.link ?? null,
-    newIdentifier: NEW,
+    identifier: survivor?.identifier ?? NEW,
     moment: NOW,
     ...given,
   });

@@ -12,7 +12,7 @@ import {
 } from "../../lib/customers/store-evidence.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { accountId, applicationId, customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
@@ -49,6 +49,7 @@ const aWorld = (
   },
   moment = NOW,
   interruption: (() => Promise<unknown>)[] = [],
+  newCustomerIdentifier = () => customerId(uuid()),
 ): World => {
   const customers = createCustomerTable(table, pause);
   const evidenceStore: EvidenceStore = {
@@ -61,7 +62,7 @@ const aWorld = (
       },
     },
     write: (change) => writeCustomerChange(table, change),
-    newCustomerIdentifier: () => customerId(uuid()),
+    newCustomerIdentifier,
     pause,
     now: () => moment,
   };
@@ -151,6 +152,17 @@ describe("round trips", () => {
     ).toEqual(["BatchGetItem", "BatchGetItem"]);
     expect(again).toEqual(first);
     expect(await itemsOf(world)).toEqual(before);
+  });
+  test("a customer that is known is given no identifier, which takes a random number", async () => {
+    const named: CustomerId[] = [];
+    const world = aWorld(undefined, NOW, [], () => {
+      named.push(customerId(uuid()));
+      return named.at(-1) ?? customerId("");
+    });
+    const evidence = { identities: [device("1")], purchases: [owned("1")] };
+    const first = await world.store(evidence, byCredential("a"));
+    await world.store({ ...evidence, purchases: [owned("2")] }, byCredential("a"));
+    expect(named).toEqual([first?.identifier]);
   });
   test("reading an account is one Query, however long its history", async () => {
     const world = aWorld();

@@ -18,7 +18,8 @@ let service: TestService;
 let app: TestApplication;
 
 beforeAll(async () => {
-  service = await startTestService();
+  // Google's client would then write all that it sends and gets.
+  service = await startTestService({ GOOGLE_SDK_NODE_LOGGING: "all" });
   app = await service.application();
 }, 90_000);
 

@@ -210,7 +210,7 @@ const sort = (
     }
     switch (kind) {
       case undefined: {
-        const described = violations.parse(applicationPartitionItem, item);
+        const described = violations.parse(applicationPartitionItem(item), item);
         if (described === null) break;
         if ("identifier" in described)
           violations.check(described.identifier === application, `${keyOf(item)} names another application`);

@@ -214,6 +214,13 @@ describe("an application", () => {
     expect(String(failure)).toContain(key.pk);
     expect(String(failure)).not.toContain("secret");
   });
+
+  test("with an item of a kind that it does not know is an error, and not an application without it", async () => {
+    const { identifier } = await anApplication();
+    const key = keys.catalog(identifier);
+    await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, kind: "catalogue" } }));
+    await expect(applications.load(identifier)).rejects.toThrow(MalformedItemError);
+  });
 });
 
 const aCredential = (application: ApplicationId, expiresAt: number | null = null): Credential =>
