@@ -10,7 +10,7 @@ export interface Observations {
   /** Purchases that the request is about. */
   readonly purchases?: number;
   readonly storeMilliseconds?: number;
-  /** What the store said where it gave no answer about the purchase: HTTP status and a single word of its own. */
+  /** What the store said where it did not do as it was asked: HTTP status and a single word of its own. */
   readonly storeStatus?: number;
   readonly storeReason?: string;
   readonly conflicts?: number;
@@ -29,6 +29,12 @@ export const takeObservations = (): Observations => {
   return taken;
 };
 
+/** What the store said where it did not do as it was asked. */
+const saidBy = ({ status, reason }: { readonly status: number | null; readonly reason: string | null }) => ({
+  ...(status !== null && { storeStatus: status }),
+  ...(reason !== null && { storeReason: reason }),
+});
+
 /** Counts what happens in the library, and keeps it for the request's line in the log. */
 export const observe: Observe = (event) => {
   switch (event.kind) {
@@ -42,17 +48,14 @@ export const observe: Observe = (event) => {
       current = { ...current, application: event.application, purchases: event.purchases };
       return;
     case "store-asked":
-      current = {
-        ...current,
-        storeMilliseconds: event.milliseconds,
-        ...(event.status !== null && { storeStatus: event.status }),
-        ...(event.reason !== null && { storeReason: event.reason }),
-      };
+      current = { ...current, storeMilliseconds: event.milliseconds, ...saidBy(event) };
       if (event.outcome === "answered")
         return time("storeLatency", event.milliseconds, { store: event.store });
       return count("storeErrors", { store: event.store, reason: event.outcome });
     case "acknowledgement-due":
-      current = { ...current, acknowledgementDue: true };
+      current = { ...current, acknowledgementDue: true, ...saidBy(event) };
+      if (event.because === "unavailable" || event.because === "credential-rejected")
+        count("storeErrors", { store: "android-store", reason: event.because });
       return;
     case "conflict-retried":
       current = { ...current, conflicts: (current.conflicts ?? 0) + 1 };

@@ -1,5 +1,4 @@
 import type { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { awsSettings } from "./aws-settings.ts";
 
 const CONNECT_WITHIN_MILLISECONDS = 1_000;
 const ANSWER_WITHIN_MILLISECONDS = 3_000;
@@ -25,7 +24,6 @@ const NO_SECRET: ReadonlySet<string> = new Set([
 export const readSecret = async (name: string): Promise<string | null> => {
   const { GetSecretValueCommand, SecretsManagerClient } = await secretsManager();
   client ??= new SecretsManagerClient({
-    ...awsSettings("SECRETS_MANAGER"),
     maxAttempts: 2,
     requestHandler: {
       connectionTimeout: CONNECT_WITHIN_MILLISECONDS,

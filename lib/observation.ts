@@ -2,6 +2,7 @@ import type { ApplicationId } from "./identifiers.ts";
 import type { CustomerChange } from "./table/customer-change.ts";
 import type { CustomerTable } from "./table/customers.ts";
 import type { AndroidStore } from "./stores/android-store/android-store.ts";
+import type { Failure } from "./stores/android-store/failure.ts";
 import type { Rejection } from "./stores/ios-store/verdict.ts";
 import type { IosStoreVerifier } from "./stores/ios-store/verifier.ts";
 import type { Instant } from "./entitlements/time.ts";
@@ -26,7 +27,13 @@ export type ServiceEvent =
       readonly status: number | null;
       readonly reason: string | null;
     }
-  | { readonly kind: "acknowledgement-due" }
+  /** The store did not take an acknowledgement, as which of its failures, and what it said. */
+  | {
+      readonly kind: "acknowledgement-due";
+      readonly because: Failure["outcome"];
+      readonly status: number | null;
+      readonly reason: string | null;
+    }
   | { readonly kind: "conflict-retried" };
 
 export type Observe = (event: ServiceEvent) => void;
@@ -92,8 +99,11 @@ export const observedAndroidStore = (
     return answer;
   },
   acknowledge: async (androidPackage, pending) => {
-    const outcome = await store.acknowledge(androidPackage, pending);
-    if (outcome === "due") observe({ kind: "acknowledgement-due" });
-    return outcome;
+    const answer = await store.acknowledge(androidPackage, pending);
+    if (answer.outcome === "due") {
+      const { because, status, reason } = answer;
+      observe({ kind: "acknowledgement-due", because, status, reason });
+    }
+    return answer;
   },
 });

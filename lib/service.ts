@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import type { Application, ApplicationDirectory } from "./applications/application.ts";
@@ -70,16 +70,11 @@ const CONNECT_WITHIN_MILLISECONDS = 1_000;
 const ANSWER_WITHIN_MILLISECONDS = 5_000;
 const LONGEST_PAUSE_MILLISECONDS = 500;
 
-/**
- * The table, reached with what the environment of the AWS SDK says (region, credentials, endpoint).
- *
- * @param settings of the SDK's client, which then does not look for them
- */
-export const openTable = (name: string, settings: DynamoDBClientConfig = {}): Table => ({
+/** The table, reached with what the environment of the AWS SDK says (region, credentials, endpoint). */
+export const openTable = (name: string): Table => ({
   name,
   client: DynamoDBDocumentClient.from(
     new DynamoDBClient({
-      ...settings,
       requestHandler: {
         connectionTimeout: CONNECT_WITHIN_MILLISECONDS,
         requestTimeout: ANSWER_WITHIN_MILLISECONDS,

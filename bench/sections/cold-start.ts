@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { BASELINES, baselineEntry, bundle, entryOf, FUNCTIONS, type Bundle } from "../bundles.ts";
+import { baselineEntry, bundle, entryOf, FUNCTIONS, type Bundle } from "../bundles.ts";
 import { median, ratio } from "../measure.ts";
 import { eventsOf, functionEnvironment, startBenchService } from "../service.ts";
 
@@ -55,8 +55,14 @@ export const measureColdStart = async (): Promise<ColdStartResult> => {
     const events = eventsOf(service);
     const measured = await Promise.all(
       [
-        ...BASELINES.map((name) => ({ name: String(name), entry: baselineEntry(name), event: {} })),
+        { name: "empty", entry: baselineEntry("empty"), event: {} },
+        { name: DOCUMENT_CLIENT, entry: baselineEntry(DOCUMENT_CLIENT), event: {} },
         { ...AS_MANY, entry: baselineEntry(DOCUMENT_CLIENT) },
+        {
+          name: "iOS store, by hand",
+          entry: baselineEntry("ios-store-by-hand"),
+          event: events["synchronize-ios-store-purchases"] ?? {},
+        },
         ...FUNCTIONS.map((name) => ({ name: String(name), entry: entryOf(name), event: events[name] ?? {} })),
       ].map(async ({ name, entry, event }) => {
         const eventFile = join(folder, `${name}.json`);

@@ -3,6 +3,7 @@ import {
   Alarm,
   ComparisonOperator,
   MathExpression,
+  Stats,
   TreatMissingData,
   type CreateAlarmOptions,
   type IMetric,
@@ -112,6 +113,21 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
     alarmDescription: "Google refuses the credential of an application, or it cannot be used.",
     metric: metrics.own("storeErrors", { store: "android-store", reason: "credential-rejected" }),
     threshold: 1,
+  },
+  // The store's bad minutes are not ours, and pass; but what it leaves unanswered is stored nowhere.
+  "store-unavailable": {
+    alarmDescription:
+      "For an hour Google has not answered most questions about Android purchases, or unreadably.",
+    metric: new MathExpression({
+      label: "unanswered, in %",
+      expression: `IF(unanswered >= ${FEWEST_FAILURES}, 100 * unanswered / (unanswered + FILL(answered, 0)), 0)`,
+      usingMetrics: {
+        unanswered: metrics.own("storeErrors", { store: "android-store", reason: "unavailable" }),
+        answered: metrics.own("storeLatency", { store: "android-store" }, Stats.SAMPLE_COUNT),
+      },
+      period: Duration.hours(1),
+    }),
+    threshold: 50,
   },
   "acknowledgements-near-deadline": {
     alarmDescription: "Android purchases are refunded in less than a day unless they are acknowledged.",

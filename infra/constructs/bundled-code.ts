@@ -18,10 +18,12 @@ export const BUNDLING = {
   absWorkingDir: PROJECT,
   alias: {
     "@aws-sdk/credential-provider-node": standIn("credential-provider-node"),
+    child_process: standIn("child-process"),
     "gcp-metadata": standIn("gcp-metadata"),
     "google-logging-utils": standIn("google-logging-utils"),
     http2: standIn("http2"),
     "node-fetch": standIn("node-fetch"),
+    "node:fs/promises": standIn("fs-promises"),
     qs: standIn("qs"),
   },
   bundle: true,

@@ -31,11 +31,15 @@ type Outcome = "done" | "due" | "failed";
 
 const NEAR_MILLISECONDS = 24 * 3600 * 1000;
 
-/** Tries one. `unusable` notes applications whose credential the store refuses: the rest of theirs can wait for a hand. */
+/**
+ * Tries one. `unusable` notes applications whose credential the store refuses to read with: the rest of theirs can wait for
+ * a hand. `rejected` notes those and the ones that may read and not acknowledge.
+ */
 const tryOne = async (
   { directory, androidStore }: AcknowledgementRun,
   due: DueAcknowledgement,
   unusable: Set<ApplicationId>,
+  rejected: Set<ApplicationId>,
 ): Promise<Outcome> => {
   if (unusable.has(due.application)) return "due";
   const application = await directory.byIdentifier(due.application);
@@ -53,14 +57,18 @@ const tryOne = async (
       return "failed";
     case "credential-rejected":
       unusable.add(due.application);
+      rejected.add(due.application);
       return "due";
     case "unavailable":
       return "due";
-    case "verified":
+    case "verified": {
       if (answer.acknowledgement === null) return "done";
-      return (await androidStore.acknowledge(configuration, answer.acknowledgement)) === "acknowledged"
-        ? "done"
-        : "due";
+      const acknowledged = await androidStore.acknowledge(configuration, answer.acknowledgement);
+      if (acknowledged.outcome === "acknowledged") return "done";
+      // It may be this purchase alone: the others are tried all the same.
+      if (acknowledged.because === "credential-rejected") rejected.add(due.application);
+      return "due";
+    }
   }
 };
 
@@ -77,10 +85,11 @@ export const acknowledgeDuePurchases = async (
 ): Promise<AcknowledgementReport> => {
   const report = { done: 0, due: 0, nearDeadline: 0, failed: 0 };
   const unusable = new Set<ApplicationId>();
+  const rejected = new Set<ApplicationId>();
 
   const settle = async (due: DueAcknowledgement): Promise<void> => {
     const inProduction = due.purchase.environment === "production";
-    const tried = await tryOne(run, due, unusable).catch((): Outcome => "due");
+    const tried = await tryOne(run, due, unusable, rejected).catch((): Outcome => "due");
     const wanted = tried === "due" && due.deadline <= run.now() ? "failed" : tried;
     const outcome =
       wanted === "due"
@@ -101,5 +110,5 @@ export const acknowledgeDuePurchases = async (
       }
   };
   await Promise.all(Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => work(shard)));
-  return unusable.size === 0 ? report : { ...report, credentialRejectedOf: [...unusable] };
+  return rejected.size === 0 ? report : { ...report, credentialRejectedOf: [...rejected] };
 };

@@ -117,7 +117,8 @@ const acknowledge = async (
   pending: PendingAcknowledgement,
   dueSince: Instant,
 ): Promise<void> => {
-  if ((await androidStore.acknowledge(configuration, pending)) === "due") return;
+  const { outcome } = await androidStore.acknowledge(configuration, pending);
+  if (outcome === "due") return;
   await acknowledgements
     .remove({ application: application.identifier, purchase: pending.purchase, dueSince })
     .catch(() => undefined);

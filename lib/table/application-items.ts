@@ -117,7 +117,7 @@ const PARTITION_ITEMS: ReadonlyMap<unknown, () => z.ZodMiniType<PartitionItem>> 
   ["credential-index", credentialIndexItem],
 ]);
 
-const itemOfUnknownKind = once(() => z.never());
+const itemOfUnknownKind = once(() => z.pipe(z.object({ kind: z.never() }), z.never()));
 
 /** The shape of an item under an application's partition. No union, which would make the shapes that nobody needs. */
 export const applicationPartitionItem = ({

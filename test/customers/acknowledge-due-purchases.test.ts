@@ -166,6 +166,42 @@ test("an application whose credential the store refuses is named, and asked for 
   expect(local.sandbox.calls.map(({ endpoint }) => endpoint)).toEqual(["token"]);
 });
 
+test("an application whose credential may read and not acknowledge is named, and all of its purchases are tried", async () => {
+  const world = aWorld();
+  const tokens = [buy(), buy(), buy()];
+  for (const token of tokens) await linkedButNotAcknowledged(world, token);
+  const refused = {
+    status: 403,
+    body: { error: { code: 403, errors: [{ reason: "insufficientPermissions" }] } },
+  };
+  // Read, and the acknowledgement refused once and once more.
+  for (const token of tokens)
+    local.sandbox.failNext(
+      "publisher",
+      { status: 200, body: local.sandbox.read(token)?.answer },
+      ...[refused, refused],
+    );
+  const waiting = await waitingIn(createAcknowledgementQueue(table));
+  local.sandbox.calls.length = 0;
+  const report = await world.at(NOW + 1000).run(undefined, {
+    waiting: async function* (shard) {
+      if (shard === 0) yield waiting;
+    },
+    remove: () => Promise.reject(new Error("Nothing is done.")),
+  });
+  local.sandbox.clearFaults();
+  expect(report).toEqual({
+    done: 0,
+    due: 3,
+    nearDeadline: 0,
+    failed: 0,
+    credentialRejectedOf: [world.application],
+  });
+  expect(local.sandbox.calls.filter(({ path }) => path.includes("/tokens/")).length).toBeGreaterThanOrEqual(
+    6,
+  );
+});
+
 test("a licence tester's purchase has three minutes, and its failure wakes nobody", async () => {
   const world = aWorld();
   const token = buy({ test: true });

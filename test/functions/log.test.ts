@@ -249,6 +249,23 @@ describe("what fails is counted, and its line says why in one word", () => {
     });
   });
 
+  test("a credential that may read and not acknowledge", async () => {
+    const before = measured("storeErrors", { Reason: "credential-rejected" });
+    const token = keep(app.buyOnAndroid());
+    const answer = service.android.read(token)?.answer;
+    service.android.failNext("publisher", { status: 200, body: answer }, forbidden, forbidden);
+    const linked = keepAnswer(await app.linkAndroid(token, ACCOUNT));
+    expect(await lineOf(linked)).toMatchObject({
+      outcome: "OK",
+      acknowledgementDue: true,
+      storeStatus: 403,
+      storeReason: "permissionDenied",
+    });
+    expect(measured("storeErrors", { Reason: "credential-rejected" })).toBe(before + 1);
+    service.android.clearFaults();
+    await service.acknowledgeDuePurchases();
+  });
+
   test("two at once: one of them decides anew", async () => {
     const device = app.device();
     const requests = Array.from({ length: 8 }, () => keep(device.request({})));

@@ -594,6 +594,7 @@ describe("alarms", () => {
     "functions-throttled",
     "server-errors",
     "store-credential-rejected",
+    "store-unavailable",
     "table-errors",
     "table-throttled",
   ];
@@ -629,6 +630,8 @@ describe("alarms", () => {
       METRICS.acknowledgementsNearDeadline,
       METRICS.requests,
       METRICS.storeErrors,
+      METRICS.storeErrors,
+      METRICS.storeLatency,
     ]);
   });
 

@@ -109,7 +109,7 @@ const answersOf = async (
             : { outcome: "verified", ...toReading(fact) },
         );
       },
-      acknowledge: () => Promise.resolve("acknowledged"),
+      acknowledge: () => Promise.resolve({ outcome: "acknowledged" }),
     },
     acknowledgements: { remove: () => Promise.resolve() },
   };

@@ -219,7 +219,9 @@ describe("an application", () => {
     const { identifier } = await anApplication();
     const key = keys.catalog(identifier);
     await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, kind: "catalogue" } }));
-    await expect(applications.load(identifier)).rejects.toThrow(MalformedItemError);
+    await expect(applications.load(identifier)).rejects.toThrow(
+      expect.objectContaining({ name: "MalformedItemError", cause: new Error("at kind") }),
+    );
   });
 });
 

@@ -44,13 +44,18 @@ export type AndroidStoreAnswer =
   | ({ readonly outcome: "rejected" | "gone" | "credential-rejected" } & Cause)
   | ({ readonly outcome: "unavailable"; readonly retryAfterSeconds: number } & Cause);
 
+/** What came of an acknowledgement: `because` is how the store, asked once more where that helps, did not take it. */
+export type AcknowledgementAnswer =
+  | { readonly outcome: "acknowledged" }
+  | ({ readonly outcome: "due"; readonly because: Failure["outcome"] } & Cause);
+
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
   /** Never rejects: an acknowledgement that fails, for whatever cause, is due and can be sent again. */
   acknowledge(
     androidPackage: AndroidPackage,
     pending: PendingAcknowledgement,
-  ): Promise<"acknowledged" | "due">;
+  ): Promise<AcknowledgementAnswer>;
 }
 
 export interface AndroidStoreOptions {
@@ -102,6 +107,15 @@ const failed = (failure: Failure): AndroidStoreAnswer =>
     ? { ...failure, retryAfterSeconds: failure.retryAfterSeconds ?? RETRY_AFTER_SECONDS }
     : failure;
 
+const ACKNOWLEDGED: AcknowledgementAnswer = { outcome: "acknowledged" };
+
+const dueBecauseOf = ({ outcome: because, status, reason }: Failure): AcknowledgementAnswer => ({
+  outcome: "due",
+  because,
+  status,
+  reason,
+});
+
 /**
  * The Android store, asked through Google's client of the Android Publisher API.
  *
@@ -133,14 +147,15 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       try {
         const deadline = publisher.deadline();
         const sent = await publisher.call(credential, acknowledgePurchase(pending), deadline);
-        if (sent.outcome === "answered") return "acknowledged";
+        if (sent.outcome === "answered") return ACKNOWLEDGED;
         // Google refuses so what somebody else, the app perhaps, acknowledged first.
-        if (sent.status !== 400 && sent.status !== 409) return "due";
+        if (sent.status !== 400 && sent.status !== 409) return dueBecauseOf(sent);
         const call = readPurchase(androidPackage, pending.purchaseToken, pending.productKind);
         const read = await publisher.call(credential, call, deadline);
-        return read.outcome === "answered" && saysAcknowledged(read.body) ? "acknowledged" : "due";
+        if (read.outcome !== "answered") return dueBecauseOf(read);
+        return saysAcknowledged(read.body) ? ACKNOWLEDGED : dueBecauseOf(sent);
       } catch {
-        return "due";
+        return { outcome: "due", because: "unavailable", status: null, reason: null };
       }
     },
   };

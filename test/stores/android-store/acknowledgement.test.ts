@@ -1,5 +1,6 @@
 import type { Fault } from "../../../infra/local/sandbox/android-publisher.ts";
 import type { ProductKind } from "../../../lib/contract/schemas.ts";
+import type { AcknowledgementAnswer } from "../../../lib/stores/android-store/android-store.ts";
 import type { PendingAcknowledgement } from "../../../lib/stores/android-store/reading.ts";
 import {
   aGoogleError,
@@ -47,7 +48,7 @@ const publisherCalls = () =>
 describe.each(["subscription", "one_time_product"] as const)("a %s", (productKind) => {
   test("is acknowledged at the store, and then no longer to be", async () => {
     const pending = await unacknowledged(productKind);
-    expect(await acknowledge(pending)).toBe("acknowledged");
+    expect(await acknowledge(pending)).toEqual({ outcome: "acknowledged" });
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED");
     expect(publisherCalls()).toStrictEqual(["POST"]);
     const { purchaseToken } = pending;
@@ -61,20 +62,27 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
   test("that somebody else acknowledged first is acknowledged: it is read again", async () => {
     const pending = await unacknowledged(productKind);
     await acknowledge(pending);
-    expect(await acknowledge(pending)).toBe("acknowledged");
+    expect(await acknowledge(pending)).toEqual({ outcome: "acknowledged" });
     expect(publisherCalls()).toStrictEqual(["POST", "GET"]);
   });
 
   test("that the store refuses and has still pending is due", async () => {
     const pending = await unacknowledged(productKind);
-    expect(await acknowledge(pending, { status: 400, body: aGoogleError(400, "invalid") })).toBe("due");
+    expect(await acknowledge(pending, { status: 400, body: aGoogleError(400, "invalid") })).toEqual({
+      outcome: "due",
+      because: "rejected",
+      status: 400,
+      reason: "invalid",
+    });
     expect(publisherCalls()).toStrictEqual(["POST", "GET"]);
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_PENDING");
   });
 
   test("of which another product is named is due", async () => {
     const pending = await unacknowledged(productKind);
-    expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toBe("due");
+    expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toMatchObject({
+      outcome: "due",
+    });
   });
 });
 
@@ -82,13 +90,17 @@ const CONFLICT: Fault = { status: 409, body: aGoogleError(409, "concurrentUpdate
 
 test("a conflict is retried once", async () => {
   const pending = await unacknowledged("subscription");
-  expect(await acknowledge(pending, CONFLICT)).toBe("acknowledged");
+  expect(await acknowledge(pending, CONFLICT)).toEqual({ outcome: "acknowledged" });
   expect(publisherCalls()).toStrictEqual(["POST", "POST"]);
 });
 
 test("a conflict that lasts is read again", async () => {
   const pending = await unacknowledged("subscription");
-  expect(await acknowledge(pending, CONFLICT, CONFLICT)).toBe("due");
+  expect(await acknowledge(pending, CONFLICT, CONFLICT)).toMatchObject({
+    outcome: "due",
+    status: 409,
+    reason: "concurrentUpdate",
+  });
   expect(publisherCalls()).toStrictEqual(["POST", "POST", "GET"]);
 });
 
@@ -112,26 +124,52 @@ test("a resubscription outside the app says whose it is until it is acknowledged
   expect(await look()).toMatchObject({ samePerson: [] });
 });
 
-test.each<[string, Fault]>([
-  ["403 permissionDenied", { status: 403, body: aGoogleError(403, "permissionDenied") }],
-  ["404 purchaseTokenNotFound", { status: 404, body: aGoogleError(404, "purchaseTokenNotFound") }],
-  ["410", { status: 410, body: aGoogleError(410, "purchaseTokenNoLongerValid") }],
-  ["500", { status: 500, body: aGoogleError(500, "backendError") }],
-  ["a closed connection", "disconnect"],
-  ["no answer in time", "hang"],
-])("an acknowledgement that meets %s is due, and never throws", async (_, fault) => {
+test.each<[string, Fault, AcknowledgementAnswer & { outcome: "due" }]>([
+  [
+    "403 permissionDenied",
+    { status: 403, body: aGoogleError(403, "permissionDenied") },
+    { outcome: "due", because: "credential-rejected", status: 403, reason: "permissionDenied" },
+  ],
+  [
+    "404 purchaseTokenNotFound",
+    { status: 404, body: aGoogleError(404, "purchaseTokenNotFound") },
+    { outcome: "due", because: "rejected", status: 404, reason: "purchaseTokenNotFound" },
+  ],
+  [
+    "410",
+    { status: 410, body: aGoogleError(410, "purchaseTokenNoLongerValid") },
+    { outcome: "due", because: "gone", status: 410, reason: "purchaseTokenNoLongerValid" },
+  ],
+  [
+    "500",
+    { status: 500, body: aGoogleError(500, "backendError") },
+    { outcome: "due", because: "unavailable", status: 500, reason: "backendError" },
+  ],
+  [
+    "a closed connection",
+    "disconnect",
+    { outcome: "due", because: "unavailable", status: null, reason: null },
+  ],
+  ["no answer in time", "hang", { outcome: "due", because: "unavailable", status: null, reason: null }],
+])("an acknowledgement that meets %s is due, says why, and never throws", async (_, fault, answer) => {
   const pending = await unacknowledged("subscription");
-  expect(await acknowledge(pending, fault, fault)).toBe("due");
+  expect(await acknowledge(pending, fault, fault)).toEqual(answer);
   expect(publisherCalls()).not.toContain("GET");
 });
 
 test("an acknowledgement whose credential cannot be read is due", async () => {
   const pending = await unacknowledged("subscription");
   const androidPackage = { packageName: PACKAGE_NAME, credential: { secret: "missing" } };
-  expect(await local.store().acknowledge(androidPackage, pending)).toBe("due");
+  expect(await local.store().acknowledge(androidPackage, pending)).toMatchObject({
+    outcome: "due",
+    because: "unavailable",
+  });
 });
 
 test("an acknowledgement, reading again included, ends in time", async () => {
   const pending = await unacknowledged("subscription");
-  expect(await acknowledge(pending, CONFLICT, CONFLICT, "hang", "hang")).toBe("due");
+  expect(await acknowledge(pending, CONFLICT, CONFLICT, "hang", "hang")).toMatchObject({
+    outcome: "due",
+    because: "unavailable",
+  });
 });
