@@ -30,7 +30,7 @@ export interface ColdStartRow {
 
 type Timing = "load" | "answer" | "loadCpu" | "answerCpu";
 
-const ROUNDS = 15;
+const ROUNDS = 40;
 const STARTER = fileURLToPath(new URL("../workers/first-answer.cjs", import.meta.url));
 const run = promisify(execFile);
 

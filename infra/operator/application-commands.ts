@@ -1,13 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { v7 as uuidv7 } from "uuid";
 import { stringify } from "yaml";
-import { applyManifest, type ApplyOutcome, type StoreRegistration } from "../../lib/applications/apply.ts";
-import type { Change } from "../../lib/applications/difference.ts";
+import {
+  applyManifest,
+  type ApplyOutcome,
+  type Approve,
+  type StoreRegistration,
+} from "../../lib/applications/apply.ts";
+import { takesAway, type Change } from "../../lib/applications/difference.ts";
 import { manifestOf } from "../../lib/applications/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/applications/manifest.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { indent, type Answer } from "./answer.ts";
+import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
@@ -73,10 +79,25 @@ const changeText = ({ kind, subject, name, fields }: Change): string => {
   return `${SIGNS[kind]} ${subject} ${name}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
 };
 
-/** Creates the application of the file, or brings it in line with the file. */
-export const applyApplication = async ({ applications }: Session, file: string): Promise<Answer> => {
+/** Creates the application of the file, or brings it in line with the file. Asks first where that takes something away. */
+export const applyApplication = async (
+  { applications }: Session,
+  confirmation: Confirmation,
+  file: string,
+  options: ConfirmationOptions,
+): Promise<Answer> => {
   const manifest = await readManifestFile(file);
-  const outcome = await applyManifest(manifest, applicationId(uuidv7()), applications);
+  const approve: Approve = async ({ identifier, name }, changes) => {
+    const lost = changes.filter(takesAway);
+    if (lost.length === 0) return;
+    const what = [
+      `This takes away from ${name} (${identifier}), or changes:`,
+      ...indent(lost.map(changeText)),
+      "",
+    ];
+    await confirm(confirmation, options, what.join("\n"));
+  };
+  const outcome = await applyManifest(manifest, applicationId(uuidv7()), applications, approve);
   if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
   const { application, created, changes } = outcome;
   const heading = created ? "created" : changes.length === 0 ? "no changes" : "changed";

@@ -8,21 +8,13 @@ import { accountId, customerId, type AccountId, type CustomerId } from "../../li
 import type { AuditEntry } from "../../lib/table/operations.ts";
 import type { ComposeAccountReport } from "./account-commands.ts";
 import { columns, indent, type Answer } from "./answer.ts";
+import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
-/** How a command that takes something away makes sure that it is meant. */
-export interface Confirmation {
-  /** Asks a person; null where there is nobody to ask. */
-  readonly ask: ((question: string) => Promise<boolean>) | null;
-  /** Tells a person how far long work is. */
-  readonly progress: (line: string) => void;
-}
-
-export interface DestructiveOptions {
+export interface DestructiveOptions extends ConfirmationOptions {
   readonly reason: string;
   readonly by?: string;
-  readonly yes?: true;
 }
 
 const TEXT_CHARACTERS = 256;
@@ -50,18 +42,6 @@ const readAccount = (text: string): AccountId => {
   throw new OperatorError(
     `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,
   );
-};
-
-/** Shows what will be done, and asks whether it is meant, unless `--yes` says so. */
-const confirm = async (
-  { ask, progress }: Confirmation,
-  { yes }: Pick<DestructiveOptions, "yes">,
-  what: string,
-): Promise<void> => {
-  if (yes) return;
-  if (ask === null) throw new OperatorError(`${what} Nothing was done: add --yes to do it.`);
-  progress(what);
-  if (!(await ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
 };
 
 const customerJson = ({ link, createdAt, purchases, ...report }: CustomerReport) => ({
@@ -261,6 +241,8 @@ export const eraseAccount = async (
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];
   for (const { customerIdentifier } of customers) {
+    // Once it has begun, the account does not lead to the customer any more: who breaks off completes it by this.
+    confirmation.progress(`erasing customer ${customerIdentifier}`);
     await operations.eraseCustomer(application.identifier, customerIdentifier, authority, () => undefined);
     erased.push(customerIdentifier);
     confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
@@ -269,7 +251,7 @@ export const eraseAccount = async (
     json: { applicationAccountIdentifier: account, erasedCustomers: erased },
     text:
       erased.length === 0
-        ? `No customer is linked to account ${account}.`
+        ? `No customer is linked to account ${account}. An erasure that broke off is completed with customer erase, for the customers that application audit lists.`
         : `Account ${account} is erased: ${erased.length} customers.`,
   };
 };

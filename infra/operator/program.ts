@@ -13,9 +13,9 @@ import {
   showAudit,
   showCustomer,
   unlinkCustomer,
-  type Confirmation,
   type DestructiveOptions,
 } from "./customer-commands.ts";
+import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { openSession, type Session } from "./session.ts";
@@ -38,12 +38,14 @@ interface GlobalOptions {
   readonly table?: string;
 }
 
+const YES = "--yes";
+
 /** What every command takes that takes something away. */
 const destructive = (command: Command): Command =>
   command
     .requiredOption("--reason <text>", "why, for the record")
     .option("--by <name>", "who, for the record; your user name where it is left out")
-    .option("--yes", "do it without asking");
+    .option(YES, "do it without asking");
 
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value];
 
@@ -78,7 +80,10 @@ export const createProgram = (world: World): Command => {
     .command("apply")
     .description("create the application that a manifest describes, or bring it in line")
     .argument("<file>", "the manifest, YAML")
-    .action((file: string) => answer((session) => applyApplication(session, file)));
+    .option(YES, "take away without asking")
+    .action((file: string, options: ConfirmationOptions) =>
+      answer((session) => applyApplication(session, confirmation, file, options)),
+    );
   application
     .command("show")
     .description("show an application as a manifest")

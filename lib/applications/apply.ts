@@ -43,12 +43,16 @@ export type ApplyOutcome =
   | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
+/** Is shown what changes of an application that is there, and throws where that is not meant: then nothing is written. */
+export type Approve = (before: Application, changes: readonly Change[]) => Promise<void>;
+
 const ATTEMPTS = 5;
 
 const applyOnce = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
+  approve: Approve,
 ): Promise<ApplyOutcome> => {
   const registrations = await applications.registrationsOf(storesOf(manifest));
   const owners = new Set(registrations.map(({ application }) => application));
@@ -72,6 +76,7 @@ const applyOnce = async (
     changes,
   } as const;
   if (changes.length === 0) return applied;
+  if (before !== null) await approve(before.application, changes);
   const saved = await applications.save(before, after);
   return saved.outcome === "saved" ? applied : saved;
 };
@@ -80,16 +85,19 @@ const applyOnce = async (
  * Brings an application in line with its manifest, all of it or nothing. A manifest without an identifier is the
  * application of the same name that has its bundles and packages, or else a new one, called `newIdentifier`; so applying
  * it again changes nothing. Where somebody else changes the application meanwhile, it is tried again from what is there then.
+ *
+ * @param approve unset: every change is meant
  */
 export const applyManifest = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
+  approve: Approve = () => Promise.resolve(),
 ): Promise<ApplyOutcome> => {
   if (manifest.identifier === null && storesOf(manifest).length === 0) return { outcome: "nothing_names_it" };
   for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
-    const outcome = await applyOnce(manifest, newIdentifier, applications);
+    const outcome = await applyOnce(manifest, newIdentifier, applications, approve);
     if (outcome.outcome !== "changed_meanwhile") return outcome;
   }
-  return applyOnce(manifest, newIdentifier, applications);
+  return applyOnce(manifest, newIdentifier, applications, approve);
 };

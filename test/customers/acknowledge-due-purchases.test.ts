@@ -179,7 +179,8 @@ test("an application whose credential may read and not acknowledge is named, and
     local.sandbox.failNext(
       "publisher",
       { status: 200, body: local.sandbox.read(token)?.answer },
-      ...[refused, refused],
+      refused,
+      refused,
     );
   const waiting = await waitingIn(createAcknowledgementQueue(table));
   local.sandbox.calls.length = 0;

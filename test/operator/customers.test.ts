@@ -351,6 +351,8 @@ describe("accounts", () => {
     const done = await run(["account", "erase", identifier, "user-1", ...meant, "--json"]);
     expect(done.json()["erasedCustomers"]).toHaveLength(2);
     expect(done.err).toContain("erased 2 of 2 customers");
+    for (const customer of done.json()["erasedCustomers"] as string[])
+      expect(done.err).toContain(`erasing customer ${customer}`);
     expect(await codeOf(store({ purchases: [owned("p2")] }))).toBe("CUSTOMER_NOT_FOUND");
     expect((await run(["account", "erase", identifier, "user-1", ...meant])).out).toContain("No customer");
   });

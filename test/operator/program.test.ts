@@ -53,7 +53,11 @@ const composeAccountReport: ComposeAccountReport =
   });
 
 /** Runs a command in this process; the table is given by the environment unless another environment is. */
-const run = async (words: readonly string[], environment?: Environment): Promise<Run> => {
+const run = async (
+  words: readonly string[],
+  environment?: Environment,
+  ask: Parameters<typeof runOperator>[1]["ask"] = null,
+): Promise<Run> => {
   let out = "";
   let err = "";
   const code = await runOperator(words, {
@@ -62,7 +66,7 @@ const run = async (words: readonly string[], environment?: Environment): Promise
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     composeAccountReport,
-    ask: null,
+    ask,
   });
   return { code, out, err };
 };
@@ -154,10 +158,66 @@ describe("application apply", () => {
       "application",
       "apply",
       await aFile(text.replace("displayName: Premium", "displayName: Plus").replace("monthly", "yearly")),
+      "--yes",
     ]);
     expect(changed.out).toContain("~ entitlement premium: displayName Premium → Plus");
     expect(changed.out).toContain("+ product ios-store yearly");
     expect(changed.out).toContain("- product ios-store monthly");
+  });
+
+  test("takes nothing away that was not meant: a product, a bundle, what one grants or accepts", async () => {
+    const bundle = "com.example.kept";
+    const text = manifest(bundle).replace(
+      "appAppleIdentifier: 1 }]",
+      "appAppleIdentifier: 1 }, { bundleIdentifier: com.example.second, appAppleIdentifier: 2 }]",
+    );
+    const application = String(
+      json(await run(["application", "apply", await aFile(text), "--json"]))["applicationIdentifier"],
+    );
+    const named = text.replace("{ name: Trail Maps }", `{ identifier: ${application}, name: Trail Maps }`);
+    for (const [less, line] of [
+      [named.replace(/products: .*/, "products: []"), "- product ios-store monthly"],
+      [
+        named.replace(/, \{ bundleIdentifier: com.example.second[^}]*\}/, ""),
+        "- store ios-store com.example.second",
+      ],
+      [
+        named.replace("grants: [premium]", "grants: [premium], accessDuration: P1M"),
+        "~ product ios-store monthly",
+      ],
+      [
+        named.replace("appAppleIdentifier: 1", "appAppleIdentifier: 1, environments: [sandbox]"),
+        `~ store ios-store ${bundle}`,
+      ],
+    ] as const) {
+      const refused = await run(["application", "apply", await aFile(less)]);
+      expect(refused).toMatchObject({ code: 1, out: "" });
+      expect(refused.err).toContain("Nothing was done: add --yes");
+      expect(refused.err).toContain(line);
+      expect((await run(["application", "apply", await aFile(named)])).out).toContain("no changes");
+    }
+    const renamed = await aFile(named.replace("displayName: Premium", "displayName: Plus"));
+    expect((await run(["application", "apply", renamed])).out).toContain("changed");
+  });
+
+  test("asks a person, and does what the person says", async () => {
+    const file = await aFile(manifest("com.example.asked"));
+    await run(["application", "apply", file]);
+    const less = await aFile(manifest("com.example.asked").replace(/products: .*/, "products: []"));
+    const questions: string[] = [];
+    const answering = (answer: boolean) => (question: string) => {
+      questions.push(question);
+      return Promise.resolve(answer);
+    };
+    expect(await run(["application", "apply", less], undefined, answering(false))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("Nothing was done."),
+    });
+    expect((await run(["application", "apply", file])).out).toContain("no changes");
+    expect((await run(["application", "apply", less], undefined, answering(true))).out).toContain(
+      "- product",
+    );
+    expect(questions).toHaveLength(2);
   });
 
   test("tells every problem of a manifest with its line, and writes nothing", async () => {
