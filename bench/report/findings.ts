@@ -1,7 +1,7 @@
 /** What was concluded from the measurements, by hand, with the figures of the day: they are not measured again. */
 export const FINDINGS = `## What the measurements said, and what was done
 
-Figures of 21 November 2026, on two processors. Where two states of the code are compared, one was measured after the other
+Figures of 21 and 22 November 2026, on two processors. Where two states of the code are compared, one was measured after the other
 on the same machine; its speed changes by up to a half from one hour to another, so that only ratios of one run compare.
 
 **Verification.** At first one JWS took 500 µs one at a time and 195 in a request of 100, where the signature alone takes
@@ -23,19 +23,26 @@ read by sixty lines of our own. It is seen once in the life of a function's envi
 
 | function                        |        before |         after |
 | ------------------------------- | ------------: | ------------: |
-| authorize-credential            | 1.54 × (1.33) | 0.90 × (1.04) |
-| read-account-entitlements       | 1.59 × (1.57) | 1.05 × (1.17) |
-| synchronize-ios-store-purchases | 1.77 × (2.07) | 1.05 × (1.51) |
-| link-ios-store-customer         | 1.78 × (1.99) | 1.04 × (1.55) |
-| link-android-store-customer     | 2.49 × (2.62) | 1.84 × (2.13) |
+| authorize-credential            | 1.54 × (1.33) | 0.89 × (1.00) |
+| read-account-entitlements       | 1.59 × (1.57) | 0.88 × (1.07) |
+| synchronize-ios-store-purchases | 1.77 × (2.07) | 1.01 × (1.48) |
+| link-ios-store-customer         | 1.78 × (1.99) | 1.04 × (1.45) |
+| link-android-store-customer     | 2.49 × (2.62) | 1.53 × (1.96) |
 
 Credentials from the environment alone are 14 ms; schemas made when they are needed 13; \`zod/mini\` for \`zod\` 11; names
-that are not kept 5 to 10; parsers that are not compiled 8; certificates without a library for all of ASN.1 20 and
-more of an iOS function's first answer ([decision 12](decisions/0012-what-a-function-loads.md)). What is left of the first answers is
-work that the baseline does not do: it sends one request, the iOS functions send four, one after the other (bundle,
-application, what is known, the customer), make the schemas that they need, and verify a chain and two signatures; to a
-function that sends four requests they take 1.5 times as long. The Android function loads Google's client, and asks two other
-services.
+that are not kept 5 to 10; parsers that are not compiled 8; certificates without a library for all of ASN.1 20 and more of an
+iOS function's first answer; no look for the AWS SDK's files 5; of the Android function's load a sixth is what Google's client
+brings beside itself ([decision 12](decisions/0012-what-a-function-loads.md)).
+
+The iOS functions miss their goal of 1.25. The same requests, signatures and libraries by hand take 1.05 to 1.15 times what
+the document client takes, so the goal leaves them 10 to 20 % of it for all else, and they take 40. Where that goes, by
+profiles: a quarter is \`zod\` (the schemas of a request, two payloads and seven kinds of items, each made and used for the
+first time), a sixth the structured log and the metrics (Powertools), two fifths the service's own code, read and compiled
+by V8 when it is first called, and the rest larger answers of DynamoDB. Tried and left, as each was less than what one run
+differs from the next: making the next answer's schemas while a request is on its way (2 %), not verifying the pinned root's
+own signature (1 %), an application found by its bundle in one request and not in two (estimated: 3 %). What would meet the
+goal is a function without those libraries; checks of everything that is read, and a log that can be searched, are worth
+more than 60 ms of an environment's first answer. \`provisionedConcurrency\` takes it from whoever cannot wait.
 
 **Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The service's own part
 is largest in the replay of 1,000 purchases. It was 21 % of the whole when verification took a third of its time. Comparing
