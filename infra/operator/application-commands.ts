@@ -93,7 +93,7 @@ export const applyApplication = async (
     const what = [
       `This takes away from ${name} (${identifier}), or changes:`,
       ...indent(lost.map(changeText)),
-      "",
+      "Customers can lose access by it within a minute.",
     ];
     await confirm(confirmation, options, what.join("\n"));
   };
