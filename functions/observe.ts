@@ -54,7 +54,8 @@ export const observe: Observe = (event) => {
       return count("storeErrors", { store: event.store, reason: event.outcome });
     case "acknowledgement-due":
       current = { ...current, acknowledgementDue: true, ...saidBy(event) };
-      if (event.because === "unavailable" || event.because === "credential-rejected")
+      // It stays in the queue, which has metrics of its own; but nobody else tells of a credential that may only read.
+      if (event.because === "credential-rejected")
         count("storeErrors", { store: "android-store", reason: event.because });
       return;
     case "conflict-retried":

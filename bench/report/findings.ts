@@ -34,8 +34,8 @@ that are not kept 5 to 10; parsers that are not compiled 8; certificates without
 iOS function's first answer; no look for the AWS SDK's files 5; of the Android function's load a sixth is what Google's client
 brings beside itself ([decision 12](decisions/0012-what-a-function-loads.md)).
 
-The iOS functions miss their goal of 1.25. The same requests, signatures and libraries by hand take 1.05 to 1.15 times what
-the document client takes, so the goal leaves them 10 to 20 % of it for all else, and they take 40. Where that goes, by
+The iOS functions miss their goal of 1.25. The same requests, signatures and libraries by hand take 1.05 times what
+the document client takes, up to 1.15 in other runs, so the goal leaves them 10 to 20 % of it for all else, and they take 40. Where that goes, by
 profiles: a quarter is \`zod\` (the schemas of a request, two payloads and seven kinds of items, each made and used for the
 first time), a sixth the structured log and the metrics (Powertools), two fifths the service's own code, read and compiled
 by V8 when it is first called, and the rest larger answers of DynamoDB. Tried and left, as each was less than what one run

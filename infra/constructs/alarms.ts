@@ -28,6 +28,9 @@ export interface AlarmsProps extends AlarmParameters {
 /** Fewer failures than this are somebody's bad minute, whatever part of the requests they are. */
 const FEWEST_FAILURES = 5;
 
+/** Of a small service, in hours: enough to look at. */
+const FEWEST_UNANSWERED = 3;
+
 interface Condition extends Partial<CreateAlarmOptions> {
   readonly metric: IMetric & {
     createAlarm(scope: Construct, id: string, options: CreateAlarmOptions): Alarm;
@@ -114,18 +117,17 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
     metric: metrics.own("storeErrors", { store: "android-store", reason: "credential-rejected" }),
     threshold: 1,
   },
-  // The store's bad minutes are not ours, and pass; but what it leaves unanswered is stored nowhere.
+  // The store's bad minutes pass, and callers ask again; but what it leaves unanswered for long is stored nowhere.
   "store-unavailable": {
-    alarmDescription:
-      "For an hour Google has not answered most questions about Android purchases, or unreadably.",
+    alarmDescription: "In six hours Google answered fewer questions about Android purchases than it did not.",
     metric: new MathExpression({
       label: "unanswered, in %",
-      expression: `IF(unanswered >= ${FEWEST_FAILURES}, 100 * unanswered / (unanswered + FILL(answered, 0)), 0)`,
+      expression: `IF(unanswered >= ${FEWEST_UNANSWERED}, 100 * unanswered / (unanswered + FILL(answered, 0)), 0)`,
       usingMetrics: {
         unanswered: metrics.own("storeErrors", { store: "android-store", reason: "unavailable" }),
         answered: metrics.own("storeLatency", { store: "android-store" }, Stats.SAMPLE_COUNT),
       },
-      period: Duration.hours(1),
+      period: Duration.hours(6),
     }),
     threshold: 50,
   },

@@ -7,7 +7,8 @@ import {
   type Approve,
   type StoreRegistration,
 } from "../../lib/applications/apply.ts";
-import { takesAway, type Change } from "../../lib/applications/difference.ts";
+import type { Change } from "../../lib/applications/difference.ts";
+import { lossesOf } from "../../lib/applications/losses.ts";
 import { manifestOf } from "../../lib/applications/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/applications/manifest.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
@@ -87,13 +88,13 @@ export const applyApplication = async (
   options: ConfirmationOptions,
 ): Promise<Answer> => {
   const manifest = await readManifestFile(file);
-  const approve: Approve = async ({ identifier, name }, changes) => {
-    const lost = changes.filter(takesAway);
-    if (lost.length === 0) return;
+  const approve: Approve = async (before, after) => {
+    const losses = lossesOf(before, after);
+    if (losses.length === 0) return;
     const what = [
-      `This takes away from ${name} (${identifier}), or changes:`,
-      ...indent(lost.map(changeText)),
-      "Customers can lose access by it within a minute.",
+      `By this customers of ${before.name} (${before.identifier}) can lose access:`,
+      ...indent(losses),
+      "It acts within a minute.",
     ];
     await confirm(confirmation, options, what.join("\n"));
   };

@@ -43,8 +43,8 @@ export type ApplyOutcome =
   | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
-/** Is shown what changes of an application that is there, and throws where that is not meant: then nothing is written. */
-export type Approve = (before: Application, changes: readonly Change[]) => Promise<void>;
+/** Is shown what an application that is there becomes, and throws where that is not meant: then nothing is written. */
+export type Approve = (before: Application, after: Application) => Promise<void>;
 
 const ATTEMPTS = 5;
 
@@ -76,7 +76,7 @@ const applyOnce = async (
     changes,
   } as const;
   if (changes.length === 0) return applied;
-  if (before !== null) await approve(before.application, changes);
+  if (before !== null) await approve(before.application, after);
   const saved = await applications.save(before, after);
   return saved.outcome === "saved" ? applied : saved;
 };

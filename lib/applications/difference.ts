@@ -11,10 +11,6 @@ export interface Change {
   readonly fields: readonly { readonly field: string; readonly before: unknown; readonly after: unknown }[];
 }
 
-/** Whether somebody may lose access by it, or the way to it. What is new or only called otherwise takes nothing away. */
-export const takesAway = ({ kind, subject }: Change): boolean =>
-  kind === "removed" || (kind === "changed" && (subject === "product" || subject === "store"));
-
 interface Part {
   readonly subject: Change["subject"];
   readonly names: readonly string[];

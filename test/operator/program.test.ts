@@ -176,18 +176,18 @@ describe("application apply", () => {
     );
     const named = text.replace("{ name: Trail Maps }", `{ identifier: ${application}, name: Trail Maps }`);
     for (const [less, line] of [
-      [named.replace(/products: .*/, "products: []"), "- product ios-store monthly"],
+      [named.replace(/products: .*/, "products: []"), "product ios-store monthly grants nothing any more"],
       [
         named.replace(/, \{ bundleIdentifier: com.example.second[^}]*\}/, ""),
-        "- store ios-store com.example.second",
+        "purchases of ios-store com.example.second are refused",
       ],
       [
         named.replace("grants: [premium]", "grants: [premium], accessDuration: P1M"),
-        "~ product ios-store monthly",
+        "product ios-store monthly gives access for P1M only",
       ],
       [
         named.replace("appAppleIdentifier: 1", "appAppleIdentifier: 1, environments: [sandbox]"),
-        `~ store ios-store ${bundle}`,
+        `purchases of ios-store ${bundle} are refused of production`,
       ],
     ] as const) {
       const refused = await run(["application", "apply", await aFile(less)]);
@@ -196,8 +196,10 @@ describe("application apply", () => {
       expect(refused.err).toContain(line);
       expect((await run(["application", "apply", await aFile(named)])).out).toContain("no changes");
     }
-    const renamed = await aFile(named.replace("displayName: Premium", "displayName: Plus"));
-    expect((await run(["application", "apply", renamed])).out).toContain("changed");
+    const more = named
+      .replace("displayName: Premium", "displayName: Plus")
+      .replace("]\n", "]\n  android-store: [{ packageName: com.example.kept, credential: { secret: s } }]\n");
+    expect((await run(["application", "apply", await aFile(more)])).out).toContain("changed");
   });
 
   test("asks a person, and does what the person says", async () => {
