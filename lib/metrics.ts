@@ -10,7 +10,10 @@ export const METRICS = {
   verificationFailures: "VerificationFailures",
   /** Milliseconds that a store took to answer. Dimension `Store`. */
   storeLatency: "StoreLatency",
-  /** Questions that a store did not answer. Dimensions `Store` and `Reason`: `unavailable` or `credential-rejected`. */
+  /**
+   * Questions that a store did not answer, and acknowledgements for which it refused the credential. Dimensions `Store`
+   * and `Reason`: `unavailable` or `credential-rejected`.
+   */
   storeErrors: "StoreErrors",
   /** Links that were refused because they are another account's. Dimension `Outcome`, the error's code. */
   linksRefused: "LinksRefused",

@@ -1,8 +1,8 @@
 /** What was concluded from the measurements, by hand, with the figures of the day: they are not measured again. */
 export const FINDINGS = `## What the measurements said, and what was done
 
-Figures of 21 and 22 November 2026, on two processors. Where two states of the code are compared, one was measured after the other
-on the same machine; its speed changes by up to a half from one hour to another, so that only ratios of one run compare.
+Figures of 21 and 22 November 2026, on two processors. Where two states of the code are compared, one was measured after the
+other on the same machine; its speed changes by up to a half from one hour to another, so that only ratios of one run compare.
 
 **Verification.** At first one JWS took 500 µs one at a time and 195 in a request of 100, where the signature alone takes
 130 to 145. What was taken out, one after the other:
@@ -34,15 +34,16 @@ that are not kept 5 to 10; parsers that are not compiled 8; certificates without
 iOS function's first answer; no look for the AWS SDK's files 5; of the Android function's load a sixth is what Google's client
 brings beside itself ([decision 12](decisions/0012-what-a-function-loads.md)).
 
-The iOS functions miss their goal of 1.25. The same requests, signatures and libraries by hand take 1.05 times what
-the document client takes, up to 1.15 in other runs, so the goal leaves them 10 to 20 % of it for all else, and they take 40. Where that goes, by
-profiles: a quarter is \`zod\` (the schemas of a request, two payloads and seven kinds of items, each made and used for the
-first time), a sixth the structured log and the metrics (Powertools), two fifths the service's own code, read and compiled
-by V8 when it is first called, and the rest larger answers of DynamoDB. Tried and left, as each was less than what one run
-differs from the next: making the next answer's schemas while a request is on its way (2 %), not verifying the pinned root's
-own signature (1 %), an application found by its bundle in one request and not in two (estimated: 3 %). What would meet the
-goal is a function without those libraries; checks of everything that is read, and a log that can be searched, are worth
-more than 60 ms of an environment's first answer. \`provisionedConcurrency\` takes it from whoever cannot wait.
+The iOS functions miss their goal of 1.25. The same requests, signatures and libraries by hand take 1.05 times what the
+document client takes, up to 1.15 in other runs, so the goal leaves them 10 to 20 % of it for all else, and they take 40.
+Where that goes, by profiles: a quarter and more is \`zod\` (the schemas of a request, of two payloads and of the items that
+are read, each made and used for the first time), a sixth the structured log and the metrics (Powertools), a third the
+service's own code, read and compiled by V8 when it is first called, and the rest larger answers of DynamoDB. Tried and left,
+as it was less than what one run differs from the next: making the next answer's schemas while a request is on its way (2 %),
+not verifying the pinned root's own signature (1 %). Not tried: finding an application by its bundle in one request and not in
+two, which by the profiles is worth 3 %. What would meet the goal is a function without those libraries; checks of everything
+that is read, and a log that can be searched, are worth more than 60 ms of an environment's first answer.
+\`provisionedConcurrency\` takes it from whoever cannot wait.
 
 **Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The service's own part
 is largest in the replay of 1,000 purchases. It was 21 % of the whole when verification took a third of its time. Comparing

@@ -3,8 +3,8 @@ import { composeAuthorize } from "../../lib/service.ts";
 import { now } from "../configuration.ts";
 import { logger, safely } from "../logger.ts";
 import { count, takeColdStart } from "../metrics.ts";
-import { policyFor } from "./policy.ts";
 import { table } from "../table.ts";
+import { policyFor } from "./policy.ts";
 
 const authorize = composeAuthorize({ table, now });
 

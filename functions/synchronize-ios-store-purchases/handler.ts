@@ -3,8 +3,8 @@ import { composeSynchronizeIosStorePurchases } from "../../lib/service.ts";
 import { now } from "../configuration.ts";
 import { endpoint } from "../endpoint.ts";
 import { observe } from "../observe.ts";
-import { trustedRoots } from "../trusted-roots.ts";
 import { table } from "../table.ts";
+import { trustedRoots } from "../trusted-roots.ts";
 
 const synchronize = composeSynchronizeIosStorePurchases({
   table,

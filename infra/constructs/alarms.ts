@@ -28,7 +28,7 @@ export interface AlarmsProps extends AlarmParameters {
 /** Fewer failures than this are somebody's bad minute, whatever part of the requests they are. */
 const FEWEST_FAILURES = 5;
 
-/** Of a small service, in hours: enough to look at. */
+/** A small service asks few questions: so many of six hours without an answer are enough to look at. */
 const FEWEST_UNANSWERED = 3;
 
 interface Condition extends Partial<CreateAlarmOptions> {

@@ -198,9 +198,8 @@ test("an application whose credential may read and not acknowledge is named, and
     failed: 0,
     credentialRejectedOf: [world.application],
   });
-  expect(local.sandbox.calls.filter(({ path }) => path.includes("/tokens/")).length).toBeGreaterThanOrEqual(
-    6,
-  );
+  const asked = local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher");
+  expect(asked.map(({ method }) => method)).toEqual(tokens.flatMap(() => ["GET", "POST", "POST"]));
 });
 
 test("a licence tester's purchase has three minutes, and its failure wakes nobody", async () => {
