@@ -31,16 +31,16 @@ const originOf = (input: string): string =>
  * Bundles a module as it is deployed.
  *
  * @param options.readable leaves the names and lines of the sources, for profiles.
+ * @param options.plain leaves packages as they are: nothing stood in for or left out, no `import()` changed.
  */
 export const bundle = async (
   entry: string,
   file: string,
-  options: { readonly readable?: boolean } = {},
+  options: { readonly readable?: boolean; readonly plain?: boolean } = {},
 ): Promise<Bundle> => {
   const { metafile } = await build({
     ...BUNDLING,
-    // The document client is what the SDK makes of itself.
-    ...(entry === baselineEntry("document-client") && { alias: {} }),
+    ...(options.plain === true && { alias: {}, supported: {}, external: [] }),
     ...(options.readable === true && { minify: false }),
     entryPoints: [entry],
     outfile: file,

@@ -1,12 +1,9 @@
-import type { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 
 const CONNECT_WITHIN_MILLISECONDS = 1_000;
 const ANSWER_WITHIN_MILLISECONDS = 3_000;
 
 let client: SecretsManagerClient | undefined;
-
-/** Loaded when the first secret is asked for: who uses workload identities alone has none. */
-const secretsManager = () => import("@aws-sdk/client-secrets-manager");
 
 /** What says that there is no such secret to read, however often one asks. */
 const NO_SECRET: ReadonlySet<string> = new Set([
@@ -22,7 +19,6 @@ const NO_SECRET: ReadonlySet<string> = new Set([
  * not be asked for.
  */
 export const readSecret = async (name: string): Promise<string | null> => {
-  const { GetSecretValueCommand, SecretsManagerClient } = await secretsManager();
   client ??= new SecretsManagerClient({
     maxAttempts: 2,
     requestHandler: {

@@ -13,11 +13,16 @@ const standIn = (name: string): string =>
  * How a function becomes one file. CommonJS from the packages' ES modules starts fastest: 44 ms against 62 ms for the
  * document client. There is no source map, because reading one takes about 30 ms at start, and names are not kept, which
  * takes 10: places in a log are found with a map made again from the commit that was deployed (`docs/operations.md`).
+ *
+ * What the SDK loads by `import()` is loaded by `require`: of `node:http` as an ES module Node evaluates every export, and
+ * one of them is all of its `fetch`. No operation that is used here streams events; were it not left out, every module
+ * that events share with others would be wrapped in a function, for them to be loaded later.
  */
 export const BUNDLING = {
   absWorkingDir: PROJECT,
   alias: {
     "@aws-sdk/credential-provider-node": standIn("credential-provider-node"),
+    "@aws-sdk/endpoint-cache": standIn("endpoint-cache"),
     child_process: standIn("child-process"),
     "gcp-metadata": standIn("gcp-metadata"),
     "google-logging-utils": standIn("google-logging-utils"),
@@ -32,6 +37,8 @@ export const BUNDLING = {
   format: "cjs",
   mainFields: ["module", "main"],
   minify: true,
+  supported: { "dynamic-import": false },
+  external: ["@smithy/core/event-streams"],
   legalComments: "none",
   charset: "utf8",
   tsconfigRaw: {},

@@ -8,13 +8,14 @@ import type { Credential, CredentialSummary } from "../applications/credential.t
 import { once } from "../once.ts";
 import { ENVIRONMENTS, SCOPES, STORES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
-import { applicationId, keyId, type ApplicationId } from "../identifiers.ts";
+import type { ApplicationId, KeyId } from "../identifiers.ts";
+import { branded } from "./branded.ts";
 
 /**
  * The shapes of the items that describe an application and its credentials: each says its kind, since one Query reads
  * several. Keys are added where items are written.
  */
-const identifier = once(() => z.pipe(z.uuid(), z.transform(applicationId)));
+const identifier = once(() => branded<ApplicationId>(z.uuid()));
 
 const applicationItem = once(() =>
   z.object({
@@ -83,7 +84,7 @@ const catalogItem = once(() =>
  * listed, until an operator removes it.
  */
 const credentialSummary = once(() => ({
-  keyIdentifier: z.pipe(z.string().check(z.regex(/^[0-9a-f]{16}$/)), z.transform(keyId)),
+  keyIdentifier: branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
   application: identifier(),
   label: z.nullable(z.string()),
   scopes: z.array(z.enum(SCOPES)),

@@ -2,7 +2,14 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import { ENVIRONMENTS, PRODUCT_KINDS, STORES } from "../contract/schemas.ts";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../entitlements/purchase.ts";
-import { accountId, applicationId, customerId, purchaseKey } from "../identifiers.ts";
+import {
+  purchaseKey,
+  type AccountId,
+  type ApplicationId,
+  type CustomerId,
+  type PurchaseKey,
+} from "../identifiers.ts";
+import { branded } from "./branded.ts";
 
 /**
  * The shapes of the items that belong to customers. Every item is parsed by one of these; attributes that only the
@@ -10,7 +17,7 @@ import { accountId, applicationId, customerId, purchaseKey } from "../identifier
  */
 const instant = once(() => z.int());
 const nullableInstant = once(() => z.nullable(instant()));
-const customerIdentifier = once(() => z.pipe(z.uuid(), z.transform(customerId)));
+const customerIdentifier = once(() => branded<CustomerId>(z.uuid()));
 
 const line = once(() =>
   z.object({
@@ -33,10 +40,10 @@ export const purchaseItem = once(() =>
     revision: z.int(),
     store: z.enum(STORES),
     environment: z.enum(ENVIRONMENTS),
-    key: z.pipe(z.string(), z.transform(purchaseKey)),
+    key: branded<PurchaseKey>(z.string()),
     lines: z.array(line()),
     selectedProducts: z.nullable(z.array(z.string())),
-    replacedBy: z.nullable(z.pipe(z.string(), z.transform(purchaseKey))),
+    replacedBy: z.nullable(branded<PurchaseKey>(z.string())),
     verifiedAt: instant(),
     /** Set while the store has not confirmed that it was acknowledged. */
     acknowledgementDueSince: z.optional(instant()),
@@ -46,10 +53,10 @@ export const purchaseItem = once(() =>
 /** The queue of acknowledgements: the only place where a purchase token is kept, until it is not needed any more. */
 export const acknowledgementItem = once(() =>
   z.object({
-    application: z.pipe(z.string(), z.transform(applicationId)),
+    application: branded<ApplicationId>(z.string()),
     store: z.literal("android-store"),
     environment: z.enum(ENVIRONMENTS),
-    key: z.pipe(z.string(), z.transform(purchaseKey)),
+    key: branded<PurchaseKey>(z.string()),
     packageName: z.string(),
     purchaseToken: z.string(),
     productKind: z.enum(PRODUCT_KINDS),
@@ -161,7 +168,7 @@ const holdings = once(() =>
 
 const link = once(() =>
   z.object({
-    account: z.pipe(z.string(), z.transform(accountId)),
+    account: branded<AccountId>(z.string()),
     assertedBy: z.enum(["credential", "client"]),
     linkedAt: instant(),
   }),

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../identifiers.ts";
+import { branded } from "./branded.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./customer-change.ts";
 import {
   acknowledgementKey,
@@ -25,12 +26,12 @@ export interface AuditEntry {
   readonly reason: string;
 }
 
-const customerOfItem = once(() => z.object({ customer: z.uuid() }));
+const customerOfItem = once(() => z.object({ customer: branded<CustomerId>(z.uuid()) }));
 
 const auditItem = once(() =>
   z.object({
     action: z.enum(["unlink", "erase"]),
-    customer: z.pipe(z.uuid(), z.transform(customerId)),
+    customer: branded<CustomerId>(z.uuid()),
     moment: z.int(),
     by: z.string(),
     reason: z.string(),
@@ -204,7 +205,7 @@ export const createOperationTable = ({ client, name: TableName }: Table): Operat
         },
       );
       for await (const page of pages)
-        yield (page.Items ?? []).map((item) => parseItem(customerOfItem, item).customer).map(customerId);
+        yield (page.Items ?? []).map((item) => parseItem(customerOfItem, item).customer);
     },
   };
 };

@@ -22,6 +22,7 @@ const functions = readdirSync("functions", { withFileTypes: true })
 /** What no function may hold or load, however its importer spells it. */
 const ABSENT = [
   "@aws-sdk/credential-provider-node",
+  "@aws-sdk/endpoint-cache",
   "child_process",
   "fs/promises",
   "gcp-metadata",
@@ -48,6 +49,26 @@ test.each(functions)("%s holds nothing of what is stood in for", async (name) =>
   );
   expect(left).toEqual([]);
 });
+
+test.each(functions)(
+  "%s evaluates no ES module of Node, and has no module that is loaded later",
+  async (name) => {
+    const { metafile, outputFiles } = await build({
+      ...BUNDLING,
+      minify: false,
+      entryPoints: [`functions/${name}/handler.ts`],
+      write: false,
+      metafile: true,
+    });
+    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+    expect(imports.filter(({ kind }) => kind === "dynamic-import")).toEqual([]);
+    const text = outputFiles[0]?.text ?? "";
+    expect(text.match(/^\/\/ node_modules\/@smithy\/core\//gm)?.length).toBeGreaterThan(100);
+    // The stand-ins are small, and required by packages that are CommonJS.
+    const later = [...text.matchAll(/__esm\(\{\s*"(?<module>[^"]*)"/g)].map(([, module]) => module);
+    expect(later.filter((module) => module?.startsWith("functions/stand-ins/") !== true)).toEqual([]);
+  },
+);
 
 test("every stand-in takes the place of something", () => {
   expect(new Set(Object.values(BUNDLING.alias).map((file) => basename(file)))).toEqual(

@@ -29,7 +29,4 @@ export const name = once(() => z.string().check(z.minLength(1), z.maxLength(LONG
 
 /** A field that may be absent or null, which say the same. */
 export const optional = <Schema extends z.ZodMiniType>(schema: Schema) =>
-  z.pipe(
-    z.nullish(schema),
-    z.transform((value) => value ?? null),
-  );
+  z._default(z.nullable(schema), null);

@@ -29,24 +29,15 @@ export interface TransactionFields {
 
 export interface Transaction extends TransactionFields, Signed {}
 
-const NATURES: ReadonlyMap<string, Nature> = new Map([
-  ["Auto-Renewable Subscription", "auto_renewable"],
-  ["Non-Renewing Subscription", "non_renewing"],
-  ["Non-Consumable", "non_consumable"],
-  ["Consumable", "consumable"],
-]);
+/** By Apple's names of the types of products. */
+const NATURES = {
+  "Auto-Renewable Subscription": "auto_renewable",
+  "Non-Renewing Subscription": "non_renewing",
+  "Non-Consumable": "non_consumable",
+  Consumable: "consumable",
+} as const satisfies Record<string, Nature>;
 
-const nature = once(() =>
-  z.pipe(
-    z.string(),
-    z.transform((type, context): Nature => {
-      const known = NATURES.get(type);
-      if (known !== undefined) return known;
-      context.issues.push({ code: "custom", message: "Not a type of product.", input: type });
-      return z.NEVER;
-    }),
-  ),
-);
+const productTypes = Object.keys(NATURES) as (keyof typeof NATURES)[];
 
 const schemaWith = (time: z.ZodMiniType<Instant>): z.ZodMiniType<TransactionFields> =>
   z.pipe(
@@ -57,20 +48,20 @@ const schemaWith = (time: z.ZodMiniType<Instant>): z.ZodMiniType<TransactionFiel
         productId: name(),
         bundleId: name(),
         appTransactionId: optional(storeIdentifier()),
-        type: nature(),
+        type: z.enum(productTypes),
         purchaseDate: time,
         expiresDate: optional(time),
         revocationDate: optional(time),
         isUpgraded: optional(z.boolean()),
       })
-      .check(z.refine(({ type, expiresDate }) => type !== "auto_renewable" || expiresDate !== null)),
+      .check(z.refine(({ type, expiresDate }) => NATURES[type] !== "auto_renewable" || expiresDate !== null)),
     z.transform((payload) => ({
       transactionIdentifier: payload.transactionId,
       originalTransactionIdentifier: payload.originalTransactionId,
       productIdentifier: payload.productId,
       bundleIdentifier: payload.bundleId,
       appTransactionIdentifier: payload.appTransactionId,
-      nature: payload.type,
+      nature: NATURES[payload.type],
       purchasedAt: payload.purchaseDate,
       expiresAt: payload.expiresDate,
       revokedAt: payload.revocationDate,
