@@ -6,74 +6,84 @@ import type {
 } from "../applications/application.ts";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
 import { once } from "../once.ts";
-import { ENVIRONMENTS, SCOPES, STORES } from "../contract/schemas.ts";
+import { SCOPES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId, KeyId } from "../identifiers.ts";
-import { branded } from "./branded.ts";
+import {
+  branded,
+  environments,
+  integer,
+  nullableInteger,
+  nullableText,
+  store,
+  text,
+  texts,
+  uuid,
+} from "./shapes.ts";
 
 /**
  * The shapes of the items that describe an application and its credentials: each says its kind, since one Query reads
  * several. Keys are added where items are written.
  */
-const identifier = once(() => branded<ApplicationId>(z.uuid()));
+const identifier = () => branded<ApplicationId>(uuid());
 
-const applicationItem = once(() =>
+export const applicationItem = once(() =>
   z.object({
     kind: z.literal("application"),
     identifier: identifier(),
-    name: z.string(),
-    version: z.int(),
+    name: text(),
+    version: integer(),
   }),
 );
 
-const iosStoreItem = once(() =>
+export const iosStoreItem = once(() =>
   z.object({
     kind: z.literal("ios-store"),
-    bundleIdentifier: z.string(),
-    appAppleIdentifier: z.nullable(z.int()),
-    environments: z.array(z.enum(ENVIRONMENTS)),
-    xcodeCertificates: z.array(z.string()),
+    bundleIdentifier: text(),
+    appAppleIdentifier: nullableInteger(),
+    environments: environments(),
+    xcodeCertificates: texts(),
   }),
 );
 
 /** A workload identity is kept as the JSON text it is: nothing of it is lost or reordered. */
 const workloadIdentity = once(() =>
   z.pipe(
-    z.string(),
-    z.transform((text, context): Record<string, unknown> => {
+    text(),
+    z.transform((written, context): Record<string, unknown> => {
       try {
-        return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+        return z.record(text(), z.unknown()).parse(JSON.parse(written));
       } catch {
-        context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: text });
+        context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: written });
         return z.NEVER;
       }
     }),
   ),
 );
 
-const androidStoreItem = once(() =>
+export const androidStoreItem = once(() =>
   z.object({
     kind: z.literal("android-store"),
-    packageName: z.string(),
+    packageName: text(),
     credential: z.union([
-      z.strictObject({ secret: z.string() }),
+      z.strictObject({ secret: text() }),
       z.strictObject({ workloadIdentity: workloadIdentity() }),
     ]),
-    environments: z.array(z.enum(ENVIRONMENTS)),
+    environments: environments(),
   }),
 );
 
-const catalogItem = once(() =>
+export const catalogItem = once(() =>
   z.object({
     kind: z.literal("catalog"),
-    entitlements: z.array(z.object({ identifier: z.string(), displayName: z.string() })),
+    entitlements: z.array(z.object({ identifier: text(), displayName: text() })),
     products: z.array(
       z.object({
-        store: z.enum(STORES),
-        productIdentifier: z.string(),
-        basePlanIdentifier: z.nullable(z.string()),
-        grants: z.array(z.string()),
-        accessDuration: z.nullable(z.object({ months: z.int(), milliseconds: z.int() })),
+        store: store(),
+        productIdentifier: text(),
+        basePlanIdentifier: nullableText(),
+        grants: texts(),
+        accessDuration: z.nullable(z.object({ months: integer(), milliseconds: integer() })),
       }),
     ),
   }),
@@ -86,45 +96,21 @@ const catalogItem = once(() =>
 const credentialSummary = once(() => ({
   keyIdentifier: branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
   application: identifier(),
-  label: z.nullable(z.string()),
+  label: nullableText(),
   scopes: z.array(z.enum(SCOPES)),
-  createdAt: z.int(),
-  expiresAtMoment: z.nullable(z.int()),
-  revokedAt: z.nullable(z.int()),
+  createdAt: integer(),
+  expiresAtMoment: nullableInteger(),
+  revokedAt: nullableInteger(),
 }));
 
 export const credentialIndexItem = once(() =>
   z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
 );
 
-type PartitionItem = z.output<
-  ReturnType<
-    | typeof applicationItem
-    | typeof iosStoreItem
-    | typeof androidStoreItem
-    | typeof catalogItem
-    | typeof credentialIndexItem
-  >
->;
-
-const PARTITION_ITEMS: ReadonlyMap<unknown, () => z.ZodMiniType<PartitionItem>> = new Map<
-  PartitionItem["kind"],
-  () => z.ZodMiniType<PartitionItem>
->([
-  ["application", applicationItem],
-  ["ios-store", iosStoreItem],
-  ["android-store", androidStoreItem],
-  ["catalog", catalogItem],
-  ["credential-index", credentialIndexItem],
-]);
-
-const itemOfUnknownKind = once(() => z.pipe(z.object({ kind: z.never() }), z.never()));
-
-/** The shape of an item under an application's partition. No union, which would make the shapes that nobody needs. */
-export const applicationPartitionItem = ({
-  kind,
-}: Record<string, unknown>): (() => z.ZodMiniType<PartitionItem>) =>
-  PARTITION_ITEMS.get(kind) ?? itemOfUnknownKind;
+/** What every item under an application's partition is: of a kind that is known here. */
+export const applicationPartitionItem = once(() =>
+  z.object({ kind: z.enum(["application", "ios-store", "android-store", "catalog", "credential-index"]) }),
+);
 
 export const credentialItem = once(() =>
   z.object({

@@ -5,7 +5,6 @@ import {
   paginateQuery,
   type TransactWriteCommandInput,
 } from "@aws-sdk/lib-dynamodb";
-import type * as z from "zod/mini";
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
 import type {
   ApplicationStore,
@@ -15,11 +14,16 @@ import type {
 } from "../applications/apply.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { once } from "../once.ts";
 import {
+  androidStoreItem,
+  applicationItem,
   applicationPartitionItem,
+  catalogItem,
   fromAndroidStoreItem,
   fromCatalogItem,
   fromIosStoreItem,
+  iosStoreItem,
   storeRegistrationItem,
   toAndroidStoreItem,
   toApplicationItem,
@@ -28,7 +32,7 @@ import {
   toStoreRegistrationItem,
 } from "./application-items.ts";
 import { keys, keyText, partitionOfApplication } from "./keys.ts";
-import { absent, parseItem, type Table } from "./table.ts";
+import { absent, parseItem, parseItems, type Item, type Table } from "./table.ts";
 
 /** What the table knows of applications. All reads are strongly consistent. */
 export interface ApplicationTable extends ApplicationStore, ApplicationLoader {}
@@ -69,7 +73,7 @@ const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON
 
 export const createApplicationTable = ({ client, name: TableName }: Table): ApplicationTable => {
   const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
-    const items: z.output<ReturnType<ReturnType<typeof applicationPartitionItem>>>[] = [];
+    const items: Item[] = [];
     const pages = paginateQuery(
       { client },
       {
@@ -79,19 +83,27 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
         ConsistentRead: true,
       },
     );
-    for await (const page of pages)
-      items.push(...(page.Items ?? []).map((item) => parseItem(applicationPartitionItem(item), item)));
-    const application = items.find((item) => item.kind === "application");
+    for await (const page of pages) items.push(...(page.Items ?? []));
+    const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
+    const [application] = parseItems(applicationItem, byKind.get("application"));
     if (application === undefined) return null;
-    const catalog = items.find((item) => item.kind === "catalog");
+    const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
     if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
+    const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
+    // Parsed when they are asked for: no function has a use for both.
+    const iosStore = once(() => parseItems(iosStoreItem, ofIosStore).map(fromIosStoreItem));
+    const androidStore = once(() => parseItems(androidStoreItem, ofAndroidStore).map(fromAndroidStoreItem));
     return {
       version: application.version,
       application: {
         identifier,
         name: application.name,
-        iosStore: items.filter((item) => item.kind === "ios-store").map(fromIosStoreItem),
-        androidStore: items.filter((item) => item.kind === "android-store").map(fromAndroidStoreItem),
+        get iosStore() {
+          return iosStore();
+        },
+        get androidStore() {
+          return androidStore();
+        },
         catalog: fromCatalogItem(catalog),
       },
     };

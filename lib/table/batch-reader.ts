@@ -1,8 +1,6 @@
 import { BatchGetCommand } from "@aws-sdk/lib-dynamodb";
 import { keyText, type Key } from "./keys.ts";
-import type { Table } from "./table.ts";
-
-export type Item = Record<string, unknown>;
+import type { Item, Table } from "./table.ts";
 
 /** Items by {@link keyText}; what is not there is not in the map. */
 export type BatchReader = (wanted: readonly Key[]) => Promise<Map<string, Item>>;

@@ -12,7 +12,7 @@ import {
   toCredentialItem,
 } from "./application-items.ts";
 import { keys, partitionOfApplication } from "./keys.ts";
-import { absent, parseItem, type Table } from "./table.ts";
+import { absent, parseItem, parseItems, type Table } from "./table.ts";
 
 export type RevokeOutcome =
   | { readonly outcome: "revoked"; readonly credential: CredentialSummary; readonly already: boolean }
@@ -60,9 +60,7 @@ export const createCredentialTable = ({ client, name: TableName }: Table): Crede
       },
     );
     for await (const page of pages)
-      summaries.push(
-        ...(page.Items ?? []).map((item) => fromCredentialIndexItem(parseItem(credentialIndexItem, item))),
-      );
+      summaries.push(...parseItems(credentialIndexItem, page.Items).map(fromCredentialIndexItem));
     return summaries.sort((a, b) => a.createdAt - b.createdAt);
   };
 

@@ -3,10 +3,10 @@ import { referenceText, type Purchase, type PurchaseReference } from "../entitle
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { accountCustomerItem, customerItem, identityItem, purchaseItem, tombstone } from "./items.ts";
-import { createBatchReader, type Item } from "./batch-reader.ts";
+import { createBatchReader } from "./batch-reader.ts";
 import { accountPartition, keys, keyText, type IdentityReference, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
-import { parseItem, type Table } from "./table.ts";
+import { parseItem, parseItems, type Item, type Table } from "./table.ts";
 
 /** Who is known by a request's identities and purchases. */
 export interface KnownFacts {
@@ -120,8 +120,7 @@ export const createCustomerTable = (
           ConsistentRead: true,
         },
       );
-      for await (const page of pages)
-        for (const item of page.Items ?? []) customers.push(parseItem(accountCustomerItem, item));
+      for await (const page of pages) customers.push(...parseItems(accountCustomerItem, page.Items));
       return customers;
     },
   };

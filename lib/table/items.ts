@@ -9,21 +9,33 @@ import {
   type CustomerId,
   type PurchaseKey,
 } from "../identifiers.ts";
-import { branded } from "./branded.ts";
+import {
+  branded,
+  environment,
+  indexOf,
+  integer,
+  nullableInteger,
+  nullableText,
+  store,
+  text,
+  texts,
+  uuid,
+} from "./shapes.ts";
 
 /**
  * The shapes of the items that belong to customers. Every item is parsed by one of these; attributes that only the
  * table needs (keys, index, time to live) are added where items are written.
  */
-const instant = once(() => z.int());
-const nullableInstant = once(() => z.nullable(instant()));
-const customerIdentifier = once(() => branded<CustomerId>(z.uuid()));
+const instant = integer;
+const nullableInstant = nullableInteger;
+const customerIdentifier = () => branded<CustomerId>(uuid());
+const storedPurchaseKey = () => branded<PurchaseKey>(text());
 
 const line = once(() =>
   z.object({
-    transactionIdentifier: z.nullable(z.string()),
-    productIdentifier: z.string(),
-    basePlanIdentifier: z.nullable(z.string()),
+    transactionIdentifier: nullableText(),
+    productIdentifier: text(),
+    basePlanIdentifier: nullableText(),
     nature: z.enum(NATURES),
     standing: z.enum(STANDINGS),
     startsAt: nullableInstant(),
@@ -37,13 +49,13 @@ const line = once(() =>
 export const purchaseItem = once(() =>
   z.object({
     customer: customerIdentifier(),
-    revision: z.int(),
-    store: z.enum(STORES),
-    environment: z.enum(ENVIRONMENTS),
-    key: branded<PurchaseKey>(z.string()),
+    revision: integer(),
+    store: store(),
+    environment: environment(),
+    key: storedPurchaseKey(),
     lines: z.array(line()),
-    selectedProducts: z.nullable(z.array(z.string())),
-    replacedBy: z.nullable(branded<PurchaseKey>(z.string())),
+    selectedProducts: z.nullable(texts()),
+    replacedBy: z.nullable(storedPurchaseKey()),
     verifiedAt: instant(),
     /** Set while the store has not confirmed that it was acknowledged. */
     acknowledgementDueSince: z.optional(instant()),
@@ -53,14 +65,14 @@ export const purchaseItem = once(() =>
 /** The queue of acknowledgements: the only place where a purchase token is kept, until it is not needed any more. */
 export const acknowledgementItem = once(() =>
   z.object({
-    application: branded<ApplicationId>(z.string()),
+    application: branded<ApplicationId>(text()),
     store: z.literal("android-store"),
-    environment: z.enum(ENVIRONMENTS),
-    key: branded<PurchaseKey>(z.string()),
-    packageName: z.string(),
-    purchaseToken: z.string(),
+    environment: environment(),
+    key: storedPurchaseKey(),
+    packageName: text(),
+    purchaseToken: text(),
     productKind: z.enum(PRODUCT_KINDS),
-    productIdentifier: z.string(),
+    productIdentifier: text(),
     dueSince: instant(),
     deadline: instant(),
   }),
@@ -71,17 +83,15 @@ export const identityItem = once(() => z.object({ customer: customerIdentifier()
 /** What stays of an identity or a purchase whose customer was erased, until the moment it names. */
 export const tombstone = once(() => z.object({ erasedUntil: instant() }));
 
-const indexOf = (values: readonly unknown[]) => z.int().check(z.minimum(0), z.maximum(values.length - 1));
-
 /**
  * Holdings are stored in both a customer and its account, and read on every read: positions in place of names, so that
  * a purchase takes about a hundred bytes. The lists that give the positions may only grow at their end.
  */
 const encodedLine = once(() =>
   z.tuple([
-    z.nullable(z.string()),
-    z.string(),
-    z.nullable(z.string()),
+    nullableText(),
+    text(),
+    nullableText(),
     indexOf(NATURES),
     indexOf(STANDINGS),
     nullableInstant(),
@@ -92,7 +102,7 @@ const encodedLine = once(() =>
   ]),
 );
 const encodedHolding = once(() =>
-  z.tuple([indexOf(STORES), indexOf(ENVIRONMENTS), z.string(), z.array(encodedLine())]),
+  z.tuple([indexOf(STORES), indexOf(ENVIRONMENTS), text(), z.array(encodedLine())]),
 );
 export type EncodedHoldings = z.infer<ReturnType<typeof encodedHolding>>[];
 
@@ -168,7 +178,7 @@ const holdings = once(() =>
 
 const link = once(() =>
   z.object({
-    account: branded<AccountId>(z.string()),
+    account: branded<AccountId>(text()),
     assertedBy: z.enum(["credential", "client"]),
     linkedAt: instant(),
   }),
@@ -178,7 +188,7 @@ export const customerItem = once(() =>
   z.object({
     customer: customerIdentifier(),
     createdAt: instant(),
-    version: z.int(),
+    version: integer(),
     link: z.nullable(link()),
     holdings: holdings(),
     hasPurchased: z.boolean(),

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import { branded } from "./branded.ts";
+import { branded, integer, text, uuid } from "./shapes.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./customer-change.ts";
 import {
   acknowledgementKey,
@@ -15,7 +15,7 @@ import {
   type Key,
 } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
-import { parseItem, type Table } from "./table.ts";
+import { parseItems, type Table } from "./table.ts";
 
 /** What an operator did to a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
 export interface AuditEntry {
@@ -26,15 +26,15 @@ export interface AuditEntry {
   readonly reason: string;
 }
 
-const customerOfItem = once(() => z.object({ customer: branded<CustomerId>(z.uuid()) }));
+const customerOfItem = once(() => z.object({ customer: branded<CustomerId>(uuid()) }));
 
 const auditItem = once(() =>
   z.object({
     action: z.enum(["unlink", "erase"]),
-    customer: branded<CustomerId>(z.uuid()),
-    moment: z.int(),
-    by: z.string(),
-    reason: z.string(),
+    customer: branded<CustomerId>(uuid()),
+    moment: integer(),
+    by: text(),
+    reason: text(),
   }),
 );
 
@@ -184,8 +184,7 @@ export const createOperationTable = ({ client, name: TableName }: Table): Operat
           ConsistentRead: true,
         },
       );
-      for await (const page of pages)
-        entries.push(...(page.Items ?? []).map((item) => parseItem(auditItem, item)));
+      for await (const page of pages) entries.push(...parseItems(auditItem, page.Items));
       return entries;
     },
 
@@ -205,7 +204,7 @@ export const createOperationTable = ({ client, name: TableName }: Table): Operat
         },
       );
       for await (const page of pages)
-        yield (page.Items ?? []).map((item) => parseItem(customerOfItem, item).customer);
+        yield parseItems(customerOfItem, page.Items).map(({ customer }) => customer);
     },
   };
 };

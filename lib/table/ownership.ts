@@ -1,10 +1,10 @@
 import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import { createBatchReader, type Item } from "./batch-reader.ts";
+import { createBatchReader } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
 import { customerPartition, TABLE, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
-import type { Table } from "./table.ts";
+import type { Item, Table } from "./table.ts";
 
 /** All that belongs to a customer, its aliases' included. */
 export interface Ownership {

@@ -7,11 +7,13 @@ export interface Table {
   readonly name: string;
 }
 
+export type Item = Record<string, unknown>;
+
 export const absent = "attribute_not_exists(pk)";
 
 /** An item that is not of its documented shape: the key is named, its content is not. */
 export class MalformedItemError extends Error {
-  constructor(item: Record<string, unknown>, cause: unknown) {
+  constructor(item: Item, cause: unknown) {
     super(`The item ${JSON.stringify([item["pk"], item["sk"]])} is not of its shape.`, { cause });
     this.name = "MalformedItemError";
   }
@@ -20,7 +22,7 @@ export class MalformedItemError extends Error {
 /** Items are parsed, never cast. */
 export const parseItem = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
-  item: Record<string, unknown>,
+  item: Item,
 ): z.output<Schema> => {
   const parsed = schema().safeParse(item);
   if (!parsed.success) {
@@ -29,3 +31,9 @@ export const parseItem = <Schema extends z.ZodMiniType>(
   }
   return parsed.data;
 };
+
+/** Each item by {@link parseItem}. */
+export const parseItems = <Schema extends z.ZodMiniType>(
+  schema: () => Schema,
+  items: readonly Item[] = [],
+): z.output<Schema>[] => items.map((item) => parseItem(schema, item));

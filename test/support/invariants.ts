@@ -3,8 +3,12 @@ import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import {
-  applicationPartitionItem,
+  androidStoreItem,
+  applicationItem,
+  catalogItem,
+  credentialIndexItem,
   credentialItem,
+  iosStoreItem,
   storeRegistrationItem,
 } from "../../lib/table/application-items.ts";
 import {
@@ -36,6 +40,14 @@ type StoredItem = Readonly<Record<string, unknown>>;
 
 /** Purchases that holdings have to hold stop here, well below what holdings are bounded to. */
 const BOUNDED_FROM_BYTES = 150_000;
+
+const applicationPartitionItem = z.discriminatedUnion("kind", [
+  applicationItem(),
+  iosStoreItem(),
+  androidStoreItem(),
+  catalogItem(),
+  credentialIndexItem(),
+]);
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const PARTITION = new RegExp(
@@ -210,7 +222,7 @@ const sort = (
     }
     switch (kind) {
       case undefined: {
-        const described = violations.parse(applicationPartitionItem(item), item);
+        const described = violations.parse(() => applicationPartitionItem, item);
         if (described === null) break;
         if ("identifier" in described)
           violations.check(described.identifier === application, `${keyOf(item)} names another application`);

@@ -1,0 +1,25 @@
+import * as z from "zod/mini";
+import { ENVIRONMENTS, STORES } from "../contract/schemas.ts";
+import { once } from "../once.ts";
+
+/** What items are made of. A shape is made once: making one takes longer than parsing with it. */
+export const text = once(() => z.string());
+export const texts = once(() => z.array(text()));
+export const nullableText = once(() => z.nullable(text()));
+
+export const integer = once(() => z.int());
+export const nullableInteger = once(() => z.nullable(integer()));
+
+export const uuid = once(() => z.uuid());
+
+export const store = once(() => z.enum(STORES));
+export const environment = once(() => z.enum(ENVIRONMENTS));
+export const environments = once(() => z.array(environment()));
+
+/** A position in a list. */
+export const indexOf = (values: readonly unknown[]) => z.literal([...values.keys()]);
+
+/** Texts that are identifiers of one kind: only their types tell those apart, so nothing is done when one is parsed. */
+export const branded = <Identifier extends string>(
+  identifiers: z.ZodMiniType<string, string>,
+): z.ZodMiniType<Identifier, string> => identifiers as z.ZodMiniType<Identifier, string>;
