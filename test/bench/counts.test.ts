@@ -136,12 +136,12 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 290],
-    ["ReadAccountEntitlements", 310],
-    ["SynchronizeIosStorePurchases", 350],
-    ["LinkIosStoreCustomer", 350],
-    ["LinkAndroidStoreCustomer", 670],
-    ["AcknowledgeDuePurchases", 640],
+    ["AuthorizeCredential", 260],
+    ["ReadAccountEntitlements", 280],
+    ["SynchronizeIosStorePurchases", 320],
+    ["LinkIosStoreCustomer", 320],
+    ["LinkAndroidStoreCustomer", 595],
+    ["AcknowledgeDuePurchases", 565],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

@@ -215,6 +215,18 @@ describe("an application", () => {
     expect(String(failure)).not.toContain("secret");
   });
 
+  test.each([
+    ["ios-store", "androidStore", "iosStore"],
+    ["android-store", "iosStore", "androidStore"],
+  ] as const)("with a malformed %s item still has its %s", async (kind, other, broken) => {
+    const { identifier } = await anApplication(`com.example.half.${kind}`);
+    const key = keys.storeConfiguration(identifier, kind, "com.example.bad");
+    await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, kind } }));
+    const application = await applications.load(identifier);
+    expect(application?.[other].length).toBeGreaterThan(0);
+    expect(() => application?.[broken]).toThrow(MalformedItemError);
+  });
+
   test("with an item of a kind that it does not know is an error, and not an application without it", async () => {
     const { identifier } = await anApplication();
     const key = keys.catalog(identifier);
