@@ -14,7 +14,8 @@ all, is left out. The first answer of the document client reads one item, or fou
 the iOS-store functions asks four times (three times where the application is the credential's), one after the other, and
 verifies a chain and two signatures. "iOS store, by hand" is the least that this work takes: the same requests, signatures
 and libraries without a schema, a log, a rule or an answer. Ratios are to the document client alone, as the SDK makes it and
-esbuild bundles it; what is taken out of the functions is not taken out of it.
+esbuild bundles it; what is taken out of the functions is not taken out of it, save in the row that says so
+([decision 12](decisions/0012-what-a-function-loads.md)).
 
 ${table(
   ["function", "bundle, KB", "load, ms", "", "first answer, ms", "", "processor to first answer, ms", ""],

@@ -14,9 +14,10 @@ const standIn = (name: string): string =>
  * document client. There is no source map, because reading one takes about 30 ms at start, and names are not kept, which
  * takes 10: places in a log are found with a map made again from the commit that was deployed (`docs/operations.md`).
  *
- * What the SDK loads by `import()` is loaded by `require`: of `node:http` as an ES module Node evaluates every export, and
- * one of them is all of its `fetch`. No operation that is used here streams events; were it not left out, every module
- * that events share with others would be wrapped in a function, for them to be loaded later.
+ * What the SDK gets by `import()` it gets by `require` here: of `node:http` as an ES module Node evaluates every export,
+ * and one of them, `WebSocket`, brings all of Node's `fetch`. The SDK's code for streams of events is left out, as no
+ * operation that is used here has any: every module that it shares with the rest would be wrapped in a function, for events
+ * to be loaded later.
  */
 export const BUNDLING = {
   absWorkingDir: PROJECT,

@@ -90,7 +90,8 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
     if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
     const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
-    // Parsed when they are asked for: no function has a use for both.
+    // Parsed when they are asked for: no function has a use for both. One that is malformed and mended is seen as late as
+    // any other change.
     const iosStore = once(() => parseItems(iosStoreItem, ofIosStore).map(fromIosStoreItem));
     const androidStore = once(() => parseItems(androidStoreItem, ofAndroidStore).map(fromAndroidStoreItem));
     return {

@@ -2,11 +2,18 @@ import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import { accountCustomerItem, customerItem, identityItem, purchaseItem, tombstone } from "./items.ts";
+import {
+  accountCustomerItem,
+  customerItem,
+  decodeHoldings,
+  identityItem,
+  purchaseItem,
+  tombstone,
+} from "./items.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { accountPartition, keys, keyText, type IdentityReference, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
-import { parseItem, parseItems, type Item, type Table } from "./table.ts";
+import { parseItem, type Item, type Table } from "./table.ts";
 
 /** Who is known by a request's identities and purchases. */
 export interface KnownFacts {
@@ -51,8 +58,13 @@ export const storedPurchase = (item: Item): StoredPurchase => {
 };
 
 export const storedCustomer = (item: Item): StoredCustomer => {
-  const { customer: identifier, ...customer } = parseItem(customerItem, item);
-  return { identifier, ...customer };
+  const { customer: identifier, holdings, ...customer } = parseItem(customerItem, item);
+  return { identifier, ...customer, holdings: decodeHoldings(holdings) };
+};
+
+const accountCustomer = (item: Item): AccountCustomer => {
+  const { customer, holdings } = parseItem(accountCustomerItem, item);
+  return { customer, holdings: decodeHoldings(holdings) };
 };
 
 export const createCustomerTable = (
@@ -120,7 +132,7 @@ export const createCustomerTable = (
           ConsistentRead: true,
         },
       );
-      for await (const page of pages) customers.push(...parseItems(accountCustomerItem, page.Items));
+      for await (const page of pages) customers.push(...(page.Items ?? []).map(accountCustomer));
       return customers;
     },
   };

@@ -169,12 +169,9 @@ const decodeHolding = ([store, environment, key, lines]: z.infer<
   verifiedAt: Math.max(...lines.map((line) => line[9])),
 });
 
-const holdings = once(() =>
-  z.pipe(
-    z.array(encodedHolding()),
-    z.transform((encoded) => encoded.map(decodeHolding)),
-  ),
-);
+export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] => encoded.map(decodeHolding);
+
+const holdings = once(() => z.array(encodedHolding()));
 
 const link = once(() =>
   z.object({

@@ -51,7 +51,7 @@ test.each(functions)("%s holds nothing of what is stood in for", async (name) =>
 });
 
 test.each(functions)(
-  "%s evaluates no ES module of Node, and has no module that is loaded later",
+  "%s evaluates no ES module of Node, and wraps no ES module of a package to load it later",
   async (name) => {
     const { metafile, outputFiles } = await build({
       ...BUNDLING,

@@ -15,6 +15,7 @@ import {
   accountCustomerItem,
   acknowledgementItem,
   customerItem,
+  decodeHoldings,
   identityItem,
   purchaseItem,
   tombstone,
@@ -57,8 +58,9 @@ const PARTITION = new RegExp(
 
 const auditItem = () => z.object({ action: z.string(), customer: z.string() });
 
-interface Customer extends z.output<ReturnType<typeof customerItem>> {
+interface Customer extends Omit<z.output<ReturnType<typeof customerItem>>, "holdings"> {
   readonly key: string;
+  readonly holdings: readonly Purchase[];
 }
 
 /** All of one application. */
@@ -240,7 +242,11 @@ const sort = (
         violations.check(sk === "CUSTOMER", `${keyOf(item)} has an unknown sort key`);
         violations.check(customer.customer === rest, `${keyOf(item)} says it is ${customer.customer}`);
         violations.check(customer.version > 0, `${keyOf(item)} has the version ${customer.version}`);
-        tenant.customers.set(rest, { ...customer, key: keyOf(item) });
+        tenant.customers.set(rest, {
+          ...customer,
+          key: keyOf(item),
+          holdings: decodeHoldings(customer.holdings),
+        });
         if (customer.aliasOf === null)
           violations.check(!("owner" in item), `${keyOf(item)} lives, and is in the index as an alias`);
         else checkOwner(violations, item, application, customer.aliasOf);
@@ -384,7 +390,7 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
       if (copy === null) continue;
       violations.check(copy.customer === customer.customer, `${keyOf(item)} says it is ${copy.customer}`);
       violations.check(
-        text(copy.holdings) === text(holdings),
+        text(decodeHoldings(copy.holdings)) === text(holdings),
         `${keyOf(item)} has other holdings than its customer`,
       );
     }

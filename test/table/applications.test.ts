@@ -215,6 +215,16 @@ describe("an application", () => {
     expect(String(failure)).not.toContain("secret");
   });
 
+  test("with a malformed credential still has all the rest", async () => {
+    const { identifier } = await anApplication("com.example.credential");
+    const key = keys.credentialOfApplication(identifier, keyId("0123456789abcdef"));
+    await table.client.send(
+      new PutCommand({ TableName: table.name, Item: { ...key, kind: "credential-index" } }),
+    );
+    await expect(applications.load(identifier)).resolves.toMatchObject({ identifier });
+    await expect(credentials.list(identifier)).rejects.toThrow(MalformedItemError);
+  });
+
   test.each([
     ["ios-store", "androidStore", "iosStore"],
     ["android-store", "iosStore", "androidStore"],

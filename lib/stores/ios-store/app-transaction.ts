@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { once } from "../../once.ts";
 import { parseJsonObject } from "./encoding.ts";
-import { LONGEST_NAME, name, optional, storeIdentifier } from "./fields.ts";
+import { LONGEST_NAME, name, storeIdentifier } from "./fields.ts";
 import { certificatesOf, splitJws } from "./jws.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
@@ -22,29 +22,29 @@ export interface AppTransactionFields {
 
 export interface AppTransaction extends AppTransactionFields, Signed {}
 
-const schema = once((): z.ZodMiniType<AppTransactionFields> =>
-  z.pipe(
-    z.object({
-      bundleId: name(),
-      appAppleId: optional(z.int().check(z.nonnegative())),
-      appTransactionId: optional(storeIdentifier()),
-    }),
-    z.transform((payload) => ({
-      bundleIdentifier: payload.bundleId,
-      // Outside production it is absent or zero.
-      appAppleIdentifier: payload.appAppleId === 0 ? null : payload.appAppleId,
-      appTransactionIdentifier: payload.appTransactionId,
-    })),
-  ),
+const schema = once(() =>
+  z.object({
+    bundleId: name(),
+    appAppleId: z.nullish(z.int().check(z.nonnegative())),
+    appTransactionId: z.nullish(storeIdentifier()),
+  }),
 );
 
-export const appTransactionKind: PayloadKind<AppTransactionFields> = {
+type Written = z.output<ReturnType<typeof schema>>;
+
+export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
   has: ["bundleId", "receiptType", "receiptCreationDate"],
   // Transactions, renewal info, notifications.
   lacks: ["transactionId", "originalTransactionId", "autoRenewStatus", "notificationType"],
   environment: "receiptType",
   signedAt: "receiptCreationDate",
   schema: { "app-store": schema, xcode: schema },
+  read: ({ bundleId, appAppleId = null, appTransactionId = null }) => ({
+    bundleIdentifier: bundleId,
+    // Outside production it is absent or zero.
+    appAppleIdentifier: appAppleId === 0 ? null : appAppleId,
+    appTransactionIdentifier: appTransactionId,
+  }),
 };
 
 /** What a store configuration says of the app transactions it accepts. */

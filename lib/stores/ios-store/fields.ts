@@ -26,7 +26,3 @@ export const storeIdentifier = once(() => z.string().check(z.regex(/^[\w.-]{1,12
 
 export const LONGEST_NAME = 256;
 export const name = once(() => z.string().check(z.minLength(1), z.maxLength(LONGEST_NAME)));
-
-/** A field that may be absent or null, which say the same. */
-export const optional = <Schema extends z.ZodMiniType>(schema: Schema) =>
-  z._default(z.nullable(schema), null);

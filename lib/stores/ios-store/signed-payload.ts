@@ -10,15 +10,16 @@ import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
 /** A kind of payload that the store signs, and how it is told from the others. */
-export interface PayloadKind<Payload> {
+export interface PayloadKind<Written, Payload> {
   /** Fields without which it is another kind. */
   readonly has: readonly string[];
   /** Fields that only other kinds have. */
   readonly lacks: readonly string[];
   readonly environment: string;
   readonly signedAt: string;
-  /** Its other fields, read as this signer writes them. Unknown ones are tolerated. */
-  readonly schema: Record<Signer, () => z.ZodMiniType<Payload>>;
+  /** Its other fields, as this signer writes them. Unknown ones are tolerated. */
+  readonly schema: Record<Signer, () => z.ZodMiniType<Written>>;
+  readonly read: (written: Written) => Payload;
 }
 
 /** What the signature and its certificates say of any payload. */
@@ -32,9 +33,9 @@ export interface Signed {
 /** Clocks differ; a JWS may be signed so much later than now. */
 const SKEW_MILLISECONDS = 60_000;
 
-const readPayload = <Payload>(
+const readPayload = <Written, Payload>(
   payload: JsonObject,
-  kind: PayloadKind<Payload>,
+  kind: PayloadKind<Written, Payload>,
   chain: Chain,
   moment: Instant,
 ): Verdict<Payload & Signed> => {
@@ -51,7 +52,7 @@ const readPayload = <Payload>(
   const fields = kind.schema[chain.signer]().safeParse(payload);
   if (!fields.success) return rejected("malformed_payload");
   return verified({
-    ...fields.data,
+    ...kind.read(fields.data),
     environment,
     signedAt: signedAt.data,
     xcodeCertificate: chain.signer === "xcode" ? chain.anchor : null,
@@ -86,9 +87,9 @@ const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Pr
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransaction
  */
-export const verifySignedPayload = async <Payload>(
+export const verifySignedPayload = async <Written, Payload>(
   compact: string,
-  kind: PayloadKind<Payload>,
+  kind: PayloadKind<Written, Payload>,
   signers: Signers,
   trust: Trust,
   moment: Instant,

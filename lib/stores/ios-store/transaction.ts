@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Nature } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
-import { name, optional, storeIdentifier, TIMES } from "./fields.ts";
+import { name, storeIdentifier, TIMES } from "./fields.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
 /**
@@ -39,37 +39,41 @@ const NATURES = {
 
 const productTypes = Object.keys(NATURES) as (keyof typeof NATURES)[];
 
-const schemaWith = (time: z.ZodMiniType<Instant>): z.ZodMiniType<TransactionFields> =>
-  z.pipe(
-    z
-      .object({
-        transactionId: storeIdentifier(),
-        originalTransactionId: storeIdentifier(),
-        productId: name(),
-        bundleId: name(),
-        appTransactionId: optional(storeIdentifier()),
-        type: z.enum(productTypes),
-        purchaseDate: time,
-        expiresDate: optional(time),
-        revocationDate: optional(time),
-        isUpgraded: optional(z.boolean()),
-      })
-      .check(z.refine(({ type, expiresDate }) => NATURES[type] !== "auto_renewable" || expiresDate !== null)),
-    z.transform((payload) => ({
-      transactionIdentifier: payload.transactionId,
-      originalTransactionIdentifier: payload.originalTransactionId,
-      productIdentifier: payload.productId,
-      bundleIdentifier: payload.bundleId,
-      appTransactionIdentifier: payload.appTransactionId,
-      nature: NATURES[payload.type],
-      purchasedAt: payload.purchaseDate,
-      expiresAt: payload.expiresDate,
-      revokedAt: payload.revocationDate,
-      isUpgraded: payload.isUpgraded === true,
-    })),
-  );
+/** A field that may be absent may also be null, which says the same. */
+const schemaWith = (time: z.ZodMiniType<Instant>) =>
+  z
+    .object({
+      transactionId: storeIdentifier(),
+      originalTransactionId: storeIdentifier(),
+      productId: name(),
+      bundleId: name(),
+      appTransactionId: z.nullish(storeIdentifier()),
+      type: z.enum(productTypes),
+      purchaseDate: time,
+      expiresDate: z.nullish(time),
+      revocationDate: z.nullish(time),
+      isUpgraded: z.nullish(z.boolean()),
+    })
+    .check(
+      z.refine(({ type, expiresDate = null }) => NATURES[type] !== "auto_renewable" || expiresDate !== null),
+    );
 
-export const transactionKind: PayloadKind<TransactionFields> = {
+type Written = z.output<ReturnType<typeof schemaWith>>;
+
+const read = (written: Written): TransactionFields => ({
+  transactionIdentifier: written.transactionId,
+  originalTransactionIdentifier: written.originalTransactionId,
+  productIdentifier: written.productId,
+  bundleIdentifier: written.bundleId,
+  appTransactionIdentifier: written.appTransactionId ?? null,
+  nature: NATURES[written.type],
+  purchasedAt: written.purchaseDate,
+  expiresAt: written.expiresDate ?? null,
+  revokedAt: written.revocationDate ?? null,
+  isUpgraded: written.isUpgraded === true,
+});
+
+export const transactionKind: PayloadKind<Written, TransactionFields> = {
   has: [
     "transactionId",
     "originalTransactionId",
@@ -87,4 +91,5 @@ export const transactionKind: PayloadKind<TransactionFields> = {
     "app-store": once(() => schemaWith(TIMES["app-store"]())),
     xcode: once(() => schemaWith(TIMES.xcode())),
   },
+  read,
 };
