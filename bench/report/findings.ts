@@ -23,27 +23,27 @@ read by sixty lines of our own. It is seen once in the life of a function's envi
 
 | function                        |        before |         after |
 | ------------------------------- | ------------: | ------------: |
-| authorize-credential            | 1.54 × (1.33) | 0.87 × (0.99) |
-| read-account-entitlements       | 1.59 × (1.57) | 0.89 × (1.13) |
-| synchronize-ios-store-purchases | 1.77 × (2.07) | 0.95 × (1.48) |
-| link-ios-store-customer         | 1.78 × (1.99) | 0.97 × (1.41) |
-| link-android-store-customer     | 2.49 × (2.62) | 1.50 × (1.92) |
+| authorize-credential            | 1.54 × (1.33) | 0.78 × (0.76) |
+| read-account-entitlements       | 1.59 × (1.57) | 0.78 × (0.86) |
+| synchronize-ios-store-purchases | 1.77 × (2.07) | 0.84 × (1.20) |
+| link-ios-store-customer         | 1.78 × (1.99) | 0.88 × (1.18) |
+| link-android-store-customer     | 2.49 × (2.62) | 1.25 × (1.72) |
 
-Credentials from the environment alone are 14 ms; schemas made when they are needed 13; \`zod/mini\` for \`zod\` 11; names
-that are not kept 5 to 10; parsers that are not compiled 8; certificates without a library for all of ASN.1 20 and more of an
-iOS function's first answer; no look for the AWS SDK's files 5; of the Android function's load a sixth is what Google's client
-brings beside itself ([decision 12](decisions/0012-what-a-function-loads.md)).
+What was taken out, by what it took of a load or a first answer: the SDK's \`import()\` of \`node:http\`, which brings Node's
+\`fetch\`, and modules wrapped in functions to be loaded later, 16 to 18 % of an iOS function's first answer, 20 of the reader's
+and 12 of the Android one's; certificates by a library for all of ASN.1, 20 ms and more; credentials from anywhere but the
+environment, 14 ms; schemas made before they are needed, 13; \`zod\` for \`zod/mini\`, 11; parsers that are compiled, 8; names
+that are kept, 5 to 10; the look for the AWS SDK's files, 5; kinds of schema that are used once, and items that a function
+has no use for, 2 to 6 %. Of the Android function's load a sixth is what Google's client brings beside itself
+([decision 12](decisions/0012-what-a-function-loads.md)).
 
-The iOS functions miss their goal of 1.25. The same requests, signatures and libraries by hand take 1.04 times what the
-document client takes, up to 1.15 in other runs, so the goal leaves them 10 to 20 % of it for all else, and they take 40.
-Where that goes, by profiles: a quarter and more is \`zod\` (the schemas of a request, of two payloads and of the items that
-are read, each made and used for the first time), a sixth the structured log and the metrics (Powertools), a third the
-service's own code, read and compiled by V8 when it is first called, and the rest larger answers of DynamoDB. Tried and left,
-as it was less than what one run differs from the next: making the next answer's schemas while a request is on its way (2 %),
-not verifying the pinned root's own signature (1 %). Not tried: finding an application by its bundle in one request and not in
-two, which by the profiles is worth 3 %. What would meet the goal is a function without those libraries; checks of everything
-that is read, and a log that can be searched, are worth more than 60 ms of an environment's first answer.
-\`provisionedConcurrency\` takes it from whoever cannot wait.
+Most of that is the document client's own: bundled as the functions are, it takes 0.61 of what it takes as it is, and to that
+an iOS function's first answer is twice as long. What is left between an iOS function and the same requests, signatures and libraries by hand is, by profiles, the service's
+own code, read and compiled by V8 when it is first called, then \`zod\`, then the structured log and the metrics (Powertools,
+4 % of a first answer: measured by taking them out), and larger answers of DynamoDB. Tried and left, as it was less than what
+one run differs from the next: looking the application up while signatures are verified, making the next answer's schemas while
+a request is on its way, reading bundle and application with one kind of request, not verifying the pinned root's own signature.
+Whoever cannot wait for a start at all has \`provisionedConcurrency\`.
 
 **Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The service's own part
 is largest in the replay of 1,000 purchases. It was 21 % of the whole when verification took a third of its time. Comparing
