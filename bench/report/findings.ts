@@ -23,11 +23,11 @@ read by sixty lines of our own. It is seen once in the life of a function's envi
 
 | function                        |        before |         after |
 | ------------------------------- | ------------: | ------------: |
-| authorize-credential            | 1.54 × (1.33) | 0.78 × (0.76) |
-| read-account-entitlements       | 1.59 × (1.57) | 0.78 × (0.86) |
-| synchronize-ios-store-purchases | 1.77 × (2.07) | 0.84 × (1.20) |
-| link-ios-store-customer         | 1.78 × (1.99) | 0.88 × (1.18) |
-| link-android-store-customer     | 2.49 × (2.62) | 1.25 × (1.72) |
+| authorize-credential            | 1.54 × (1.33) | 0.77 × (0.76) |
+| read-account-entitlements       | 1.59 × (1.57) | 0.79 × (0.87) |
+| synchronize-ios-store-purchases | 1.77 × (2.07) | 0.86 × (1.21) |
+| link-ios-store-customer         | 1.78 × (1.99) | 0.88 × (1.17) |
+| link-android-store-customer     | 2.49 × (2.62) | 1.28 × (1.83) |
 
 What was taken out, by what it took of a load or a first answer: the SDK's \`import()\` of \`node:http\`, which brings Node's
 \`fetch\`, and modules wrapped in functions to be loaded later, 16 to 18 % of an iOS function's first answer, 20 of the reader's
