@@ -1,8 +1,11 @@
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { storeEvidence } from "../../lib/customers/store-evidence.ts";
+import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
+import { NATURES, STANDINGS } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
 import { createBatchReader } from "../../lib/table/batch-reader.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { keys } from "../../lib/table/keys.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
 import { aCatalog, aPurchase, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
@@ -69,6 +72,33 @@ test("an item that is not of its shape is an error that names its key and not it
   expect(String(failure)).toContain("PURCHASE#ios-store#production#1");
   expect(String(failure)).not.toContain("s3cret");
   expect((await table.client.send(new GetCommand({ TableName: table.name, Key: key }))).Item).toBeDefined();
+});
+
+test.each([
+  ["store", -1],
+  ["store", STORES.length],
+  ["store", 0.5],
+  ["environment", ENVIRONMENTS.length],
+  ["nature", NATURES.length],
+  ["standing", STANDINGS.length],
+  ["standing", "0"],
+])("holdings whose %s is the position %p are not of their shape", async (part, position) => {
+  const at = (name: string): unknown => (name === part ? position : 0);
+  const line = [null, "p", null, at("nature"), at("standing"), null, null, null, null, NOW];
+  const account = accountId(`${part} ${position}`);
+  await table.client.send(
+    new PutCommand({
+      TableName: table.name,
+      Item: {
+        ...keys.accountCustomer(APPLICATION, account, CUSTOMER),
+        customer: CUSTOMER,
+        holdings: [[at("store"), at("environment"), "1", [line]]],
+      },
+    }),
+  );
+  await expect(createCustomerTable(table, pause).findAccount(APPLICATION, account)).rejects.toThrow(
+    MalformedItemError,
+  );
 });
 
 test("a request to which others were faster every time gives up with an answer that says so", async () => {

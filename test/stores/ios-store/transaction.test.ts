@@ -103,11 +103,12 @@ describe("a transaction", () => {
     ["Non-Renewing Subscription", "non_renewing"],
     ["Non-Consumable", "non_consumable"],
     ["Consumable", "consumable"],
-  ])("of type %p needs no end", async (type, nature) => {
-    expect(await verify(aTransaction({ type, expiresDate: undefined }))).toEqual({
-      outcome: "verified",
-      payload: aVerifiedTransaction({ nature: nature as "consumable", expiresAt: null }),
-    });
+  ] as const)("of type %p needs no end", async (type, nature) => {
+    for (const expiresDate of [undefined, null])
+      expect(await verify(aTransaction({ type, expiresDate }))).toEqual({
+        outcome: "verified",
+        payload: aVerifiedTransaction({ nature, expiresAt: null }),
+      });
   });
   test.each([undefined, null])(
     "of an auto-renewable subscription needs an end: %p is refused",
