@@ -9,50 +9,40 @@ import { once } from "../once.ts";
 import { SCOPES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId, KeyId } from "../identifiers.ts";
-import {
-  branded,
-  environments,
-  integer,
-  nullableInteger,
-  nullableText,
-  store,
-  text,
-  texts,
-  uuid,
-} from "./shapes.ts";
+import * as shape from "./shapes.ts";
 
 /**
  * The shapes of the items that describe an application and its credentials: each says its kind, since one Query reads
  * several. Keys are added where items are written.
  */
-const identifier = () => branded<ApplicationId>(uuid());
+const identifier = () => shape.branded<ApplicationId>(shape.uuid());
 
 export const applicationItem = once(() =>
   z.object({
     kind: z.literal("application"),
     identifier: identifier(),
-    name: text(),
-    version: integer(),
+    name: shape.text(),
+    version: shape.integer(),
   }),
 );
 
 export const iosStoreItem = once(() =>
   z.object({
     kind: z.literal("ios-store"),
-    bundleIdentifier: text(),
-    appAppleIdentifier: nullableInteger(),
-    environments: environments(),
-    xcodeCertificates: texts(),
+    bundleIdentifier: shape.text(),
+    appAppleIdentifier: shape.nullableInteger(),
+    environments: shape.environments(),
+    xcodeCertificates: shape.texts(),
   }),
 );
 
 /** A workload identity is kept as the JSON text it is: nothing of it is lost or reordered. */
 const workloadIdentity = once(() =>
   z.pipe(
-    text(),
+    shape.text(),
     z.transform((written, context): Record<string, unknown> => {
       try {
-        return z.record(text(), z.unknown()).parse(JSON.parse(written));
+        return z.record(shape.text(), z.unknown()).parse(JSON.parse(written));
       } catch {
         context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: written });
         return z.NEVER;
@@ -64,26 +54,26 @@ const workloadIdentity = once(() =>
 export const androidStoreItem = once(() =>
   z.object({
     kind: z.literal("android-store"),
-    packageName: text(),
+    packageName: shape.text(),
     credential: z.union([
-      z.strictObject({ secret: text() }),
+      z.strictObject({ secret: shape.text() }),
       z.strictObject({ workloadIdentity: workloadIdentity() }),
     ]),
-    environments: environments(),
+    environments: shape.environments(),
   }),
 );
 
 export const catalogItem = once(() =>
   z.object({
     kind: z.literal("catalog"),
-    entitlements: z.array(z.object({ identifier: text(), displayName: text() })),
+    entitlements: z.array(z.object({ identifier: shape.text(), displayName: shape.text() })),
     products: z.array(
       z.object({
-        store: store(),
-        productIdentifier: text(),
-        basePlanIdentifier: nullableText(),
-        grants: texts(),
-        accessDuration: z.nullable(z.object({ months: integer(), milliseconds: integer() })),
+        store: shape.store(),
+        productIdentifier: shape.text(),
+        basePlanIdentifier: shape.nullableText(),
+        grants: shape.texts(),
+        accessDuration: z.nullable(z.object({ months: shape.integer(), milliseconds: shape.integer() })),
       }),
     ),
   }),
@@ -94,13 +84,13 @@ export const catalogItem = once(() =>
  * listed, until an operator removes it.
  */
 const credentialSummary = once(() => ({
-  keyIdentifier: branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
+  keyIdentifier: shape.branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
   application: identifier(),
-  label: nullableText(),
+  label: shape.nullableText(),
   scopes: z.array(z.enum(SCOPES)),
-  createdAt: integer(),
-  expiresAtMoment: nullableInteger(),
-  revokedAt: nullableInteger(),
+  createdAt: shape.integer(),
+  expiresAtMoment: shape.nullableInteger(),
+  revokedAt: shape.nullableInteger(),
 }));
 
 export const credentialIndexItem = once(() =>

@@ -9,33 +9,22 @@ import {
   type CustomerId,
   type PurchaseKey,
 } from "../identifiers.ts";
-import {
-  branded,
-  environment,
-  indexOf,
-  integer,
-  nullableInteger,
-  nullableText,
-  store,
-  text,
-  texts,
-  uuid,
-} from "./shapes.ts";
+import * as shape from "./shapes.ts";
 
 /**
  * The shapes of the items that belong to customers. Every item is parsed by one of these; attributes that only the
  * table needs (keys, index, time to live) are added where items are written.
  */
-const instant = integer;
-const nullableInstant = nullableInteger;
-const customerIdentifier = () => branded<CustomerId>(uuid());
-const storedPurchaseKey = () => branded<PurchaseKey>(text());
+const instant = shape.integer;
+const nullableInstant = shape.nullableInteger;
+const customerIdentifier = () => shape.branded<CustomerId>(shape.uuid());
+const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
 const line = once(() =>
   z.object({
-    transactionIdentifier: nullableText(),
-    productIdentifier: text(),
-    basePlanIdentifier: nullableText(),
+    transactionIdentifier: shape.nullableText(),
+    productIdentifier: shape.text(),
+    basePlanIdentifier: shape.nullableText(),
     nature: z.enum(NATURES),
     standing: z.enum(STANDINGS),
     startsAt: nullableInstant(),
@@ -49,12 +38,12 @@ const line = once(() =>
 export const purchaseItem = once(() =>
   z.object({
     customer: customerIdentifier(),
-    revision: integer(),
-    store: store(),
-    environment: environment(),
+    revision: shape.integer(),
+    store: shape.store(),
+    environment: shape.environment(),
     key: storedPurchaseKey(),
     lines: z.array(line()),
-    selectedProducts: z.nullable(texts()),
+    selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
     verifiedAt: instant(),
     /** Set while the store has not confirmed that it was acknowledged. */
@@ -65,14 +54,14 @@ export const purchaseItem = once(() =>
 /** The queue of acknowledgements: the only place where a purchase token is kept, until it is not needed any more. */
 export const acknowledgementItem = once(() =>
   z.object({
-    application: branded<ApplicationId>(text()),
+    application: shape.branded<ApplicationId>(shape.text()),
     store: z.literal("android-store"),
-    environment: environment(),
+    environment: shape.environment(),
     key: storedPurchaseKey(),
-    packageName: text(),
-    purchaseToken: text(),
+    packageName: shape.text(),
+    purchaseToken: shape.text(),
     productKind: z.enum(PRODUCT_KINDS),
-    productIdentifier: text(),
+    productIdentifier: shape.text(),
     dueSince: instant(),
     deadline: instant(),
   }),
@@ -89,11 +78,11 @@ export const tombstone = once(() => z.object({ erasedUntil: instant() }));
  */
 const encodedLine = once(() =>
   z.tuple([
-    nullableText(),
-    text(),
-    nullableText(),
-    indexOf(NATURES),
-    indexOf(STANDINGS),
+    shape.nullableText(),
+    shape.text(),
+    shape.nullableText(),
+    shape.positionIn(NATURES),
+    shape.positionIn(STANDINGS),
     nullableInstant(),
     nullableInstant(),
     nullableInstant(),
@@ -102,7 +91,7 @@ const encodedLine = once(() =>
   ]),
 );
 const encodedHolding = once(() =>
-  z.tuple([indexOf(STORES), indexOf(ENVIRONMENTS), text(), z.array(encodedLine())]),
+  z.tuple([shape.positionIn(STORES), shape.positionIn(ENVIRONMENTS), shape.text(), z.array(encodedLine())]),
 );
 export type EncodedHoldings = z.infer<ReturnType<typeof encodedHolding>>[];
 
@@ -175,7 +164,7 @@ const holdings = once(() => z.array(encodedHolding()));
 
 const link = once(() =>
   z.object({
-    account: branded<AccountId>(text()),
+    account: shape.branded<AccountId>(shape.text()),
     assertedBy: z.enum(["credential", "client"]),
     linkedAt: instant(),
   }),
@@ -185,7 +174,7 @@ export const customerItem = once(() =>
   z.object({
     customer: customerIdentifier(),
     createdAt: instant(),
-    version: integer(),
+    version: shape.integer(),
     link: z.nullable(link()),
     holdings: holdings(),
     hasPurchased: z.boolean(),

@@ -3,7 +3,6 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import { branded, integer, text, uuid } from "./shapes.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./customer-change.ts";
 import {
   acknowledgementKey,
@@ -15,6 +14,7 @@ import {
   type Key,
 } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
+import * as shape from "./shapes.ts";
 import { parseItems, type Table } from "./table.ts";
 
 /** What an operator did to a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
@@ -26,15 +26,15 @@ export interface AuditEntry {
   readonly reason: string;
 }
 
-const customerOfItem = once(() => z.object({ customer: branded<CustomerId>(uuid()) }));
+const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
 
 const auditItem = once(() =>
   z.object({
     action: z.enum(["unlink", "erase"]),
-    customer: branded<CustomerId>(uuid()),
-    moment: integer(),
-    by: text(),
-    reason: text(),
+    customer: shape.branded<CustomerId>(shape.uuid()),
+    moment: shape.integer(),
+    by: shape.text(),
+    reason: shape.text(),
   }),
 );
 

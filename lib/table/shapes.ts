@@ -16,8 +16,8 @@ export const store = once(() => z.enum(STORES));
 export const environment = once(() => z.enum(ENVIRONMENTS));
 export const environments = once(() => z.array(environment()));
 
-/** A position in a list. */
-export const indexOf = (values: readonly unknown[]) => z.literal([...values.keys()]);
+/** A position in the list. */
+export const positionIn = (values: readonly unknown[]) => z.literal([...values.keys()]);
 
 /** Texts that are identifiers of one kind: only their types tell those apart, so nothing is done when one is parsed. */
 export const branded = <Identifier extends string>(
