@@ -66,6 +66,9 @@ export interface ServiceConfiguration {
 /** Applications, their configurations and catalogs may be this old: a changed catalog acts after at most this long. */
 const DIRECTORY_AGE_MILLISECONDS = 60_000;
 
+/** Customers that an account may have because clients say so, without a credential. */
+const CLAIMS_PER_ACCOUNT = 20;
+
 const CONNECT_WITHIN_MILLISECONDS = 1_000;
 const ANSWER_WITHIN_MILLISECONDS = 5_000;
 const LONGEST_PAUSE_MILLISECONDS = 500;
@@ -106,6 +109,7 @@ const evidenceStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration)
   newCustomerIdentifier: () => customerId(uuid()),
   pause,
   now,
+  claimsPerAccount: CLAIMS_PER_ACCOUNT,
 });
 
 /** Decides on the value of an `Authorization` header. */
@@ -200,8 +204,12 @@ export const composeOperations = (table: Table, now: () => Instant) => {
       loadCustomerReport(table, application, customer, pause),
     findCustomersKnownAs: (application: Application, name: string) =>
       findCustomersKnownAs(table, application, name, now(), pause),
-    unlinkCustomer: (application: ApplicationId, customer: CustomerId, authority: Authority) =>
-      unlinkCustomer(operations, application, customer, authority),
+    unlinkCustomer: (
+      application: ApplicationId,
+      customer: CustomerId,
+      authority: Authority,
+      to: AccountId | null = null,
+    ) => unlinkCustomer(operations, application, customer, authority, to),
     eraseCustomer: (
       application: ApplicationId,
       customer: CustomerId,
@@ -211,5 +219,6 @@ export const composeOperations = (table: Table, now: () => Instant) => {
     reproject: (application: Application, progress: (done: Reprojection) => void) =>
       reprojectApplication(operations, application, progress),
     audit: (application: ApplicationId) => createOperationTable(table).auditOf(application),
+    transfers: (application: ApplicationId) => createOperationTable(table).transfersOf(application),
   };
 };

@@ -1,7 +1,14 @@
 import type { ReportedCustomer } from "../../lib/customers/account-report.ts";
 import type { Status } from "../../lib/contract/schemas.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import { grantOrder, grantsAt, type Grant, type Holding } from "../../lib/entitlements/entitlements.ts";
+import {
+  grantingLines,
+  grantOrder,
+  grantsAt,
+  type Grant,
+  type Holding,
+} from "../../lib/entitlements/entitlements.ts";
+import { eventName } from "../../lib/entitlements/events.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 
@@ -29,9 +36,15 @@ export interface ExplainedCustomer {
 
 const nameOf = ({ store, key }: Purchase): string => `${store} purchase ${key}`;
 
-/** Names a line within its purchase: a grant's line may end earlier than the stored one. */
-const lineName = ({ transactionIdentifier, productIdentifier, basePlanIdentifier, startsAt }: Line): string =>
-  JSON.stringify([transactionIdentifier, productIdentifier, basePlanIdentifier, startsAt]);
+/** Names a line within its purchase: a grant's line may start and end earlier than the stored one. */
+const lineName = (line: Line): string =>
+  JSON.stringify([
+    line.transactionIdentifier,
+    line.event,
+    line.productIdentifier,
+    line.basePlanIdentifier,
+    line.purchaseOptionIdentifier,
+  ]);
 
 const bestOf = (grants: readonly Grant[]): ReadonlyMap<string, Grant> => {
   const best = new Map<string, Grant>();
@@ -45,6 +58,10 @@ const advantage = (winner: Grant, loser: Grant): string => {
   const { environment } = winner.holding.purchase;
   if (winner.active !== loser.active) return "is active";
   if (environment !== loser.holding.purchase.environment) return `is of ${environment}`;
+  const returns = ({ status }: Grant): boolean => status === "billing_retry" || status === "paused";
+  if (!winner.active && returns(winner) && !returns(loser)) return "may come back by itself";
+  if (!winner.active && winner.holding.assertedBy !== loser.holding.assertedBy)
+    return "was linked by a credential";
   if (winner.expiresAt !== loser.expiresAt) return winner.expiresAt === null ? "never ends" : "ends later";
   if (winner.line.startsAt !== loser.line.startsAt) return "started later";
   return "comes first by its key";
@@ -72,15 +89,30 @@ const grantText = (entitlement: string, grant: Grant, winner: Grant): string => 
     : `grants no access: ${entitlement} is ${standingText(grant)}`;
 };
 
-const whyNothing = (moment: Instant, purchase: Purchase, line: Line, catalog: Catalog): string => {
-  const { productIdentifier, basePlanIdentifier, startsAt } = line;
-  if (purchase.replacedBy !== null) return `grants nothing: replaced by purchase ${purchase.replacedBy}`;
+const whyNothing = (
+  moment: Instant,
+  purchase: Purchase,
+  line: Line,
+  catalog: Catalog,
+  granted: readonly Line[],
+): string => {
+  const { productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, startsAt } = line;
+  if (!grantingLines({ ...purchase, selectedProducts: null }).includes(line))
+    return `grants nothing: replaced by purchase ${purchase.replacedBy}`;
   if (purchase.selectedProducts?.includes(productIdentifier) === false)
     return `grants nothing: not among the products that were asked for (${purchase.selectedProducts.join(", ") || "none"})`;
   if (startsAt !== null && startsAt > moment) return `grants nothing yet: starts at ${isoTime(startsAt)}`;
-  if (catalog.productOf(purchase.store, productIdentifier, basePlanIdentifier) === undefined)
-    return `grants nothing: the catalog has no ${purchase.store} product ${productIdentifier}${basePlanIdentifier === null ? "" : `, nor its base plan ${basePlanIdentifier}`}`;
-  return "grants nothing";
+  const product = catalog.productOf(purchase.store, line);
+  if (product === undefined)
+    return `grants nothing: the catalog has no ${purchase.store} product ${productIdentifier}${basePlanIdentifier === null ? "" : `, nor its base plan ${basePlanIdentifier}`}${purchaseOptionIdentifier === null ? "" : `, nor its purchase option ${purchaseOptionIdentifier}`}`;
+  if (line.rented && product.accessDuration === null)
+    return "grants nothing: it is rented, and the catalog gives its product no accessDuration";
+  const deciding = granted.find((other) => eventName(other) === eventName(line));
+  if (purchase.store === "ios-store" && deciding !== undefined)
+    return `is the same purchase as transaction ${deciding.transactionIdentifier}, which decides`;
+  if (purchase.store === "ios-store" && line.endsAt !== null)
+    return "grants nothing: the transaction was signed later in another lineage";
+  return "grants nothing yet: it begins when the pass before it ends";
 };
 
 const whyNoLines = ({ lines, replacedBy, verifiedAt }: Purchase): readonly string[] => {
@@ -101,21 +133,30 @@ export const explain = (
   customers: readonly ReportedCustomer[],
   catalog: Catalog,
 ): readonly ExplainedCustomer[] => {
-  const holdings = customers.map(({ customerIdentifier, purchases }) =>
-    purchases.map((purchase): Holding => ({ customerIdentifier, purchase })),
+  const holdings = customers.map(({ customerIdentifier, assertedBy, purchases }) =>
+    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
   );
   const grants = grantsAt(moment, holdings.flat(), catalog);
   const best = bestOf(grants);
   const grantsOf = Map.groupBy(grants, ({ holding }) => holding);
 
   const explainLine = (holding: Holding, line: Line): ExplainedLine => {
-    const grant = grantsOf.get(holding)?.find((grant) => lineName(grant.line) === lineName(line));
+    const ofPurchase = grantsOf.get(holding) ?? [];
+    const grant = ofPurchase.find((grant) => lineName(grant.line) === lineName(line));
     if (grant === undefined)
       return {
         line,
         status: null,
         expiresAt: null,
-        why: [whyNothing(moment, holding.purchase, line, catalog)],
+        why: [
+          whyNothing(
+            moment,
+            holding.purchase,
+            line,
+            catalog,
+            ofPurchase.map((grant) => grant.line),
+          ),
+        ],
       };
     return {
       line,

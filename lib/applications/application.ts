@@ -23,6 +23,13 @@ export interface AndroidStoreConfiguration {
   readonly environments: readonly Environment[];
 }
 
+/**
+ * When a credentialed link may move a customer from another account: never; while nothing that it grants is active; or
+ * always. A client's claim moves nothing.
+ */
+export const TRANSFERS = ["refuse", "when_inactive", "always"] as const;
+export type TransferPolicy = (typeof TRANSFERS)[number];
+
 /** A tenant with all that requests need of it. */
 export interface Application {
   readonly identifier: ApplicationId;
@@ -30,6 +37,7 @@ export interface Application {
   readonly iosStore: readonly IosStoreConfiguration[];
   readonly androidStore: readonly AndroidStoreConfiguration[];
   readonly catalog: Catalog;
+  readonly transfers: TransferPolicy;
 }
 
 /** A bundle (`ios-store`) or a package (`android-store`). */

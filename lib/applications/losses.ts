@@ -9,15 +9,17 @@ const end = (period: Period | null): number => (period === null ? Infinity : plu
 const without = <T>(values: readonly T[], kept: readonly T[]): readonly T[] =>
   values.filter((value) => !kept.includes(value));
 
-const productName = ({ store, productIdentifier, basePlanIdentifier }: CatalogProduct): string =>
-  [store, productIdentifier, ...(basePlanIdentifier === null ? [] : [basePlanIdentifier])].join(" ");
+const productName = (product: CatalogProduct): string =>
+  [product.store, product.productIdentifier, product.basePlanIdentifier, product.purchaseOptionIdentifier]
+    .filter((part) => part !== null)
+    .join(" ");
 
-/** A product with a base plan comes before the one without, so that a new one can grant less than what it stands before. */
+/** A product with a base plan or purchase option comes before the one without, so that a new one can grant less than what it stands before. */
 const productLosses = (before: Catalog, after: Catalog): string[] => {
   const named = new Map([...before.products, ...after.products].map((one) => [productName(one), one]));
-  return [...named].flatMap(([name, { store, productIdentifier, basePlanIdentifier }]) => {
-    const old = before.productOf(store, productIdentifier, basePlanIdentifier);
-    const now = after.productOf(store, productIdentifier, basePlanIdentifier);
+  return [...named].flatMap(([name, product]) => {
+    const old = before.productOf(product.store, product);
+    const now = after.productOf(product.store, product);
     if (old === undefined) return [];
     if (now === undefined) return [`product ${name} grants nothing any more`];
     const lost = without(old.grants, now.grants);

@@ -2,11 +2,15 @@ import type { Environment, Store } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { AndroidStoreConfiguration, Application } from "./application.ts";
+import type { AndroidStoreConfiguration, Application, TransferPolicy } from "./application.ts";
 
 /** A manifest as data: what reading it again gives the same application from. */
 export interface ManifestDocument {
-  readonly application: { readonly identifier: ApplicationId; readonly name: string };
+  readonly application: {
+    readonly identifier: ApplicationId;
+    readonly name: string;
+    readonly transfers?: TransferPolicy;
+  };
   readonly stores: {
     readonly "ios-store": readonly {
       readonly bundleIdentifier: string;
@@ -21,6 +25,7 @@ export interface ManifestDocument {
     readonly store: Store;
     readonly productIdentifier: string;
     readonly basePlanIdentifier?: string;
+    readonly purchaseOptionIdentifier?: string;
     readonly grants: readonly string[];
     readonly accessDuration?: string;
   }[];
@@ -46,12 +51,15 @@ export const periodText = ({ months, milliseconds }: Period): string => {
 };
 
 const productsOf = ({ products }: Catalog): ManifestDocument["products"] =>
-  products.map(({ store, productIdentifier, basePlanIdentifier, grants, accessDuration }) => ({
-    store,
-    productIdentifier,
-    ...(basePlanIdentifier !== null && { basePlanIdentifier }),
-    grants,
-    ...(accessDuration !== null && { accessDuration: periodText(accessDuration) }),
+  products.map((product) => ({
+    store: product.store,
+    productIdentifier: product.productIdentifier,
+    ...(product.basePlanIdentifier !== null && { basePlanIdentifier: product.basePlanIdentifier }),
+    ...(product.purchaseOptionIdentifier !== null && {
+      purchaseOptionIdentifier: product.purchaseOptionIdentifier,
+    }),
+    grants: product.grants,
+    ...(product.accessDuration !== null && { accessDuration: periodText(product.accessDuration) }),
   }));
 
 /** Describes an application as the manifest that makes it so. */
@@ -61,8 +69,10 @@ export const manifestOf = ({
   iosStore,
   androidStore,
   catalog,
+  transfers,
 }: Application): ManifestDocument => ({
-  application: { identifier, name },
+  // What a file need not say is not said.
+  application: { identifier, name, ...(transfers !== "refuse" && { transfers }) },
   stores: {
     "ios-store": iosStore.map(
       ({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates }) => ({

@@ -2,10 +2,11 @@ import * as z from "zod";
 import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
-import type {
-  AndroidStoreConfiguration,
-  AndroidStoreCredential,
-  IosStoreConfiguration,
+import {
+  TRANSFERS,
+  type AndroidStoreConfiguration,
+  type AndroidStoreCredential,
+  type IosStoreConfiguration,
 } from "./application.ts";
 
 const NAME_CHARACTERS = 256;
@@ -160,6 +161,7 @@ export const productName = z.object({
   store: z.enum(STORES),
   productIdentifier: name,
   basePlanIdentifier: name.optional(),
+  purchaseOptionIdentifier: name.optional(),
 });
 
 const product = z
@@ -169,6 +171,24 @@ const product = z
     message: "is known to android-store only",
     when: whenReadable("store", "basePlanIdentifier"),
   })
+  .refine(
+    ({ store, purchaseOptionIdentifier }) => store !== "ios-store" || purchaseOptionIdentifier === undefined,
+    {
+      path: ["purchaseOptionIdentifier"],
+      message: "is known to android-store only",
+      when: whenReadable("store", "purchaseOptionIdentifier"),
+    },
+  )
+  .refine(
+    ({ basePlanIdentifier, purchaseOptionIdentifier }) =>
+      basePlanIdentifier === undefined || purchaseOptionIdentifier === undefined,
+    {
+      path: ["purchaseOptionIdentifier"],
+      message:
+        "must not stand beside a basePlanIdentifier: that is of a subscription, this of a one-time product",
+      when: whenReadable("basePlanIdentifier", "purchaseOptionIdentifier"),
+    },
+  )
   .refine(
     ({ basePlanIdentifier, accessDuration }) =>
       basePlanIdentifier === undefined || accessDuration === undefined,
@@ -182,6 +202,7 @@ const product = z
     store: product.store,
     productIdentifier: product.productIdentifier,
     basePlanIdentifier: product.basePlanIdentifier ?? null,
+    purchaseOptionIdentifier: product.purchaseOptionIdentifier ?? null,
     grants: [...product.grants].sort(),
     accessDuration: product.accessDuration ?? null,
   }));
@@ -190,7 +211,11 @@ const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toL
 
 /** The shape of a manifest: what each of its parts can know without the others. */
 export const manifestSchema = z.strictObject({
-  application: z.strictObject({ identifier: uuid.optional(), name }),
+  application: z.strictObject({
+    identifier: uuid.optional(),
+    name,
+    transfers: z.enum(TRANSFERS).optional(),
+  }),
   stores: z
     .strictObject({
       "ios-store": z.array(iosStore).optional(),

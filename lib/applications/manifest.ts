@@ -97,10 +97,11 @@ const crossProblems = (data: unknown): Problem[] => {
     ...storeNames(["android-store", "packageName"]),
     ...repeated(
       readableEntries(products, ["products"], productName),
-      ({ store, productIdentifier, basePlanIdentifier }) => [
+      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier }) => [
         store,
         productIdentifier,
         ...(basePlanIdentifier === undefined ? [] : [basePlanIdentifier]),
+        ...(purchaseOptionIdentifier === undefined ? [] : [purchaseOptionIdentifier]),
       ],
     ),
     ...undefinedGrants,
@@ -153,6 +154,7 @@ export const readManifest = (text: string): ManifestReading => {
       iosStore: stores["ios-store"] ?? [],
       androidStore: stores["android-store"] ?? [],
       catalog: catalogOf(new Map(displayNames), products),
+      transfers: application.transfers ?? "refuse",
     },
   };
 };

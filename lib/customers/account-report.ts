@@ -1,12 +1,11 @@
 import type { Application } from "../applications/application.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
-import { entitlementsAt } from "../entitlements/entitlements.ts";
+import { entitlementsAt, type AssertedBy } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { createCustomerTable } from "../table/customers.ts";
 import { findOwnership } from "../table/ownership.ts";
-import type { AssertedBy } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 
 /** A customer linked to an account, with all that is known of what it bought. */
@@ -64,8 +63,8 @@ export const loadAccountReport = async (
       ];
     }),
   );
-  const holdings = linked.flatMap(({ customer, holdings }) =>
-    holdings.map((purchase) => ({ customerIdentifier: customer, purchase })),
+  const holdings = linked.flatMap(({ customer, holdings, assertedBy }) =>
+    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
   );
   return {
     application: { identifier: application.identifier, name: application.name },

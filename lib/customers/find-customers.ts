@@ -6,7 +6,7 @@ import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../stores/ios-store/fields.ts";
 import { createCustomerTable } from "../table/customers.ts";
-import type { IdentityReference } from "../table/keys.ts";
+import type { IdentityReference } from "../stores/proven-purchase.ts";
 import type { StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 
@@ -15,7 +15,7 @@ export interface KnownCustomers {
   readonly customers: readonly StoredCustomer[];
   /** Customers who are named and are no more: their erasure broke off. */
   readonly gone: readonly CustomerId[];
-  /** Somebody had it who was erased, and that still blocks it. */
+  /** An erased customer's tombstone still reserves it. */
   readonly erased: boolean;
 }
 
@@ -63,5 +63,9 @@ export const findCustomersKnownAs = async (
     if (customer === undefined) gone.push(identifier);
     else living.set(customer.identifier, customer);
   }
-  return { customers: [...living.values()], gone, erased: known.erased };
+  return {
+    customers: [...living.values()],
+    gone,
+    erased: known.erasedIdentity || known.erasedPurchases.size > 0,
+  };
 };

@@ -18,7 +18,7 @@ import {
   selfSignedBundle,
   type AppTransaction,
 } from "../stores/ios-store/app-transaction.ts";
-import { purchasesOf } from "../stores/ios-store/purchases.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { IosStoreVerifier } from "../stores/ios-store/verifier.ts";
@@ -30,7 +30,7 @@ import {
 } from "./application-of.ts";
 import type { Evidence } from "./evidence.ts";
 import { presentCustomer, presentLink } from "./present.ts";
-import type { AssertedBy } from "../table/records.ts";
+import type { AssertedBy } from "../entitlements/entitlements.ts";
 import { storeEvidence, type EvidenceStore, type ResolvedCustomer } from "./store-evidence.ts";
 
 export interface IosStoreCustomers extends EvidenceStore {
@@ -123,13 +123,10 @@ const verifyRequest = async (
 
 /** All payloads of a request agree on the app transaction id, so any of them names it. */
 const evidenceOf = (appTransaction: AppTransaction, transactions: readonly Transaction[]): Evidence => {
-  const { environment } = appTransaction;
-  const value = [appTransaction, ...transactions]
-    .map(({ appTransactionIdentifier }) => appTransactionIdentifier)
-    .find((identifier) => identifier !== null);
+  const identity = appTransactionIdentityOf([appTransaction, ...transactions]);
   return {
-    identities:
-      value === undefined ? [] : [{ store: "ios-store", kind: "app-transaction", environment, value }],
+    environment: appTransaction.environment,
+    identities: identity === null ? [] : [identity],
     purchases: purchasesOf(transactions),
     acknowledgementDue: null,
   };
@@ -144,7 +141,9 @@ const verifyAndStore = async (
   const { application, evidence } = await verifyRequest(customers, request, find);
   const account = request.applicationAccountIdentifier ?? null;
   const claim = account === null ? null : { account: accountId(account), assertedBy };
-  return { application, customer: await storeEvidence(customers, application, evidence, claim) };
+  const stored = await storeEvidence(customers, application, evidence, claim);
+  if (stored.outcome === "refused") throw new ServiceError(stored.code);
+  return { application, customer: stored.customer };
 };
 
 /**

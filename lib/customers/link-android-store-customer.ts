@@ -5,14 +5,13 @@ import type {
 } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
 import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
-import { mentionedPurchase, productKindOf, type Purchase } from "../entitlements/purchase.ts";
+import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
+import { provenPurchaseOf, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import type { AcknowledgementQueue } from "../table/acknowledgements.ts";
 import type { PendingAcknowledgement } from "../table/records.ts";
-import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import type { Evidence } from "./evidence.ts";
@@ -25,23 +24,21 @@ export interface AndroidStoreLinking extends EvidenceStore {
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
-type Verified = Omit<VerifiedPurchase, "identities"> & Partial<Pick<VerifiedPurchase, "identities">>;
-
 /** What was stored of a purchase that the store has dropped since. */
 const storedPurchase = async (
   { table, now }: AndroidStoreLinking,
   application: Application,
   { purchaseToken, productKind, productIdentifier }: AndroidStoreLinkRequest,
-): Promise<Verified> => {
+): Promise<VerifiedPurchase> => {
   const key = purchaseKeyOfToken(purchaseToken);
   const references = (["production", "sandbox"] as const).map((environment) => ({
     store: "android-store" as const,
     environment,
     key,
   }));
-  const { purchases, erased } = await table.findFacts(application.identifier, [], references, now());
-  if (erased) throw new ServiceError("CUSTOMER_NOT_FOUND");
-  const purchase = [...purchases.values()]
+  const known = await table.findFacts(application.identifier, [], references, now());
+  if (known.erasedPurchases.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
+  const purchase = [...known.purchases.values()]
     .map((stored) => stored.purchase)
     .find(({ verifiedAt }) => verifiedAt > 0);
   if (purchase === undefined) throw new ServiceError("PURCHASE_NO_LONGER_AVAILABLE");
@@ -65,7 +62,7 @@ const verifyPurchase = async (
   application: Application,
   configuration: AndroidStoreConfiguration,
   request: AndroidStoreLinkRequest,
-): Promise<Verified> => {
+): Promise<VerifiedPurchase> => {
   const { purchaseToken, productKind, productIdentifier = null } = request;
   const answer = await linking.androidStore.lookUp(configuration, {
     purchaseToken,
@@ -86,26 +83,16 @@ const verifyPurchase = async (
   }
 };
 
-const evidenceOf = ({ purchase, identities, replaces, samePerson, acknowledgement }: Verified): Evidence => {
-  const { store, environment, key } = purchase;
-  const value = identities?.obfuscatedAccountIdentifier ?? null;
+const evidenceOf = (verified: VerifiedPurchase): Evidence => {
+  const { store, environment, key } = verified.purchase;
   return {
-    identities: value === null ? [] : [{ store, kind: "obfuscated-account", environment, value }],
-    purchases: [
-      purchase,
-      ...(replaces === null || replaces === key
-        ? []
-        : [mentionedPurchase({ store, environment, key: replaces }, key)]),
-      ...samePerson.map((other) => mentionedPurchase({ store, environment, key: other }, null)),
-    ],
-    acknowledgementDue:
-      acknowledgement === null
-        ? null
-        : {
-            ...acknowledgement,
-            purchase: { store, environment, key },
-            deadline: acknowledgementDeadline(purchase),
-          },
+    environment,
+    identities: [],
+    purchases: [provenPurchaseOf(verified)],
+    acknowledgementDue: verified.acknowledgement && {
+      ...verified.acknowledgement,
+      purchase: { store, environment, key },
+    },
   };
 };
 
@@ -144,12 +131,18 @@ export const linkAndroidStoreCustomer = async (
     throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED");
 
   const evidence = evidenceOf(verified);
-  const customer = await storeEvidence(linking, application, evidence, {
+  const stored = await storeEvidence(linking, application, evidence, {
     account: accountId(request.applicationAccountIdentifier),
     assertedBy: "credential",
   });
-  const dueSince = customer?.acknowledgementDueSince ?? null;
-  if (evidence.acknowledgementDue !== null && dueSince !== null)
-    await acknowledge(linking, application, configuration, evidence.acknowledgementDue, dueSince);
-  return presentLink(application, customer, linking.now());
+  const due = evidence.acknowledgementDue;
+  const dueSince =
+    stored.outcome === "refused"
+      ? stored.acknowledgementDueSince
+      : (stored.customer?.acknowledgementDueSince ?? null);
+  // What has an owner is acknowledged for the owner, whoever showed it.
+  if (due !== null && dueSince !== null)
+    await acknowledge(linking, application, configuration, due, dueSince);
+  if (stored.outcome === "refused") throw new ServiceError(stored.code);
+  return presentLink(application, stored.customer, linking.now());
 };

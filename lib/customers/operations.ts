@@ -51,32 +51,36 @@ const withCustomer = async <Outcome>(
   throw new Error("Others kept changing the customer; try again.");
 };
 
-/** Takes a customer away from its account, so that it can be linked to another. Audited. */
+/**
+ * Takes a customer away from its account: so that it can be linked to another, or to the account `to` at once, so that
+ * nobody slips in between. Audited.
+ */
 export const unlinkCustomer = (
   operations: Operations,
   application: ApplicationId,
   customer: CustomerId,
   authority: Authority,
+  to: AccountId | null = null,
 ): Promise<
-  { readonly outcome: "unlinked"; readonly account: AccountId } | { readonly outcome: "not_linked" } | null
+  | { readonly outcome: "unlinked"; readonly account: AccountId | null }
+  | { readonly outcome: "not_linked" }
+  | null
 > =>
   withCustomer(operations, application, customer, async (stored) => {
-    if (stored.link === null) return { outcome: "not_linked" } as const;
-    const entry = {
-      action: "unlink",
-      customer: stored.identifier,
-      moment: operations.now(),
-      ...authority,
-    } as const;
-    const written = await createOperationTable(operations.table).unlink(
+    if (stored.link === null && to === null) return { outcome: "not_linked" } as const;
+    if (stored.link !== null && stored.link.account === to && !stored.unsettled)
+      return { outcome: "unlinked", account: to } as const;
+    const moment = operations.now();
+    const written = await createOperationTable(operations.table).relink(
       application,
       stored,
-      entry,
+      to === null ? null : { account: to, assertedBy: "credential", linkedAt: moment },
+      { action: to === null ? "unlink" : "move", customer: stored.identifier, moment, ...authority },
       operations.newEntry(),
     );
     return written === "conflict"
       ? written
-      : ({ outcome: "unlinked", account: stored.link.account } as const);
+      : ({ outcome: "unlinked", account: stored.link?.account ?? null } as const);
   });
 
 /** What an erasure took away. */
@@ -164,6 +168,10 @@ const reprojectCustomer = async (
       identities: [],
       purchases: [],
       acknowledgements: { due: [], done: [] },
+      claimsPerAccount: 0,
+      liftsErasures: false,
+      movedBy: "operator",
+      records: [],
       moment: now(),
     });
     return written === "conflict" ? written : "changed";

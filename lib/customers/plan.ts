@@ -1,8 +1,9 @@
+import type { Environment } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
+import { joinAll, joinPurchases } from "../entitlements/join.ts";
 import {
-  joinAll,
-  joinPurchases,
+  byReference,
   referenceText,
   samePurchase,
   verifiedAs,
@@ -10,10 +11,10 @@ import {
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
+import type { IdentityReference } from "../stores/proven-purchase.ts";
 import type { CustomerChange } from "../table/customer-change.ts";
 import type { KnownFacts } from "../table/customers.ts";
-import type { Link, StoredCustomer } from "../table/records.ts";
-import type { Evidence } from "./evidence.ts";
+import type { Link, PendingAcknowledgement, StoredCustomer } from "../table/records.ts";
 
 /**
  * A store's answer that says again what is stored is a replay when it comes this soon: asking twice writes once, and
@@ -21,9 +22,10 @@ import type { Evidence } from "./evidence.ts";
  */
 export const SAME_ANSWER_MILLISECONDS = 60_000;
 
-const withEvidence = (stored: Purchase | undefined, evidence: Purchase): Purchase => {
-  if (stored === undefined) return evidence;
-  const joined = joinPurchases(stored, evidence);
+/** A purchase as stored, with what the store says of it now. */
+export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Purchase => {
+  if (stored === undefined) return said;
+  const joined = joinPurchases(stored, said);
   const age = joined.verifiedAt - stored.verifiedAt;
   const saysTheSame =
     stored.store === "android-store" &&
@@ -35,55 +37,52 @@ const withEvidence = (stored: Purchase | undefined, evidence: Purchase): Purchas
 const sameLink = (a: Link | null, b: Link | null): boolean =>
   a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
 
-const byReference = (purchases: Iterable<Purchase>): Map<string, Purchase> =>
-  new Map([...purchases].map((purchase) => [referenceText(purchase), purchase]));
-
-/** What a request comes to: the customer as it shall be, and what has to be written; null where nothing has. */
-export interface Plan {
-  readonly customer: Omit<StoredCustomer, "version" | "aliasOf">;
-  /** Since when the evidence's acknowledgement is due; null where none is. */
-  readonly acknowledgementDueSince: Instant | null;
-  readonly change: CustomerChange | null;
-}
-
-/**
- * Joins the evidence with what is stored, and says what has to be written. Pure: the same state and evidence give the
- * same plan, and a plan that is applied leaves nothing to plan.
- */
-export const planChange = (given: {
+/** Facts that go to one customer, the customers who turn out to be that one, and its link from then on. */
+export interface Planned {
   readonly application: ApplicationId;
   readonly catalog: Catalog;
-  readonly evidence: Evidence;
+  readonly environment: Environment;
+  readonly identities: readonly IdentityReference[];
+  readonly purchases: readonly Purchase[];
+  readonly acknowledgementDue: PendingAcknowledgement | null;
   readonly known: KnownFacts;
   readonly survivor: StoredCustomer | null;
   readonly absorbed: readonly StoredCustomer[];
   readonly link: Link | null;
   /** The customer's: the survivor's, or a new one. */
   readonly identifier: CustomerId;
+  readonly claimsPerAccount: number;
+  readonly liftsErasures: boolean;
   readonly moment: Instant;
-}): Plan => {
-  const { application, catalog, evidence, known, survivor, absorbed, link, identifier, moment } = given;
+}
 
-  const due = evidence.acknowledgementDue;
-  const purchases = joinAll(evidence.purchases).map((proven) => {
-    const reference = referenceText(proven);
+/** What a request comes to: the customer as it shall be, and what has to be written; null where nothing has. */
+export interface Plan {
+  readonly customer: CustomerChange["after"];
+  /** Since when the evidence's acknowledgement is due; null where none is. */
+  readonly acknowledgementDueSince: Instant | null;
+  readonly change: CustomerChange | null;
+}
+
+type Joined = ReturnType<typeof joinStated>[number];
+
+/** Step one: what is stored of each purchase, with what is said of it now. */
+const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: Planned) =>
+  joinAll(purchases).map((said) => {
+    const reference = referenceText(said);
     const stored = known.purchases.get(reference);
-    const purchase = withEvidence(stored?.purchase, proven);
-    const dueSince = stored?.acknowledgementDueSince ?? null;
-    const acknowledgementDueSince =
-      due !== null && referenceText(due.purchase) === reference
-        ? (dueSince ?? moment)
-        : proven.verifiedAt > 0
-          ? null
-          : dueSince;
-    const changed =
-      stored === undefined ||
-      !samePurchase(stored.purchase, purchase) ||
-      stored.acknowledgementDueSince !== acknowledgementDueSince;
+    const purchase = joinWithStored(stored?.purchase, said);
+    const dueBefore = stored?.acknowledgementDueSince ?? null;
+    const isDue = acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference;
+    // Only a purchase of which the store said something can be known to wait no more.
+    const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : said.verifiedAt > 0 ? null : dueBefore;
     return {
       reference,
-      changed,
-      dueBefore: dueSince,
+      changed:
+        stored === undefined ||
+        !samePurchase(stored.purchase, purchase) ||
+        dueBefore !== acknowledgementDueSince,
+      dueBefore,
       stored: {
         purchase,
         revision: stored?.revision ?? 0,
@@ -93,45 +92,76 @@ export const planChange = (given: {
     };
   });
 
+/** Step two: what the customer holds from then on, and which purchases are written for it. */
+const project = ({ survivor, absorbed, catalog }: Planned, joined: readonly Joined[]) => {
   const before = byReference([survivor, ...absorbed].flatMap((customer) => customer?.holdings ?? []));
-  const holdings = holdingsOf(
-    new Map([
-      ...before,
-      ...purchases.map(({ reference, stored }) => [reference, stored.purchase] as const),
-    ]).values(),
-    catalog,
-  );
+  const purchases = joined.map(({ reference, stored }) => [reference, stored.purchase] as const);
+  const holdings = holdingsOf(new Map([...before, ...purchases]).values(), catalog);
   const after = byReference(holdings);
+  return {
+    heldBefore: [...before.values()],
+    holdings,
+    // What is held is replaced only together with the purchase it is taken from, whose revision proves that it is current.
+    written: joined
+      .filter(({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)))
+      .map(({ stored }) => stored),
+  };
+};
 
-  const customer = {
+/** Step three: acknowledgements that become due, or are due no more. */
+const acknowledge = (
+  { application, acknowledgementDue }: Planned,
+  joined: readonly Joined[],
+): CustomerChange["acknowledgements"] => ({
+  due:
+    acknowledgementDue === null
+      ? []
+      : joined.flatMap(({ dueBefore, stored: { acknowledgementDueSince: dueSince } }) =>
+          dueBefore === null && dueSince !== null ? [{ ...acknowledgementDue, application, dueSince }] : [],
+        ),
+  done: joined.flatMap(({ dueBefore, stored: { purchase, acknowledgementDueSince } }) =>
+    dueBefore !== null && acknowledgementDueSince === null ? [{ purchase, dueSince: dueBefore }] : [],
+  ),
+});
+
+/** What a customer would hold if it took everything in: to decide on before anything is planned. */
+export const holdingsWith = (
+  purchases: readonly Purchase[],
+  known: KnownFacts,
+  owners: readonly StoredCustomer[],
+  catalog: Catalog,
+): readonly Purchase[] => {
+  const joined = joinAll(purchases).map((said) => {
+    const reference = referenceText(said);
+    return [reference, joinWithStored(known.purchases.get(reference)?.purchase, said)] as const;
+  });
+  const before = byReference(owners.flatMap(({ holdings }) => holdings));
+  return holdingsOf(new Map([...before, ...joined]).values(), catalog);
+};
+
+/**
+ * Joins the facts with what is stored, and says what has to be written. Pure: the same state and facts give the same
+ * plan, and a plan that is applied leaves nothing to plan.
+ */
+export const planChange = (planned: Planned): Plan => {
+  const { application, environment, known, survivor, absorbed, link, identifier, moment } = planned;
+  const joined = joinStated(planned);
+  const { heldBefore, holdings, written } = project(planned, joined);
+  const due = planned.acknowledgementDue;
+  const customer: Plan["customer"] = {
     identifier,
+    environment: survivor?.environment ?? environment,
     createdAt: survivor?.createdAt ?? moment,
     link,
     holdings,
     hasPurchased:
-      evidence.purchases.length > 0 ||
+      planned.purchases.length > 0 ||
       [survivor, ...absorbed].some((customer) => customer?.hasPurchased === true),
   };
-  const identities = evidence.identities.filter((_, index) => known.identities[index] === null);
-  // What is held is replaced only together with the purchase it is taken from, whose revision proves that it is current.
-  const written = purchases
-    .filter(({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)))
-    .map(({ stored }) => stored);
-  const acknowledgements = {
-    due:
-      due === null
-        ? []
-        : purchases
-            .filter(({ dueBefore }) => dueBefore === null)
-            .map(({ stored }) => stored.acknowledgementDueSince)
-            .filter((since) => since !== null)
-            .map((dueSince) => ({ ...due, application, dueSince })),
-    done: purchases.flatMap(({ dueBefore, stored: { purchase, acknowledgementDueSince } }) =>
-      dueBefore !== null && acknowledgementDueSince === null ? [{ purchase, dueSince: dueBefore }] : [],
-    ),
-  };
+  const identities = planned.identities.filter((_, index) => known.identities[index] === null);
   const unchanged =
     survivor !== null &&
+    !survivor.unsettled &&
     absorbed.length === 0 &&
     identities.length === 0 &&
     written.length === 0 &&
@@ -141,7 +171,7 @@ export const planChange = (given: {
   return {
     customer,
     acknowledgementDueSince:
-      purchases.find(({ reference }) => due !== null && reference === referenceText(due.purchase))?.stored
+      joined.find(({ reference }) => due !== null && reference === referenceText(due.purchase))?.stored
         .acknowledgementDueSince ?? null,
     change: unchanged
       ? null
@@ -149,11 +179,15 @@ export const planChange = (given: {
           application,
           before: survivor,
           after: customer,
-          heldMeanwhile: holdingsOf(before.values(), catalog),
+          heldMeanwhile: holdingsOf(heldBefore, planned.catalog),
           absorbed,
           identities,
           purchases: written,
-          acknowledgements,
+          acknowledgements: acknowledge(planned, joined),
+          claimsPerAccount: planned.claimsPerAccount,
+          liftsErasures: planned.liftsErasures,
+          movedBy: "link",
+          records: [],
           moment,
         },
   };

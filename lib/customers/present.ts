@@ -16,7 +16,7 @@ export const presentCustomer = (
     customerIdentifier,
     entitlements: entitlementsAt(
       moment,
-      holdings.map((purchase) => ({ customerIdentifier, purchase })),
+      holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
       catalog,
     ),
   };

@@ -25,8 +25,8 @@ export const readAccount = async (
     directory.byIdentifier(application),
     table.findAccount(application, account),
   ]);
-  const holdings = customers.flatMap(({ customer, holdings }) =>
-    holdings.map((purchase) => ({ customerIdentifier: customer, purchase })),
+  const holdings = customers.flatMap(({ customer, holdings, assertedBy }) =>
+    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
   );
   return {
     applicationAccountIdentifier: account,

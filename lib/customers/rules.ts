@@ -1,7 +1,9 @@
 import type { ErrorCode } from "../contract/errors.ts";
-import type { AccountId, CustomerId } from "../identifiers.ts";
+import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AssertedBy, Link } from "../table/records.ts";
+import type { AccountId, CustomerId } from "../identifiers.ts";
+import { compare } from "../order.ts";
+import type { Link } from "../table/records.ts";
 
 /** The account that a request says its customer belongs to. */
 export interface Claim {
@@ -16,6 +18,8 @@ export interface Owner {
   readonly link: Link | null;
 }
 
+export type LinkRefusal = Extract<ErrorCode, "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT">;
+
 export type Resolution<Customer extends Owner> =
   | {
       readonly outcome: "resolved";
@@ -25,12 +29,7 @@ export type Resolution<Customer extends Owner> =
       readonly absorbed: readonly Customer[];
       readonly link: Link | null;
     }
-  | {
-      readonly outcome: "refused";
-      readonly code: Extract<ErrorCode, "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT">;
-    };
-
-const compare = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+  | { readonly outcome: "refused"; readonly code: LinkRefusal };
 
 /** Only a client's link to another account yields, and only to a credential. */
 const yields = (link: Link, claim: Claim | null): boolean =>
@@ -38,23 +37,25 @@ const yields = (link: Link, claim: Claim | null): boolean =>
 
 /**
  * Decides who the customer of a request is, and which account it belongs to from then on. Never steals: a customer
- * that is linked to another account is refused. Customers of one person are merged where their links agree: the linked
- * one stays before the unlinked, the older before the younger.
+ * that is linked to another account is refused, unless the application lets a credential move it. Customers of one
+ * person are merged where their links agree: the linked one stays before the unlinked, the older before the younger.
  *
  * @param owners the distinct customers that the request's identities belong to, in any order
  * @param claim what the request says; null: it names no account
  * @param moment when a link that is made now begins
+ * @param mayTransfer whether the application lets a credential move these customers from the one account they all have
  */
 export const resolve = <Customer extends Owner>(
   owners: readonly Customer[],
   claim: Claim | null,
   moment: Instant,
+  mayTransfer: () => boolean = () => false,
 ): Resolution<Customer> => {
-  const standing = owners.flatMap(({ link }) => (link !== null && !yields(link, claim) ? [link] : []));
-  const accounts = new Set(standing.map((link) => link.account));
-  if (accounts.size > 1) return { outcome: "refused", code: "IDENTITY_CONFLICT" };
-  const [account] = accounts;
-  if (account !== undefined && claim !== null && claim.account !== account)
+  const firm = owners.flatMap(({ link }) => (link !== null && !yields(link, claim) ? [link] : []));
+  const [account, ...others] = new Set(firm.map((link) => link.account));
+  if (others.length > 0) return { outcome: "refused", code: "IDENTITY_CONFLICT" };
+  const isElsewhere = account !== undefined && claim !== null && claim.account !== account;
+  if (isElsewhere && !(claim.assertedBy === "credential" && mayTransfer()))
     return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
 
   const rank = ({ link }: Owner): number => (link === null ? 2 : yields(link, claim) ? 1 : 0);
@@ -62,10 +63,11 @@ export const resolve = <Customer extends Owner>(
     (a, b) => rank(a) - rank(b) || compare(a.createdAt, b.createdAt) || compare(a.identifier, b.identifier),
   );
 
-  const linkedTo = account ?? claim?.account;
+  const agreeing = isElsewhere ? [] : firm;
+  const linkedTo = isElsewhere ? claim.account : (account ?? claim?.account);
   if (linkedTo === undefined) return { outcome: "resolved", survivor, absorbed, link: null };
   const byCredential =
-    claim?.assertedBy === "credential" || standing.some((link) => link.assertedBy === "credential");
+    claim?.assertedBy === "credential" || agreeing.some((link) => link.assertedBy === "credential");
   return {
     outcome: "resolved",
     survivor,
@@ -73,7 +75,7 @@ export const resolve = <Customer extends Owner>(
     link: {
       account: linkedTo,
       assertedBy: byCredential ? "credential" : "client",
-      linkedAt: Math.min(...(standing.length > 0 ? standing.map((link) => link.linkedAt) : [moment])),
+      linkedAt: Math.min(...(agreeing.length > 0 ? agreeing.map((link) => link.linkedAt) : [moment])),
     },
   };
 };

@@ -1,13 +1,15 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
-import type { Purchase } from "../entitlements/purchase.ts";
+import { entitlementsAt } from "../entitlements/entitlements.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer-change.ts";
-import type { CustomerTable } from "../table/customers.ts";
-import type { Evidence } from "./evidence.ts";
-import { planChange } from "./plan.ts";
-import { resolve, type Claim } from "./rules.ts";
+import type { CustomerTable, KnownFacts } from "../table/customers.ts";
+import type { Link, StoredCustomer } from "../table/records.ts";
+import { statedPurchases, type Evidence } from "./evidence.ts";
+import { holdingsWith, planChange, type Planned } from "./plan.ts";
+import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
 
 /** What storing evidence needs from outside. */
 export interface EvidenceStore {
@@ -17,6 +19,8 @@ export interface EvidenceStore {
   /** Waits before an attempt, longer and more at random the later it is. */
   readonly pause: (attempt: number) => Promise<void>;
   readonly now: () => Instant;
+  /** Customers that an account may have by clients' claims alone, of production, and of all other environments together. */
+  readonly claimsPerAccount: number;
 }
 
 /** The customer that the evidence names, after it is stored. */
@@ -27,69 +31,262 @@ export interface ResolvedCustomer {
   readonly acknowledgementDueSince: Instant | null;
 }
 
-/** So many times may others be faster before a request gives up. */
+/** A link is refused, a fact never: what the store said of purchases that have an owner is stored either way. */
+export type StoredEvidence =
+  | {
+      readonly outcome: "stored";
+      /** Null: the evidence names nobody, or only names somebody unknown where nothing may be created. */
+      readonly customer: ResolvedCustomer | null;
+    }
+  | {
+      readonly outcome: "refused";
+      readonly code: LinkRefusal;
+      readonly acknowledgementDueSince: Instant | null;
+    };
+
+/** Optimistic-lock attempts before `TOO_MANY_REQUESTS`. */
 const ATTEMPTS = 20;
+
+const NOBODY: StoredEvidence = { outcome: "stored", customer: null };
+
+const NO_FACTS = { identities: [], purchases: [], acknowledgementDue: null } as const;
+
+const isEmpty = ({ identities, purchases }: Evidence): boolean =>
+  identities.length === 0 && purchases.length === 0;
+
+const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
+  erasedIdentity || erasedPurchases.size > 0;
+
+/** A refused link lifts no erasure: what was erased stays so. */
+const withoutErased = (evidence: Evidence, known: KnownFacts): Evidence => {
+  const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
+  return {
+    ...evidence,
+    identities: known.erasedIdentity ? [] : evidence.identities,
+    purchases: evidence.purchases
+      .filter(({ purchase }) => remains(purchase))
+      .map((proven) => ({ ...proven, mentioned: proven.mentioned.filter(remains) })),
+  };
+};
+
+const findFacts = ({ table }: EvidenceStore, application: Application, evidence: Evidence, moment: Instant) =>
+  table.findFacts(application.identifier, evidence.identities, statedPurchases(evidence), moment);
+
+/** Whether the application lets a credential move these customers, with all that is known of them now. */
+const mayTransfer = (
+  { transfers, catalog }: Application,
+  evidence: Evidence,
+  known: KnownFacts,
+  owners: readonly StoredCustomer[],
+  moment: Instant,
+): boolean => {
+  if (transfers !== "when_inactive") return transfers === "always";
+  const customerIdentifier = owners[0]?.identifier;
+  if (customerIdentifier === undefined) return false;
+  const holdings = holdingsWith(statedPurchases(evidence), known, owners, catalog);
+  return !entitlementsAt(
+    moment,
+    holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
+    catalog,
+  ).some(({ active }) => active);
+};
+
+/**
+ * A client's claim makes a link only with a verified purchase, in the request or before it, and only while the account
+ * has room for claims; to be refused it needs neither.
+ */
+const mayLink = async (
+  { table, claimsPerAccount }: EvidenceStore,
+  application: Application,
+  claim: Claim,
+  owners: readonly StoredCustomer[],
+  { environment, purchases }: Evidence,
+): Promise<boolean> => {
+  if (claim.assertedBy === "credential") return true;
+  if (purchases.length === 0 && !owners.some(({ hasPurchased }) => hasPurchased)) return false;
+  if (owners.some(({ link }) => link !== null)) return true;
+  return (await table.countClaims(application.identifier, claim.account, environment)) < claimsPerAccount;
+};
+
+const standingLink = (owners: readonly StoredCustomer[]): Link | null =>
+  owners.find(({ link }) => link !== null)?.link ?? null;
+
+/** Whose each purchase of contradicting evidence is; what belongs to nobody is left out. */
+const factsByOwner = (
+  evidence: Evidence,
+  known: KnownFacts,
+  living: ReadonlyMap<CustomerId, StoredCustomer>,
+): ReadonlyMap<StoredCustomer, Purchase[]> => {
+  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => {
+    const stored = known.purchases.get(referenceText(purchase));
+    return stored && living.get(stored.customer);
+  };
+  const [named] = known.identities;
+  const ownerOfIdentity = named == null ? undefined : living.get(named);
+  const byOwner = new Map<StoredCustomer, Purchase[]>();
+  const give = (owner: StoredCustomer | undefined, purchase: Purchase): void => {
+    if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
+  };
+  for (const { purchase, mentioned, identity } of evidence.purchases) {
+    const owner =
+      ownerOf(purchase) ??
+      mentioned.map(ownerOf).find((other) => other !== undefined) ??
+      (identity === null ? undefined : ownerOfIdentity);
+    give(owner, purchase);
+    for (const other of mentioned) give(ownerOf(other) ?? owner, other);
+  }
+  return byOwner;
+};
+
+/** Evidence of customers of different accounts: each gets what the store said of its own purchases, in a write of its own. */
+const keepForOwners = async (
+  store: EvidenceStore,
+  application: Application,
+  evidence: Evidence,
+): Promise<Instant | null> => {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await store.pause(attempt);
+    const moment = store.now();
+    const known = await findFacts(store, application, evidence, moment);
+    const living = new Map<CustomerId, StoredCustomer>();
+    const found = new Map<CustomerId, StoredCustomer>();
+    for (const identifier of namedBy(known)) {
+      // One by one: each has to be told from the others, whatever aliases lead to it.
+      const [customer] = (await store.table.findCustomers(application.identifier, [identifier])) ?? [];
+      if (customer === undefined) continue;
+      const same = found.get(customer.identifier) ?? customer;
+      found.set(same.identifier, same);
+      living.set(identifier, same);
+    }
+    let acknowledgementDueSince: Instant | null = null;
+    let isWhole = true;
+    for (const [owner, purchases] of factsByOwner(evidence, known, living)) {
+      const plan = planChange({
+        ...planOf(store, application, evidence, known, moment),
+        identities: [],
+        purchases,
+        survivor: owner,
+        absorbed: [],
+        link: owner.link,
+        identifier: owner.identifier,
+      });
+      acknowledgementDueSince ??= plan.acknowledgementDueSince;
+      if (plan.change !== null && (await store.write(plan.change)) === "conflict") isWhole = false;
+    }
+    if (isWhole) return acknowledgementDueSince;
+  }
+  throw new ServiceError("TOO_MANY_REQUESTS");
+};
+
+const namedBy = (known: KnownFacts): ReadonlySet<CustomerId> =>
+  new Set([
+    ...known.identities.filter((customer) => customer !== null),
+    ...[...known.purchases.values()].map(({ customer }) => customer),
+  ]);
+
+const planOf = (
+  { claimsPerAccount }: EvidenceStore,
+  application: Application,
+  evidence: Evidence,
+  known: KnownFacts,
+  moment: Instant,
+): Pick<
+  Planned,
+  | "application"
+  | "catalog"
+  | "environment"
+  | "known"
+  | "acknowledgementDue"
+  | "claimsPerAccount"
+  | "liftsErasures"
+  | "moment"
+> => ({
+  application: application.identifier,
+  catalog: application.catalog,
+  environment: evidence.environment,
+  known,
+  acknowledgementDue: evidence.acknowledgementDue,
+  claimsPerAccount,
+  liftsErasures: false,
+  moment,
+});
+
+const refuse = async (
+  store: EvidenceStore,
+  application: Application,
+  evidence: Evidence,
+  code: LinkRefusal,
+): Promise<StoredEvidence> => {
+  if (code === "IDENTITY_CONFLICT") {
+    const acknowledgementDueSince = await keepForOwners(store, application, evidence);
+    return { outcome: "refused", code, acknowledgementDueSince };
+  }
+  // As if the request had named no account.
+  const kept = await storeEvidence(store, application, evidence, null);
+  return {
+    outcome: "refused",
+    code,
+    acknowledgementDueSince:
+      kept.outcome === "refused"
+        ? kept.acknowledgementDueSince
+        : (kept.customer?.acknowledgementDueSince ?? null),
+  };
+};
 
 /**
  * Resolves whose evidence it is, and stores it: two reads, and one transaction, or none where all is known. Under
  * contention it reads again and decides anew, so that every answer is true of the state it was written to.
  *
- * Null: the evidence names nobody, or only names somebody unknown where nothing may be created. A client's claim needs
- * a verified purchase, in the request or before it, to make a link; to be refused it needs none.
- *
- * @throws ServiceError `CUSTOMER_ALREADY_LINKED`, `IDENTITY_CONFLICT`, `CUSTOMER_NOT_FOUND`, or `TOO_MANY_REQUESTS`
- *   where others were faster every time
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`, or `TOO_MANY_REQUESTS` where others were faster every time
  */
 export const storeEvidence = async (
-  { table, write, newCustomerIdentifier, pause, now }: EvidenceStore,
+  store: EvidenceStore,
   application: Application,
   evidence: Evidence,
   claim: Claim | null,
-): Promise<ResolvedCustomer | null> => {
-  if (evidence.identities.length === 0 && evidence.purchases.length === 0) return null;
+): Promise<StoredEvidence> => {
+  if (isEmpty(evidence)) return NOBODY;
+  const { table, write, newCustomerIdentifier, pause, now } = store;
+  const byCredential = claim?.assertedBy === "credential";
 
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     if (attempt > 1) await pause(attempt);
     const moment = now();
-    const known = await table.findFacts(
-      application.identifier,
-      evidence.identities,
-      evidence.purchases,
-      moment,
-    );
-    if (known.erased) throw new ServiceError("CUSTOMER_NOT_FOUND");
-    const named = [
-      ...known.identities.filter((customer) => customer !== null),
-      ...[...known.purchases.values()].map(({ customer }) => customer),
-    ];
-    const byCredential = claim?.assertedBy === "credential";
-    if (named.length === 0 && evidence.purchases.length === 0 && !byCredential) return null;
+    const known = await findFacts(store, application, evidence, moment);
+    // A person who was erased and signs up again is known to the application's backend, and to nobody else.
+    if (isErased(known) && !byCredential) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    const named = namedBy(known);
+    if (named.size === 0 && evidence.purchases.length === 0 && !byCredential) return NOBODY;
     const owners = await table.findCustomers(application.identifier, named);
     if (owners === null) throw new ServiceError("CUSTOMER_NOT_FOUND");
 
-    const resolution = resolve(owners, claim, moment);
-    if (resolution.outcome === "refused") throw new ServiceError(resolution.code);
+    const resolution = resolve(owners, claim, moment, () =>
+      mayTransfer(application, evidence, known, owners, moment),
+    );
+    if (resolution.outcome === "refused")
+      return refuse(store, application, withoutErased(evidence, known), resolution.code);
     const { survivor, absorbed } = resolution;
-    const hasPurchase = evidence.purchases.length > 0 || owners.some((customer) => customer.hasPurchased);
-    const link = byCredential || hasPurchase ? resolution.link : (survivor?.link ?? null);
+    const links = claim === null || (await mayLink(store, application, claim, owners, evidence));
+    const link = links ? resolution.link : standingLink(owners);
 
     // Very many customers of one person are merged in rounds, and nothing else until they are one.
     const inRounds = absorbed.length > ABSORBED_PER_TRANSACTION;
     const plan = planChange({
-      application: application.identifier,
-      catalog: application.catalog,
-      evidence: inRounds ? { identities: [], purchases: [], acknowledgementDue: null } : evidence,
-      known,
+      ...planOf(store, application, evidence, known, moment),
+      ...(inRounds ? NO_FACTS : { identities: evidence.identities, purchases: statedPurchases(evidence) }),
+      liftsErasures: byCredential,
       survivor,
       absorbed: absorbed.slice(0, ABSORBED_PER_TRANSACTION),
       link,
       identifier: survivor?.identifier ?? newCustomerIdentifier(),
-      moment,
     });
-    const resolved = { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince };
-    if (plan.change === null) return resolved;
+    const stored: StoredEvidence = {
+      outcome: "stored",
+      customer: { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince },
+    };
+    if (plan.change === null) return stored;
     const outcome = await write(plan.change);
-    if (outcome === "written" && !inRounds) return resolved;
+    if (outcome === "written" && !inRounds) return stored;
     if (outcome === "written") attempt = 0;
   }
   throw new ServiceError("TOO_MANY_REQUESTS");

@@ -7,45 +7,44 @@ export interface CatalogProduct {
   readonly productIdentifier: string;
   /** Android only: one base plan of a subscription; null: all of them. */
   readonly basePlanIdentifier: string | null;
+  /** Android only: one purchase option (buy, rent) of a one-time product; null: all of them. */
+  readonly purchaseOptionIdentifier: string | null;
   readonly grants: readonly string[];
-  /** How long a purchase without an end of its own gives access, from its start; null: for ever. */
+  /** How long one unit of a purchase without an end of its own gives access; null: for ever. */
   readonly accessDuration: Period | null;
 }
+
+/** What a line says of the product it is of. */
+export type ProductReference = Pick<CatalogProduct, "productIdentifier"> &
+  Partial<Pick<CatalogProduct, "basePlanIdentifier" | "purchaseOptionIdentifier">>;
 
 /** What an application sells, and what that entitles to. */
 export interface Catalog {
   /** Entitlement identifier to its display name. */
   readonly displayNames: ReadonlyMap<string, string>;
   readonly products: readonly CatalogProduct[];
-  /** Of a line, the product that maps it: the one of its base plan before the one of all base plans. */
-  readonly productOf: (
-    store: Store,
-    productIdentifier: string,
-    basePlanIdentifier: string | null,
-  ) => CatalogProduct | undefined;
+  /** The product that maps a line: the one of its base plan or purchase option before the one of all of them. */
+  readonly productOf: (store: Store, reference: ProductReference) => CatalogProduct | undefined;
   readonly sellsIn: (store: Store) => boolean;
 }
 
-const keyOf = (store: Store, productIdentifier: string, basePlanIdentifier: string | null): string =>
-  JSON.stringify([store, productIdentifier, basePlanIdentifier]);
+const keyOf = (
+  store: Store,
+  { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null }: ProductReference,
+): string => JSON.stringify([store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier]);
 
 export const catalogOf = (
   displayNames: ReadonlyMap<string, string>,
   products: readonly CatalogProduct[],
 ): Catalog => {
-  const index = new Map(
-    products.map((product) => [
-      keyOf(product.store, product.productIdentifier, product.basePlanIdentifier),
-      product,
-    ]),
-  );
+  const index = new Map(products.map((product) => [keyOf(product.store, product), product]));
   const stores = new Set(products.map((product) => product.store));
   return {
     displayNames,
     products,
-    productOf: (store, productIdentifier, basePlanIdentifier) =>
-      index.get(keyOf(store, productIdentifier, basePlanIdentifier)) ??
-      index.get(keyOf(store, productIdentifier, null)),
+    productOf: (store, reference) =>
+      index.get(keyOf(store, reference)) ??
+      index.get(keyOf(store, { productIdentifier: reference.productIdentifier })),
     sellsIn: (store) => stores.has(store),
   };
 };

@@ -1,12 +1,18 @@
-import type { CustomerEntitlement, Environment, Status } from "../contract/schemas.ts";
+import type { CustomerEntitlement, Environment, Status, Store } from "../contract/schemas.ts";
 import type { CustomerId } from "../identifiers.ts";
+import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
+import { eventLines } from "./events.ts";
 import { lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
-import { isoTime, plusPeriod, type Instant } from "./time.ts";
+import { isoTime, plusPeriod, times, type Instant } from "./time.ts";
 
-/** A purchase and the customer who has it. */
+/** Who said that a customer belongs to an account: the application's backend with a credential, or a client without one. */
+export type AssertedBy = "credential" | "client";
+
+/** A purchase, the customer who has it, and who says that this customer is the account's (null: it is nobody's). */
 export interface Holding {
   readonly customerIdentifier: CustomerId;
+  readonly assertedBy: AssertedBy | null;
   readonly purchase: Purchase;
 }
 
@@ -17,41 +23,157 @@ export interface Grant {
   readonly product: CatalogProduct;
   readonly status: Status;
   readonly active: boolean;
+  /** The end of access; of what was revoked no later than the revocation, where the store says when that was. */
   readonly expiresAt: Instant | null;
 }
 
+/** The stores' clocks and ours differ: what begins within this time has begun. */
+const CLOCK_TOLERANCE_MILLISECONDS = 60_000;
+
+/**
+ * How long after its end a subscription goes on that Google, asked after that end, still calls active: it retries the
+ * payment for a day or two without saying so.
+ *
+ * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#silent-grace-period
+ */
+const SILENT_RETRY_MILLISECONDS = 48 * 3600 * 1000;
+
 const ENVIRONMENT_RANK: Record<Environment, number> = { production: 0, sandbox: 1, xcode: 2 };
 
-/** The lines that a purchase gives at all: nothing once it is replaced; of a one-time purchase those asked for. */
-export const grantingLines = ({ lines, selectedProducts, replacedBy }: Purchase): readonly Line[] => {
-  if (replacedBy !== null) return [];
-  if (selectedProducts === null) return lines;
-  return lines.filter((line) => selectedProducts.includes(line.productIdentifier));
+/** The lines that a purchase gives at all: none from before it was replaced; of a one-time purchase those asked for. */
+export const grantingLines = ({
+  lines,
+  selectedProducts,
+  replacedBy,
+  replacedAt,
+}: Purchase): readonly Line[] => {
+  if (replacedBy === null && selectedProducts === null) return lines;
+  return lines.filter(
+    ({ productIdentifier, startsAt }) =>
+      (replacedBy === null || (replacedAt !== null && (startsAt ?? 0) > replacedAt)) &&
+      (selectedProducts === null || selectedProducts.includes(productIdentifier)),
+  );
 };
 
 /**
- * In an iOS lineage one subscription line follows another: each ends where the next one starts, whatever it was first
- * promised. Android's answer states every line's own end.
+ * In an iOS lineage one subscription period follows another: each ends where the next one starts, whatever it was first
+ * promised. What starts no earlier than it ends is no period, and ends none.
  */
-const inSuccession = (purchase: Purchase): readonly Line[] => {
-  const lines = grantingLines(purchase);
-  if (purchase.store !== "ios-store") return lines;
-  const sorted = [...lines].sort(lineOrder);
-  return sorted.map((line, index) => {
-    const next = sorted[index + 1];
-    if (line.nature !== "auto_renewable" || next?.startsAt == null || line.endsAt === null) return line;
-    return { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
+const inSuccession = (lines: readonly Line[]): readonly Line[] => {
+  const periods = eventLines(lines);
+  if (periods.length === 1) return periods;
+  return periods.map((line, index) => {
+    if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
+    const next = periods
+      .slice(index + 1)
+      .find(
+        ({ nature, startsAt, endsAt }) =>
+          nature === "auto_renewable" && (startsAt ?? 0) < (endsAt ?? Infinity),
+      );
+    return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
   });
 };
 
-const endOf = (line: Line, product: CatalogProduct): Instant | null => {
-  if (line.endsAt !== null || line.nature === "auto_renewable" || product.accessDuration === null)
-    return line.endsAt;
-  return plusPeriod(line.startsAt ?? line.verifiedAt, product.accessDuration);
+/** A holding, and its lines that grant at all. */
+interface Granting {
+  readonly holding: Holding;
+  readonly lines: readonly Line[];
+}
+
+/**
+ * The store has been seen to move a transaction into another lineage of the same customer: it counts where it was signed
+ * later. Says of a line whether that is here.
+ */
+const countedHere = (holdings: readonly Granting[]): ((holding: Holding, line: Line) => boolean) => {
+  const moving = holdings.filter(
+    ({ holding: { purchase } }) => purchase.store === "ios-store" && purchase.environment !== "xcode",
+  );
+  if (moving.length < 2) return () => true;
+  const nameOf = ({ customerIdentifier, purchase }: Holding, { transactionIdentifier }: Line): string =>
+    `${customerIdentifier} ${purchase.environment} ${transactionIdentifier}`;
+  const last = new Map<string, { readonly key: string; readonly verifiedAt: Instant }>();
+  for (const { holding, lines } of moving)
+    for (const line of lines) {
+      const { key } = holding.purchase;
+      const name = nameOf(holding, line);
+      const known = last.get(name);
+      const isLater =
+        known === undefined ||
+        line.verifiedAt > known.verifiedAt ||
+        (line.verifiedAt === known.verifiedAt && key < known.key);
+      if (isLater) last.set(name, { key, verifiedAt: line.verifiedAt });
+    }
+  return (holding, line) => {
+    const known = last.get(nameOf(holding, line));
+    return known === undefined || known.key === holding.purchase.key;
+  };
 };
 
-/** Access is half-open: it is there at its start and gone at its end. Ends are final before standings are asked. */
-const statusAt = (moment: Instant, line: Line, expiresAt: Instant | null): Status => {
+/** A line that the catalog maps, and the time for which it gives access if nothing ends it before. */
+interface Access {
+  readonly holding: Holding;
+  readonly line: Line;
+  readonly product: CatalogProduct;
+  readonly begins: Instant;
+  readonly ends: Instant | null;
+}
+
+const accesses = (holdings: readonly Holding[], catalog: Catalog): Access[] => {
+  const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
+  const isCounted = countedHere(granting);
+  return granting.flatMap(({ holding, lines }) => {
+    const { purchase } = holding;
+    const standing =
+      purchase.store === "ios-store" ? inSuccession(lines.filter((line) => isCounted(holding, line))) : lines;
+    return standing.flatMap((line): Access[] => {
+      const product = catalog.productOf(purchase.store, line);
+      if (product === undefined || (line.rented && product.accessDuration === null)) return [];
+      return [{ holding, line, product, begins: line.startsAt ?? line.verifiedAt, ends: line.endsAt }];
+    });
+  });
+};
+
+/** What the store gives no end, and the catalog a duration: a day pass, a non-renewing subscription, a rental. */
+const isPass = ({ line, product }: Access): boolean =>
+  line.nature !== "auto_renewable" && line.endsAt === null && product.accessDuration !== null;
+
+const isRevokedForGood = ({ standing, revokedAt }: Line): boolean =>
+  standing === "revoked" || revokedAt !== null;
+
+const accessOrder = (a: Access, b: Access): number =>
+  compare(a.begins, b.begins) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
+
+/**
+ * Passes of one product add up: each begins at the later of its purchase and the end of the one before it, and lasts its
+ * duration for each unit that is not refunded. A revoked one takes no more time than it had.
+ */
+const passesInTurn = (passes: readonly Access[]): Access[] => {
+  const groups = Map.groupBy(passes, ({ holding: { purchase }, line }) =>
+    JSON.stringify([purchase.store, purchase.environment, line.productIdentifier]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    let taken = 0;
+    return group.toSorted(accessOrder).map((pass): Access => {
+      const { line, product } = pass;
+      const begins = Math.max(pass.begins, taken);
+      const units = line.quantity - line.refundedQuantity;
+      const ends =
+        product.accessDuration === null ? null : plusPeriod(begins, times(units, product.accessDuration));
+      const over = isRevokedForGood(line)
+        ? Math.max(begins, Math.min(ends ?? Infinity, line.revokedAt ?? begins))
+        : (ends ?? Infinity);
+      taken = Math.max(taken, over);
+      return { ...pass, begins, ends };
+    });
+  });
+};
+
+/** Google said after the line's end that it is still active or in grace: it is retrying the payment. */
+const isRetriedSilently = (store: Store, { endsAt, verifiedAt, willRenew }: Line): boolean =>
+  store === "android-store" && willRenew === true && endsAt !== null && verifiedAt >= endsAt;
+
+/** Access is half-open: it is there at its start and gone at its end. A revocation goes before all. */
+const statusAt = (moment: Instant, store: Store, line: Line, ends: Instant | null): Status => {
   if (line.standing === "revoked" || (line.revokedAt !== null && line.revokedAt <= moment)) return "revoked";
   switch (line.standing) {
     case "expired":
@@ -59,43 +181,54 @@ const statusAt = (moment: Instant, line: Line, expiresAt: Instant | null): Statu
     case "billing_retry":
       return line.standing;
     case "grace_period":
-    case "entitled":
-      if (expiresAt !== null && expiresAt <= moment) return "expired";
+    case "entitled": {
+      const lasts = isRetriedSilently(store, line) ? (ends ?? 0) + SILENT_RETRY_MILLISECONDS : ends;
+      if (lasts !== null && lasts <= moment) return "expired";
       return line.standing === "entitled" ? "active" : "grace_period";
-  }
-};
-
-/** Every grant of the holdings that has begun at the moment, mapped or not being decided by the catalog. */
-export const grantsAt = (moment: Instant, holdings: Iterable<Holding>, catalog: Catalog): Grant[] => {
-  const grants: Grant[] = [];
-  for (const holding of holdings) {
-    const { purchase } = holding;
-    for (const line of inSuccession(purchase)) {
-      if (line.startsAt !== null && line.startsAt > moment) continue;
-      const product = catalog.productOf(purchase.store, line.productIdentifier, line.basePlanIdentifier);
-      if (product === undefined) continue;
-      const expiresAt = endOf(line, product);
-      const status = statusAt(moment, line, expiresAt);
-      const active = status === "active" || status === "grace_period";
-      grants.push({ holding, line, product, status, active, expiresAt });
     }
   }
-  return grants;
 };
 
-const compare = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+/** Every grant of the holdings that has begun at the moment. */
+export const grantsAt = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Grant[] => {
+  const all = accesses(holdings, catalog);
+  const passes = all.filter(isPass);
+  const placed = passes.length === 0 ? all : [...all.filter((one) => !isPass(one)), ...passesInTurn(passes)];
+  return placed.flatMap(({ holding, line, product, begins, ends }): Grant[] => {
+    if (begins > moment + CLOCK_TOLERANCE_MILLISECONDS && line.startsAt !== null) return [];
+    const status = statusAt(moment, holding.purchase.store, line, ends);
+    const active = status === "active" || status === "grace_period";
+    const expiresAt =
+      status === "revoked" && line.revokedAt !== null ? Math.min(ends ?? Infinity, line.revokedAt) : ends;
+    return [{ holding, line, product, status, active, expiresAt }];
+  });
+};
+
+/** What may come back by itself goes before what is over. */
+const RETURNS: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
+
+/** For how long there was access. Of a revocation without a time no more is known than that there was some. */
+const lastAccess = ({ status, line, expiresAt }: Grant): number =>
+  status === "revoked" && line.revokedAt === null ? (line.startsAt ?? 0) : (expiresAt ?? Infinity);
+
+const holdingOrder = ({ purchase: a }: Holding, { purchase: b }: Holding): number =>
+  compare(a.key, b.key) || compare(a.store, b.store);
 
 /**
- * Negative where `a` is to be shown before `b`: active, then environment, then lifetime, then the later end, then the
- * later start, then the smaller purchase key. What follows makes the order total where one purchase has equal lines.
+ * Negative where `a` is to be shown before `b`: active, then environment. Of what is not active: what can come back, then
+ * what a credential linked. Then lifetime, the later end, the later start, the smaller purchase key. What follows makes
+ * the order total where one purchase has equal lines.
  */
 export const grantOrder = (a: Grant, b: Grant): number =>
   Number(b.active) - Number(a.active) ||
   ENVIRONMENT_RANK[a.holding.purchase.environment] - ENVIRONMENT_RANK[b.holding.purchase.environment] ||
-  compare(b.expiresAt ?? Infinity, a.expiresAt ?? Infinity) ||
+  (a.active
+    ? 0
+    : Number(RETURNS.has(b.status)) - Number(RETURNS.has(a.status)) ||
+      Number(b.holding.assertedBy === "credential") - Number(a.holding.assertedBy === "credential")) ||
+  compare(lastAccess(b), lastAccess(a)) ||
   compare(b.line.startsAt ?? -Infinity, a.line.startsAt ?? -Infinity) ||
-  compare(a.holding.purchase.key, b.holding.purchase.key) ||
-  compare(a.holding.purchase.store, b.holding.purchase.store) ||
+  holdingOrder(a.holding, b.holding) ||
   compare(a.line.productIdentifier, b.line.productIdentifier) ||
   lineOrder(a.line, b.line);
 
@@ -127,7 +260,7 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
  */
 export const entitlementsAt = (
   moment: Instant,
-  holdings: Iterable<Holding>,
+  holdings: readonly Holding[],
   catalog: Catalog,
 ): CustomerEntitlement[] => {
   const best = new Map<string, Grant>();

@@ -1,8 +1,12 @@
 import type { Environment, ProductKind, Store } from "../contract/schemas.ts";
 import type { PurchaseKey } from "../identifiers.ts";
+import { compare, sameList } from "../order.ts";
 import type { Instant } from "./time.ts";
 
-/** What kind of product a line is, in the stores' own terms. */
+/**
+ * What kind of product a line is, in the stores' own terms. `consumable`: what may be consumed and so bought again,
+ * iOS consumables and every one-time product of the Android store, which does not say which of them an app consumes.
+ */
 export const NATURES = ["auto_renewable", "non_renewing", "non_consumable", "consumable"] as const;
 export type Nature = (typeof NATURES)[number];
 
@@ -17,18 +21,35 @@ export const STANDINGS = [
 ] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-/** One product, with its start and its end, that a purchase gave. */
+/**
+ * One product, with its start and its end, that a purchase gave. An iOS line is one transaction id's copy of a purchase
+ * event; several copies may speak of one event (`events.ts`).
+ */
 export interface Line {
   /** iOS transaction id; null for Android, whose answer replaces all lines together. */
   readonly transactionIdentifier: string | null;
+  /** Names the purchase event within its lineage and product, the same under every transaction id; null for Android. */
+  readonly event: string | null;
   readonly productIdentifier: string;
   readonly basePlanIdentifier: string | null;
+  /** Android: the purchase option of a one-time product. */
+  readonly purchaseOptionIdentifier: string | null;
   readonly nature: Nature;
   readonly standing: Standing;
   readonly startsAt: Instant | null;
+  /** iOS: this copy's own purchase date, which is the moment of the restore in a restored copy. */
+  readonly purchasedAt: Instant | null;
   /** The natural end; null where the store sets none: lifetime, unless the catalog gives an access duration. */
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
+  /** Whether the store has ever signed a revocation, in full or in part, under this transaction id. */
+  readonly wasRevoked: boolean;
+  /** Units bought. */
+  readonly quantity: number;
+  /** Units refunded of a line that still grants with the others; 0 where none was, and where all are revoked. */
+  readonly refundedQuantity: number;
+  /** Android: rented, so access lasts as long as the catalog says, and is none where it does not. */
+  readonly rented: boolean;
   readonly willRenew: boolean | null;
   /** When the store last vouched for this line. */
   readonly verifiedAt: Instant;
@@ -46,8 +67,10 @@ export interface Purchase extends PurchaseReference {
   readonly lines: readonly Line[];
   /** The products of a one-time purchase that were asked for, sorted; null: all of them. */
   readonly selectedProducts: readonly string[] | null;
-  /** The purchase that took this one's place: a replaced purchase grants nothing. */
+  /** The purchase that took this one's place: what this one gave before that grants nothing. */
   readonly replacedBy: PurchaseKey | null;
+  /** The start of the period that took its place; null where the store gives none, so all its lines are replaced. */
+  readonly replacedAt: Instant | null;
   /** When the store last said anything of it; 0 where it is known only from another purchase that names it. */
   readonly verifiedAt: Instant;
 }
@@ -55,17 +78,19 @@ export interface Purchase extends PurchaseReference {
 export const productKindOf = (nature: Nature): ProductKind =>
   nature === "auto_renewable" || nature === "non_renewing" ? "subscription" : "one_time_product";
 
-/** A purchase known only because another names it as its predecessor. */
+/** A purchase known only because another names it: as its predecessor, where `replacedBy` is given. */
 export const mentionedPurchase = (
-  reference: PurchaseReference,
+  { store, environment, key }: PurchaseReference,
   replacedBy: PurchaseKey | null,
+  replacedAt: Instant | null = null,
 ): Purchase => ({
-  store: reference.store,
-  environment: reference.environment,
-  key: reference.key,
+  store,
+  environment,
+  key,
   lines: [],
   selectedProducts: [],
   replacedBy,
+  replacedAt,
   verifiedAt: 0,
 });
 
@@ -73,34 +98,36 @@ export const mentionedPurchase = (
 export const referenceText = ({ store, environment, key }: PurchaseReference): string =>
   `${store} ${environment} ${key}`;
 
-/** Lines of an iOS lineage that are kept for each product: the current one and one that is renewed ahead of time. */
-const LINES_KEPT_PER_PRODUCT = 2;
-
-/** Newest lines kept of a lineage that has had very many products, so that its item stays far below DynamoDB's limit. */
-const LINES_KEPT = 200;
+export const byReference = (purchases: Iterable<Purchase>): Map<string, Purchase> =>
+  new Map([...purchases].map((purchase) => [referenceText(purchase), purchase]));
 
 const LINE_FIELDS = Object.keys({
   transactionIdentifier: true,
+  event: true,
   productIdentifier: true,
   basePlanIdentifier: true,
+  purchaseOptionIdentifier: true,
   nature: true,
   standing: true,
   startsAt: true,
+  purchasedAt: true,
   endsAt: true,
   revokedAt: true,
+  wasRevoked: true,
+  quantity: true,
+  refundedQuantity: true,
+  rented: true,
   willRenew: true,
   verifiedAt: true,
 } satisfies Record<keyof Line, true>) as (keyof Line)[];
 
-const compare = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+/** `wasRevoked` is what copies of one transaction id add up to, so it tells no two apart. */
+const TELLING_FIELDS = LINE_FIELDS.filter((field) => field !== "wasRevoked");
 
-const lineText = (line: Line): string => JSON.stringify(LINE_FIELDS.map((field) => line[field]));
-const linesText = (lines: readonly Line[]): string => lines.map(lineText).join();
+/** One text for what a line says: to decide between two that were said at once, always alike. */
+export const lineText = (line: Line): string => JSON.stringify(TELLING_FIELDS.map((field) => line[field]));
 
-const sameLine = (a: Line, b: Line): boolean => LINE_FIELDS.every((field) => a[field] === b[field]);
-
-const sameList = <T>(a: readonly T[], b: readonly T[], same: (a: T, b: T) => boolean): boolean =>
-  a === b || (a.length === b.length && a.every((value, index) => same(value, b[index] as T)));
+export const sameLine = (a: Line, b: Line): boolean => LINE_FIELDS.every((field) => a[field] === b[field]);
 
 /** Oldest first; at the same start a line that has ended comes before one that has not. Total, so that order never matters. */
 export const lineOrder = (a: Line, b: Line): number =>
@@ -110,79 +137,6 @@ export const lineOrder = (a: Line, b: Line): number =>
   compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "") ||
   compare(lineText(a), lineText(b));
 
-/** The line that was said later; of two said at once always the same one. */
-const laterLine = (a: Line, b: Line): Line => {
-  if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
-  return sameLine(a, b) || lineText(a) > lineText(b) ? a : b;
-};
-
-/** The answer that was given later; of two given at once always the same one. */
-const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
-  if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
-  return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
-};
-
-/** By what never changes of a transaction, so that what is kept does not depend on what was known of it before. */
-const purchaseOrder = (a: Line, b: Line): number =>
-  compare(a.startsAt ?? 0, b.startsAt ?? 0) ||
-  compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "");
-
-const joinTransactions = (lines: readonly Line[]): readonly Line[] => {
-  // Most often one line is said again.
-  const [first] = lines;
-  if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
-  const byTransaction = new Map<string | null, Line>();
-  for (const line of lines) {
-    const known = byTransaction.get(line.transactionIdentifier);
-    byTransaction.set(line.transactionIdentifier, known === undefined ? line : laterLine(known, line));
-  }
-  const byProduct = Map.groupBy(byTransaction.values(), (line) => line.productIdentifier);
-  return [...byProduct.values()]
-    .flatMap((lines) => lines.sort(purchaseOrder).slice(-LINES_KEPT_PER_PRODUCT))
-    .sort(purchaseOrder)
-    .slice(-LINES_KEPT)
-    .sort(lineOrder);
-};
-
-const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
-  a === null || b === null ? null : [...new Set([...a, ...b])].sort();
-
-const greater = (a: PurchaseKey | null, b: PurchaseKey | null): PurchaseKey | null =>
-  a === null ? b : b === null ? a : a > b ? a : b;
-
-const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
-  // Most often one line is said once.
-  const { lines, selectedProducts } = first;
-  if (others.length === 0 && lines.length <= 1 && (selectedProducts?.length ?? 0) <= 1) return first;
-  const { store, environment, key } = first;
-  const facts = [first, ...others];
-  return {
-    store,
-    environment,
-    key,
-    lines:
-      store === "ios-store"
-        ? joinTransactions(facts.flatMap(({ lines }) => lines))
-        : others.reduce(laterAnswer, first).lines,
-    selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), selectedProducts),
-    replacedBy: others.reduce((last, one) => greater(last, one.replacedBy), first.replacedBy),
-    verifiedAt: facts.reduce((latest, { verifiedAt }) => Math.max(latest, verifiedAt), 0),
-  };
-};
-
-/**
- * Joins what is known of one purchase with more of it. Commutative, associative and idempotent, so facts may come in
- * any order and any number of times. iOS: of one transaction id the later signed wins; of each product's transactions
- * the latest stay. Android: the store's later answer takes the place of the earlier one.
- */
-export const joinPurchases = (a: Purchase, b: Purchase): Purchase => joinFacts(a, b);
-
-/** Joins all facts of the same purchase; one purchase for each reference, in order of reference. */
-export const joinAll = (purchases: Iterable<Purchase>): Purchase[] =>
-  [...Map.groupBy(purchases, referenceText)]
-    .sort(([a], [b]) => compare(a, b))
-    .flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));
-
 /** Whether two are the same purchase with the same lines, whatever else is known of it. */
 export const sameLines = (a: Purchase, b: Purchase): boolean =>
   a.store === b.store &&
@@ -190,14 +144,15 @@ export const sameLines = (a: Purchase, b: Purchase): boolean =>
   a.key === b.key &&
   sameList(a.lines, b.lines, sameLine);
 
+const sameProducts = (a: readonly string[] | null, b: readonly string[] | null): boolean =>
+  a === null || b === null ? a === b : sameList(a, b, (one, other) => one === other);
+
 export const samePurchase = (a: Purchase, b: Purchase): boolean =>
   a.verifiedAt === b.verifiedAt &&
   a.replacedBy === b.replacedBy &&
+  a.replacedAt === b.replacedAt &&
   sameProducts(a.selectedProducts, b.selectedProducts) &&
   sameLines(a, b);
-
-const sameProducts = (a: readonly string[] | null, b: readonly string[] | null): boolean =>
-  a === null || b === null ? a === b : sameList(a, b, (one, other) => one === other);
 
 /** The purchase as it was said at another time: to compare what was said without when. */
 export const verifiedAs = (purchase: Purchase, verifiedAt: Instant): Purchase => ({

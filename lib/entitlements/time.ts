@@ -45,6 +45,12 @@ export const parsePeriod = (text: string): Period | null => {
   return period.months === 0 && period.milliseconds === 0 ? null : period;
 };
 
+/** So many periods as one: two months from 31 December end with February. */
+export const times = (count: number, { months, milliseconds }: Period): Period => ({
+  months: months * count,
+  milliseconds: milliseconds * count,
+});
+
 /**
  * The moment one period later, in UTC. Months keep the day of the month, or take the month's last day where it is
  * shorter (31 January + `P1M` is 28 or 29 February), as both stores bill.

@@ -1,9 +1,11 @@
 import * as z from "zod/mini";
-import type {
-  AndroidStoreConfiguration,
-  AndroidStoreCredential,
-  IosStoreConfiguration,
+import {
+  TRANSFERS,
+  type AndroidStoreConfiguration,
+  type AndroidStoreCredential,
+  type IosStoreConfiguration,
 } from "../applications/application.ts";
+import { TABLE_FORMAT } from "./format.ts";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
 import { once } from "../once.ts";
 import { SCOPES } from "../contract/schemas.ts";
@@ -20,8 +22,10 @@ const identifier = () => shape.branded<ApplicationId>(shape.uuid());
 export const applicationItem = once(() =>
   z.object({
     kind: z.literal("application"),
+    format: z.literal(TABLE_FORMAT),
     identifier: identifier(),
     name: shape.text(),
+    transfers: z.enum(TRANSFERS),
     version: shape.integer(),
   }),
 );
@@ -72,6 +76,7 @@ export const catalogItem = once(() =>
         store: shape.store(),
         productIdentifier: shape.text(),
         basePlanIdentifier: shape.nullableText(),
+        purchaseOptionIdentifier: shape.nullableText(),
         grants: shape.texts(),
         accessDuration: z.nullable(z.object({ months: shape.integer(), milliseconds: shape.integer() })),
       }),
@@ -97,10 +102,8 @@ export const credentialIndexItem = once(() =>
   z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
 );
 
-/** What every item under an application's partition is: of a kind that is known here. */
-export const applicationPartitionItem = once(() =>
-  z.object({ kind: z.enum(["application", "ios-store", "android-store", "catalog", "credential-index"]) }),
-);
+/** What every item under an application's partition says: its kind. Kinds that a later version writes are left aside. */
+export const applicationPartitionItem = once(() => z.object({ kind: shape.text() }));
 
 export const credentialItem = once(() =>
   z.object({
@@ -120,8 +123,8 @@ export const storeRegistrationItem = once(() =>
 type Item<Schema extends () => z.ZodMiniType> = z.input<ReturnType<Schema>>;
 
 export const toApplicationItem = (
-  application: Omit<Item<typeof applicationItem>, "kind">,
-): Item<typeof applicationItem> => ({ kind: "application", ...application });
+  application: Omit<Item<typeof applicationItem>, "kind" | "format">,
+): Item<typeof applicationItem> => ({ kind: "application", format: TABLE_FORMAT, ...application });
 
 export const toStoreRegistrationItem = (application: ApplicationId): Item<typeof storeRegistrationItem> => ({
   kind: "store-registration",
@@ -183,6 +186,7 @@ export const toCatalogItem = ({ displayNames, products }: Catalog): Item<typeof 
     store: product.store,
     productIdentifier: product.productIdentifier,
     basePlanIdentifier: product.basePlanIdentifier,
+    purchaseOptionIdentifier: product.purchaseOptionIdentifier,
     grants: [...product.grants],
     accessDuration: product.accessDuration === null ? null : { ...product.accessDuration },
   })),

@@ -32,7 +32,9 @@ import {
   toStoreRegistrationItem,
 } from "./application-items.ts";
 import { keys, keyText, partitionOfApplication } from "./keys.ts";
+import { TABLE_FORMAT, unmarkedOrOfThisFormat } from "./format.ts";
 import { absent, parseItem, parseItems, type Item, type Table } from "./table.ts";
+import { setAttributes, versionUnchanged } from "./writes.ts";
 
 /** What the table knows of applications. All reads are strongly consistent. */
 export interface ApplicationTable extends ApplicationStore, ApplicationLoader {}
@@ -45,7 +47,6 @@ const TRANSACTION_ITEMS = 100;
 const ITEM_BYTES = 400 * 1024;
 
 const absentOrOurs = `${absent} OR application = :application`;
-const unchanged = "version = :version";
 
 /** A condition did not hold, or another transaction was at work on the same items. */
 const conflicts = ({ CancellationReasons = [] }: TransactionCanceledException): boolean =>
@@ -99,6 +100,7 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
       application: {
         identifier,
         name: application.name,
+        transfers: application.transfers,
         get iosStore() {
           return iosStore();
         },
@@ -120,26 +122,28 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
     return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, Item).application };
   };
 
-  const putApplication = (before: StoredApplication | null, { identifier, name }: Application): Write => ({
-    Put: {
+  const writeApplication = (
+    before: StoredApplication | null,
+    { identifier, name, transfers }: Application,
+  ): Write =>
+    setAttributes(
       TableName,
-      Item: {
-        ...keys.application(identifier),
-        ...toApplicationItem({ identifier, name, version: (before?.version ?? 0) + 1 }),
-      },
-      ...(before === null
-        ? { ConditionExpression: absent }
-        : { ConditionExpression: unchanged, ExpressionAttributeValues: { ":version": before.version } }),
-    },
-  });
+      keys.application(identifier),
+      toApplicationItem({ identifier, name, transfers, version: (before?.version ?? 0) + 1 }),
+      before === null ? { ConditionExpression: absent } : versionUnchanged(before.version),
+    );
 
-  const put = (Item: Record<string, unknown>): Write => ({ Put: { TableName, Item } });
+  /** Marks the table as of this format, and the application as one of its. */
+  const register = ({ identifier, name }: Application): Write[] => [
+    setAttributes(TableName, keys.format(), { format: TABLE_FORMAT }, unmarkedOrOfThisFormat),
+    setAttributes(TableName, keys.applicationOfTable(identifier), { identifier, name }),
+  ];
 
   const addStore = (
     application: ApplicationId,
     { store, bundleOrPackage, attributes }: StoreItem,
   ): Write[] => [
-    put({ ...keys.storeConfiguration(application, store, bundleOrPackage), ...attributes }),
+    setAttributes(TableName, keys.storeConfiguration(application, store, bundleOrPackage), { ...attributes }),
     {
       Put: {
         TableName,
@@ -174,22 +178,25 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
       ...added.flatMap(([, store]) => addStore(after.identifier, store)),
       ...removed.flatMap(([, store]) => removeStore(after.identifier, store)),
       ...changed.map(([, { store, bundleOrPackage, attributes }]) =>
-        put({ ...keys.storeConfiguration(after.identifier, store, bundleOrPackage), ...attributes }),
+        setAttributes(TableName, keys.storeConfiguration(after.identifier, store, bundleOrPackage), {
+          ...attributes,
+        }),
       ),
     ];
   };
 
   const save = async (before: StoredApplication | null, after: Application): Promise<SaveOutcome> => {
-    const catalog = { ...keys.catalog(after.identifier), ...toCatalogItem(after.catalog) };
+    const catalog = toCatalogItem(after.catalog);
     const bytes = Buffer.byteLength(JSON.stringify(catalog));
     if (bytes > ITEM_BYTES) return { outcome: "catalog_too_large", bytes, limit: ITEM_BYTES };
     const writes = [
-      putApplication(before, after),
-      put(catalog),
+      writeApplication(before, after),
+      setAttributes(TableName, keys.catalog(after.identifier), catalog),
+      ...register(after),
       ...storeWrites(before?.application ?? null, after),
     ];
     if (writes.length > TRANSACTION_ITEMS)
-      return { outcome: "too_many_store_changes", limit: (TRANSACTION_ITEMS - 2) / 2 };
+      return { outcome: "too_many_store_changes", limit: (TRANSACTION_ITEMS - 4) / 2 };
     try {
       await client.send(new TransactWriteCommand({ TransactItems: writes }));
       return { outcome: "saved" };

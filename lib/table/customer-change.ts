@@ -1,20 +1,22 @@
 import { TransactionCanceledException, TransactionInProgressException } from "@aws-sdk/client-dynamodb";
-import { TransactWriteCommand, type TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
+import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import { encodeHoldings } from "./items.ts";
-import { acknowledgementKey, customerPartition, keys, TABLE, type IdentityReference } from "./keys.ts";
-import type { DueAcknowledgement, StoredCustomer, StoredPurchase } from "./records.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import type { IdentityReference } from "../stores/proven-purchase.ts";
+import { claimsCounter, encodeHoldings, type ClaimsCounter } from "./items.ts";
+import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, type Key } from "./keys.ts";
+import type { DueAcknowledgement, Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";
 import { absent, type Table } from "./table.ts";
+import { deletion, setAttributes, versionUnchanged, type Condition, type TransactItem } from "./writes.ts";
 
 /** All that one request changes, of one customer and of those who turn out to be the same person. */
 export interface CustomerChange {
   readonly application: ApplicationId;
   /** As it was read; null: it is new. */
   readonly before: StoredCustomer | null;
-  /** As it shall be; its version is given when it is written. */
-  readonly after: Omit<StoredCustomer, "version" | "aliasOf">;
+  /** As it shall be; what only the table needs is added when it is written. */
+  readonly after: Omit<StoredCustomer, "version" | "aliasOf" | "absorbed" | "unsettled">;
   /** What it holds until all purchases of a large change are written: what was held before. */
   readonly heldMeanwhile: readonly Purchase[];
   /** Customers that become aliases of this one, as they were read. */
@@ -28,154 +30,238 @@ export interface CustomerChange {
     readonly due: readonly DueAcknowledgement[];
     readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
   };
+  /** Customers that an account may have by clients' claims alone, of one environment. */
+  readonly claimsPerAccount: number;
+  /** Whether tombstones of erased customers give way before their time. */
+  readonly liftsErasures: boolean;
+  /** Who moves the customer, if it moves: what links move is recorded as transfers, what operators move in the audit. */
+  readonly movedBy: "link" | "operator";
+  /** What else is recorded with the change. */
+  readonly records: readonly { readonly key: Key; readonly attributes: object }[];
   /** What was erased until this moment, or before, is free again. */
   readonly moment: Instant;
 }
 
-type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
-
 /** DynamoDB's limit for one transaction. */
 export const ITEMS_PER_TRANSACTION = 100;
 
-/** So many customers can be absorbed in one transaction, each with its account item, beside the rest. */
+/** Customers absorbed in one transaction, each with its account item, beside the rest. */
 export const ABSORBED_PER_TRANSACTION = 40;
 
-const customerWrites = (
-  table: string,
-  { application, before, after }: CustomerChange,
-  holdings: readonly Purchase[],
-  versions: { readonly from: number; readonly to: number },
-): TransactItem[] => {
-  const encoded = encodeHoldings(holdings);
-  const items: TransactItem[] = [
-    {
-      Put: {
-        TableName: table,
-        Item: {
-          ...keys.customer(application, after.identifier),
-          customer: after.identifier,
-          createdAt: after.createdAt,
-          version: versions.to,
-          link: after.link,
-          holdings: encoded,
-          hasPurchased: after.hasPurchased,
-          aliasOf: null,
-        },
-        ...condition(versions.from),
-      },
-    },
+/**
+ * How long the account's item of an absorbed customer stays. No reader counts it; it is there for a Query that began
+ * before the merge and has not come to the survivor's item yet.
+ */
+const ABSORBED_KEPT_SECONDS = 24 * 3600;
+
+const SECOND = 1000;
+
+/** Where customers stand who are linked to another account than the changed customer shall be. */
+const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCustomer[] =>
+  [...(before === null ? [] : [before]), ...absorbed].filter(
+    ({ link }) => link !== null && link.account !== after.link?.account,
+  );
+
+/** Customers whose items of the survivor's account are still there, and do not count. */
+const absorbedBeside = ({ before, absorbed, after }: CustomerChange): readonly CustomerId[] => {
+  const account = after.link?.account;
+  if (account === undefined) return [];
+  const staying = absorbed.filter(({ link }) => link?.account === account);
+  return [
+    ...(before?.link?.account === account ? before.absorbed : []),
+    ...staying.flatMap(({ identifier, absorbed }) => [identifier, ...absorbed]),
   ];
-  if (after.link !== null)
-    items.push({
-      Put: {
-        TableName: table,
-        Item: {
-          ...keys.accountCustomer(application, after.link.account, after.identifier),
-          customer: after.identifier,
-          holdings: encoded,
-        },
-      },
-    });
-  if (before !== null)
-    items.push(...accountDeletion(table, application, before, after.link?.account ?? null));
-  return items;
 };
 
-/** The version that was read is the version that is replaced; a new customer has none. */
-const condition = (version: number) =>
-  version === 0
-    ? { ConditionExpression: absent }
-    : { ConditionExpression: "version = :version", ExpressionAttributeValues: { ":version": version } };
+const transferred = (change: CustomerChange): readonly Transfer[] =>
+  (change.movedBy === "operator" ? [] : leaving(change)).map(({ identifier, link }) => ({
+    customer: identifier,
+    moment: change.moment,
+    because: link?.assertedBy === "client" ? "claim-gave-way" : "policy",
+  }));
 
-const accountDeletion = (
+interface Versions {
+  readonly from: number;
+  readonly to: number;
+}
+
+const newAs = (): Condition => ({ ConditionExpression: absent });
+
+const customerWrite = (
   table: string,
-  application: ApplicationId,
-  { identifier, link }: StoredCustomer,
-  kept: string | null,
-): TransactItem[] =>
-  link === null || link.account === kept
-    ? []
-    : [
-        {
-          Delete: { TableName: table, Key: keys.accountCustomer(application, link.account, identifier) },
-        },
-      ];
+  change: CustomerChange,
+  holdings: readonly Purchase[],
+  { from, to }: Versions,
+  unsettled: boolean,
+): TransactItem => {
+  const { application, after } = change;
+  return setAttributes(
+    table,
+    keys.customer(application, after.identifier),
+    {
+      customer: after.identifier,
+      environment: after.environment,
+      createdAt: after.createdAt,
+      version: to,
+      link: after.link,
+      holdings: encodeHoldings(holdings),
+      hasPurchased: after.hasPurchased,
+      absorbed: absorbedBeside(change),
+      unsettled,
+      aliasOf: null,
+    },
+    from === 0 ? newAs() : versionUnchanged(from),
+  );
+};
+
+const accountWrite = (
+  table: string,
+  change: CustomerChange,
+  holdings: readonly Purchase[],
+): TransactItem[] => {
+  const { application, after } = change;
+  if (after.link === null) return [];
+  return [
+    setAttributes(table, keys.accountCustomer(application, after.link.account, after.identifier), {
+      customer: after.identifier,
+      holdings: encodeHoldings(holdings),
+      assertedBy: after.link.assertedBy,
+      absorbed: absorbedBeside(change),
+    }),
+  ];
+};
 
 const absorption = (
   table: string,
-  application: ApplicationId,
+  { application, after, moment }: CustomerChange,
   absorbed: StoredCustomer,
-  survivor: CustomerId,
-): TransactItem[] => [
-  {
+): TransactItem[] => {
+  const { identifier, version, link } = absorbed;
+  const alias = setAttributes(
+    table,
+    keys.customer(application, identifier),
+    {
+      version: version + 1,
+      link: null,
+      holdings: [],
+      absorbed: [],
+      unsettled: false,
+      aliasOf: after.identifier,
+      [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
+    },
+    versionUnchanged(version),
+  );
+  if (link === null || link.account !== after.link?.account) return [alias];
+  // A Query may see this item and not yet the survivor's: it stays as it is, until nobody can.
+  const stays = setAttributes(table, keys.accountCustomer(application, link.account, identifier), {
+    [TABLE.timeToLiveAttribute]: Math.ceil(moment / SECOND) + ABSORBED_KEPT_SECONDS,
+  });
+  return absorbed.unsettled ? [alias] : [alias, stays];
+};
+
+/** The counter that a link counts in; null for one that a credential made. */
+const claimOf = (customer: { link: Link | null; environment: StoredCustomer["environment"] } | null) =>
+  customer?.link?.assertedBy === "client"
+    ? { account: customer.link.account, counter: claimsCounter(customer.environment) }
+    : null;
+
+/** Raises the count of an account's claims, below its limit, or lowers it. */
+export const claimsWrite = (
+  table: string,
+  application: ApplicationId,
+  account: AccountId,
+  counter: ClaimsCounter,
+  difference: number,
+  limit: number,
+): TransactItem => ({
+  Update: {
+    TableName: table,
+    Key: { ...keys.accountClaims(application, account) },
+    UpdateExpression: "ADD #counter :difference",
+    ExpressionAttributeNames: { "#counter": counter },
+    ExpressionAttributeValues: { ":difference": difference, ...(difference > 0 && { ":limit": limit }) },
+    ...(difference > 0 && {
+      ConditionExpression: "attribute_not_exists(#counter) OR #counter < :limit",
+    }),
+  },
+});
+
+const claimsWrites = (table: string, change: CustomerChange): TransactItem[] => {
+  const { application, before, absorbed, after, claimsPerAccount } = change;
+  const differences = new Map<string, { account: AccountId; counter: ClaimsCounter; by: number }>();
+  const count = (claim: ReturnType<typeof claimOf>, by: number): void => {
+    if (claim === null) return;
+    const name = JSON.stringify([claim.account, claim.counter]);
+    differences.set(name, { ...claim, by: (differences.get(name)?.by ?? 0) + by });
+  };
+  for (const customer of [before, ...absorbed]) count(claimOf(customer), -1);
+  count(claimOf(after), 1);
+  return [...differences.values()]
+    .filter(({ by }) => by !== 0)
+    .map(({ account, counter, by }) =>
+      claimsWrite(table, application, account, counter, by, claimsPerAccount),
+    );
+};
+
+/** Nobody has it: it is not there, or only as the tombstone of an erasure that is over or gives way. */
+const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
+  liftsErasures
+    ? { ConditionExpression: `${absent} OR attribute_exists(erasedUntil)` }
+    : {
+        ConditionExpression: `${absent} OR erasedUntil <= :moment`,
+        ExpressionAttributeValues: { ":moment": moment },
+      };
+
+const identityWrite = (table: string, change: CustomerChange, identity: IdentityReference): TransactItem => {
+  const { application, after } = change;
+  return {
     Put: {
       TableName: table,
       Item: {
-        ...keys.customer(application, absorbed.identifier),
-        customer: absorbed.identifier,
-        createdAt: absorbed.createdAt,
-        version: absorbed.version + 1,
-        link: null,
-        holdings: [],
-        hasPurchased: absorbed.hasPurchased,
-        aliasOf: survivor,
-        owner: customerPartition(application, survivor),
+        ...keys.identity(application, identity),
+        customer: after.identifier,
+        owner: customerPartition(application, after.identifier),
       },
-      ...condition(absorbed.version),
+      ...free(change),
     },
-  },
-  ...accountDeletion(table, application, absorbed, null),
-];
-
-/** Nobody has it: it is not there, or it is only the tombstone of an erasure that is over. */
-const free = (moment: Instant) => ({
-  ConditionExpression: `${absent} OR erasedUntil <= :moment`,
-  ExpressionAttributeValues: { ":moment": moment },
-});
-
-const identityWrite = (
-  table: string,
-  application: ApplicationId,
-  identity: IdentityReference,
-  customer: CustomerId,
-  moment: Instant,
-): TransactItem => ({
-  Put: {
-    TableName: table,
-    Item: {
-      ...keys.identity(application, identity),
-      customer,
-      owner: customerPartition(application, customer),
-    },
-    ...free(moment),
-  },
-});
+  };
+};
 
 const purchaseWrite = (
   table: string,
-  application: ApplicationId,
+  change: CustomerChange,
   { purchase, revision, acknowledgementDueSince }: StoredPurchase,
-  customer: CustomerId,
-  moment: Instant,
-): TransactItem => ({
-  Put: {
-    TableName: table,
-    Item: {
-      ...keys.purchase(application, purchase),
-      customer,
-      owner: customerPartition(application, customer),
-      revision: revision + 1,
-      ...purchase,
-      ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
+): TransactItem => {
+  const { application, after } = change;
+  const key = keys.purchase(application, purchase);
+  const attributes = {
+    customer: after.identifier,
+    owner: customerPartition(application, after.identifier),
+    revision: revision + 1,
+    ...purchase,
+  };
+  if (revision === 0)
+    return {
+      Put: {
+        TableName: table,
+        Item: {
+          ...key,
+          ...attributes,
+          ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
+        },
+        ...free(change),
+      },
+    };
+  return setAttributes(
+    table,
+    key,
+    { ...attributes, acknowledgementDueSince: acknowledgementDueSince ?? undefined },
+    {
+      ConditionExpression: "revision = :revision",
+      ExpressionAttributeValues: { ":revision": revision },
     },
-    ...(revision === 0
-      ? free(moment)
-      : {
-          ConditionExpression: "revision = :revision",
-          ExpressionAttributeValues: { ":revision": revision },
-        }),
-  },
-});
+  );
+};
 
 const KEPT_AFTER_DEADLINE_SECONDS = 30 * 24 * 3600;
 
@@ -197,54 +283,97 @@ const acknowledgementWrites = (
       },
     },
   })),
-  ...done.map(({ purchase, dueSince }) => ({
-    Delete: { TableName: table, Key: acknowledgementKey(application, purchase, dueSince) },
-  })),
+  ...done.map(({ purchase, dueSince }) =>
+    deletion(table, acknowledgementKey(application, purchase, dueSince)),
+  ),
 ];
+
+const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
+  [
+    ...change.records,
+    ...transferred(change).map((transfer) => ({
+      key: transferKey(change.application, transfer.moment, transfer.customer),
+      attributes: transfer,
+    })),
+  ].map(({ key, attributes }) => ({ Put: { TableName: table, Item: { ...key, ...attributes } } }));
+
+const chunks = <T>(values: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
+    values.slice(index * size, (index + 1) * size),
+  );
+
+/**
+ * Deletes what absorbed customers left in an account, before the customer that lists them leaves it: nobody else would
+ * know that they do not count. While the list is there they count for nobody, so this may break off anywhere.
+ */
+export const absorbedDeletions = (
+  table: string,
+  application: ApplicationId,
+  customers: readonly StoredCustomer[],
+): TransactItem[][] =>
+  chunks(
+    customers.flatMap(({ link, absorbed }) =>
+      link === null
+        ? []
+        : absorbed.map((customer) =>
+            deletion(table, keys.accountCustomer(application, link.account, customer)),
+          ),
+    ),
+    ITEMS_PER_TRANSACTION,
+  );
 
 /**
  * The transactions of a change, in the order in which they have to be sent. Most changes are one. A larger one begins
  * with the customer, its link, its identities and as many purchases as fit, goes on with the other purchases, and ends
- * with the holdings: when it breaks off half way, what was written is true, and the same request again completes it.
+ * with the holdings. One that moves a customer to another account first takes it away from the old account, and then
+ * writes its item of the new one, so that no two Queries find it in both. When any of them breaks off half way, what was
+ * written is true, and the same request again completes it.
  */
 export const transactionsOf = (table: string, change: CustomerChange): TransactItem[][] => {
-  const { application, before, after, absorbed, identities, purchases, moment } = change;
+  const { application, before, after, absorbed, identities, purchases } = change;
   const version = before?.version ?? 0;
   const next = version + 1;
+  const gone = leaving(change);
+  const moves = gone.length > 0 && after.link !== null;
   const around = [
-    ...absorbed.flatMap((customer) => absorption(table, application, customer, after.identifier)),
-    ...identities.map((identity) => identityWrite(table, application, identity, after.identifier, moment)),
+    ...gone.flatMap(({ link, identifier }) =>
+      link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
+    ),
+    ...absorbed.flatMap((customer) => absorption(table, change, customer)),
+    ...claimsWrites(table, change),
+    ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),
+    ...recordWrites(table, change),
   ];
-  const purchaseWrites = purchases.map((purchase) =>
-    purchaseWrite(table, application, purchase, after.identifier, moment),
-  );
-  const whole = [
-    ...customerWrites(table, change, after.holdings, { from: version, to: next }),
+  const beginning = (holdings: readonly Purchase[]): TransactItem[] => [
+    customerWrite(table, change, holdings, { from: version, to: next }, moves),
+    ...(moves ? [] : accountWrite(table, change, holdings)),
     ...around,
-    ...purchaseWrites,
   ];
-  if (whole.length <= ITEMS_PER_TRANSACTION) return [whole];
+  const ending = (): TransactItem[] => [
+    customerWrite(table, change, after.holdings, { from: next, to: next + 1 }, false),
+    ...accountWrite(table, change, after.holdings),
+  ];
+  const purchaseWrites = purchases.map((purchase) => purchaseWrite(table, change, purchase));
+  const cleaning = absorbedDeletions(table, application, gone);
+  const whole = [...beginning(after.holdings), ...purchaseWrites];
+  if (whole.length <= ITEMS_PER_TRANSACTION) return [...cleaning, whole, ...(moves ? [ending()] : [])];
 
-  const first = [
-    ...customerWrites(table, change, change.heldMeanwhile, { from: version, to: next }),
-    ...around,
-  ];
-  const transactions = [[...first, ...purchaseWrites.slice(0, ITEMS_PER_TRANSACTION - first.length)]];
+  const first = beginning(change.heldMeanwhile);
+  const room = ITEMS_PER_TRANSACTION - first.length;
   const unmoved: TransactItem = {
     ConditionCheck: {
       TableName: table,
-      Key: keys.customer(application, after.identifier),
-      ConditionExpression: "version = :version",
-      ExpressionAttributeValues: { ":version": next },
+      Key: { ...keys.customer(application, after.identifier) },
+      ...versionUnchanged(next),
     },
   };
-  const size = ITEMS_PER_TRANSACTION - 1;
-  for (let from = ITEMS_PER_TRANSACTION - first.length; from < purchaseWrites.length; from += size)
-    transactions.push([unmoved, ...purchaseWrites.slice(from, from + size)]);
-  const settled = { ...change, before: null };
-  transactions.push(customerWrites(table, settled, after.holdings, { from: next, to: next + 1 }));
-  return transactions;
+  return [
+    ...cleaning,
+    [...first, ...purchaseWrites.slice(0, room)],
+    ...chunks(purchaseWrites.slice(room), ITEMS_PER_TRANSACTION - 1).map((some) => [unmoved, ...some]),
+    ending(),
+  ];
 };
 
 /** Reasons of a cancelled transaction that a fresh read and another attempt can resolve. */

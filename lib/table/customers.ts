@@ -1,9 +1,14 @@
 import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { Environment } from "../contract/schemas.ts";
+import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import type { IdentityReference } from "../stores/proven-purchase.ts";
 import {
+  accountClaimsItem,
   accountCustomerItem,
+  claimsCounter,
   customerItem,
   decodeHoldings,
   identityItem,
@@ -11,7 +16,7 @@ import {
   tombstone,
 } from "./items.ts";
 import { createBatchReader } from "./batch-reader.ts";
-import { accountPartition, keys, keyText, type IdentityReference, type Key } from "./keys.ts";
+import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
 
@@ -21,17 +26,20 @@ export interface KnownFacts {
   readonly identities: readonly (CustomerId | null)[];
   /** By {@link referenceText}. */
   readonly purchases: ReadonlyMap<string, StoredPurchase>;
-  /** One of them was a customer's who has been erased, and its erasure still blocks it. */
-  readonly erased: boolean;
+  /** Those, by {@link referenceText}, that belonged to a customer who was erased, and whose erasure still blocks them. */
+  readonly erasedPurchases: ReadonlySet<string>;
+  /** Whether one of the identities is such. */
+  readonly erasedIdentity: boolean;
 }
 
 /** A customer and its holdings, as an account's read finds them. */
 export interface AccountCustomer {
   readonly customer: CustomerId;
   readonly holdings: readonly Purchase[];
+  readonly assertedBy: AssertedBy;
 }
 
-/** What customers own: read here by key, written by `writeCustomer`. */
+/** What customers own: read here by key, written by `writeCustomerChange`. */
 export interface CustomerTable {
   /** One strongly consistent read, in parallel batches of 100 keys. */
   findFacts(
@@ -48,8 +56,13 @@ export interface CustomerTable {
     application: ApplicationId,
     identifiers: Iterable<CustomerId>,
   ): Promise<readonly StoredCustomer[] | null>;
-  /** The customers linked to an account, in order of identifier: one strongly consistent Query. */
+  /**
+   * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
+   * while two customers merge it may see either or both, so those that another lists as absorbed are left out.
+   */
   findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
+  /** Customers of an account that clients alone have claimed, counted with those of the environment. One read. */
+  countClaims(application: ApplicationId, account: AccountId, environment: Environment): Promise<number>;
 }
 
 export const storedPurchase = (item: Item): StoredPurchase => {
@@ -62,9 +75,17 @@ export const storedCustomer = (item: Item): StoredCustomer => {
   return { identifier, ...customer, holdings: decodeHoldings(holdings) };
 };
 
-const accountCustomer = (item: Item): AccountCustomer => {
-  const { customer, holdings } = parseItem(accountCustomerItem, item);
-  return { customer, holdings: decodeHoldings(holdings) };
+/** Those of an account that count: none that another has absorbed. */
+const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] => {
+  const parsed = items.map((item) => parseItem(accountCustomerItem, item));
+  const absorbed = new Set(parsed.flatMap((customer) => customer.absorbed));
+  return parsed
+    .filter(({ customer }) => !absorbed.has(customer))
+    .map(({ customer, holdings, assertedBy }) => ({
+      customer,
+      holdings: decodeHoldings(holdings),
+      assertedBy,
+    }));
 };
 
 export const createCustomerTable = (
@@ -79,14 +100,19 @@ export const createCustomerTable = (
       const identityKeys = identities.map((identity) => keys.identity(application, identity));
       const purchaseKeys = purchases.map((purchase) => keys.purchase(application, purchase));
       const found = await getAll([...identityKeys, ...purchaseKeys]);
-      const erasures = [...found.values()].filter((item) => "erasedUntil" in item);
-      const erased = erasures.some((item) => parseItem(tombstone, item).erasedUntil > moment);
+      const isErased = (key: Key): boolean => {
+        const item = found.get(keyText(key));
+        return item !== undefined && "erasedUntil" in item && parseItem(tombstone, item).erasedUntil > moment;
+      };
       const living = (key: Key): Item | undefined => {
         const item = found.get(keyText(key));
         return item !== undefined && "erasedUntil" in item ? undefined : item;
       };
       return {
-        erased,
+        erasedPurchases: new Set(
+          purchases.filter((purchase) => isErased(keys.purchase(application, purchase))).map(referenceText),
+        ),
+        erasedIdentity: identityKeys.some(isErased),
         identities: identityKeys.map((key) => {
           const item = living(key);
           return item === undefined ? null : parseItem(identityItem, item).customer;
@@ -122,18 +148,27 @@ export const createCustomerTable = (
     },
 
     findAccount: async (application, account) => {
-      const customers: AccountCustomer[] = [];
+      const items: Item[] = [];
       const pages = paginateQuery(
         { client },
         {
           TableName: name,
-          KeyConditionExpression: "pk = :pk",
-          ExpressionAttributeValues: { ":pk": accountPartition(application, account) },
+          KeyConditionExpression: "pk = :pk AND begins_with(sk, :customers)",
+          ExpressionAttributeValues: {
+            ":pk": accountPartition(application, account),
+            ":customers": ACCOUNT_CUSTOMERS,
+          },
           ConsistentRead: true,
         },
       );
-      for await (const page of pages) customers.push(...(page.Items ?? []).map(accountCustomer));
-      return customers;
+      for await (const page of pages) items.push(...(page.Items ?? []));
+      return accountCustomers(items);
+    },
+
+    countClaims: async (application, account, environment) => {
+      const found = await getAll([keys.accountClaims(application, account)]);
+      const [item] = found.values();
+      return (item && parseItem(accountClaimsItem, item)[claimsCounter(environment)]) ?? 0;
     },
   };
 };

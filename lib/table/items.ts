@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { once } from "../once.ts";
-import { ENVIRONMENTS, PRODUCT_KINDS, STORES } from "../contract/schemas.ts";
+import { ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../entitlements/purchase.ts";
 import {
   purchaseKey,
@@ -23,13 +23,20 @@ const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 const line = once(() =>
   z.object({
     transactionIdentifier: shape.nullableText(),
+    event: shape.nullableText(),
     productIdentifier: shape.text(),
     basePlanIdentifier: shape.nullableText(),
+    purchaseOptionIdentifier: shape.nullableText(),
     nature: z.enum(NATURES),
     standing: z.enum(STANDINGS),
     startsAt: nullableInstant(),
+    purchasedAt: nullableInstant(),
     endsAt: nullableInstant(),
     revokedAt: nullableInstant(),
+    wasRevoked: z.boolean(),
+    quantity: shape.integer(),
+    refundedQuantity: shape.integer(),
+    rented: z.boolean(),
     willRenew: z.nullable(z.boolean()),
     verifiedAt: instant(),
   }),
@@ -45,6 +52,7 @@ export const purchaseItem = once(() =>
     lines: z.array(line()),
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
+    replacedAt: nullableInstant(),
     verifiedAt: instant(),
     /** Set while the store has not confirmed that it was acknowledged. */
     acknowledgementDueSince: z.optional(instant()),
@@ -77,23 +85,42 @@ export const tombstone = once(() => z.object({ erasedUntil: instant() }));
  * a purchase takes about a hundred bytes. The lists that give the positions may only grow at their end.
  */
 const encodedLine = once(() =>
-  z.tuple([
-    shape.nullableText(),
-    shape.text(),
-    shape.nullableText(),
-    shape.positionIn(NATURES),
-    shape.positionIn(STANDINGS),
-    nullableInstant(),
-    nullableInstant(),
-    nullableInstant(),
-    z.nullable(z.boolean()),
-    instant(),
-  ]),
+  // What a later version adds at the end is left aside.
+  z.tuple(
+    [
+      shape.nullableText(),
+      shape.text(),
+      shape.nullableText(),
+      shape.positionIn(NATURES),
+      shape.positionIn(STANDINGS),
+      nullableInstant(),
+      nullableInstant(),
+      nullableInstant(),
+      z.nullable(z.boolean()),
+      instant(),
+      shape.nullableText(),
+      shape.nullableText(),
+      nullableInstant(),
+      shape.integer(),
+      shape.integer(),
+      shape.integer(),
+    ],
+    z.unknown(),
+  ),
 );
 const encodedHolding = once(() =>
-  z.tuple([shape.positionIn(STORES), shape.positionIn(ENVIRONMENTS), shape.text(), z.array(encodedLine())]),
+  z.tuple(
+    [shape.positionIn(STORES), shape.positionIn(ENVIRONMENTS), shape.text(), z.array(encodedLine())],
+    z.unknown(),
+  ),
 );
-export type EncodedHoldings = z.infer<ReturnType<typeof encodedHolding>>[];
+type EncodedLine = z.infer<ReturnType<typeof encodedLine>>;
+type EncodedHolding = z.infer<ReturnType<typeof encodedHolding>>;
+export type EncodedHoldings = EncodedHolding[];
+
+/** Bits of an encoded line's flags. */
+const WAS_REVOKED = 1;
+const RENTED = 2;
 
 const member = <T>(values: readonly T[], index: number): T => {
   const value = values[index];
@@ -101,7 +128,7 @@ const member = <T>(values: readonly T[], index: number): T => {
   return value;
 };
 
-const encodeLine = (line: Line): z.infer<ReturnType<typeof encodedLine>> => [
+const encodeLine = (line: Line): EncodedLine => [
   line.transactionIdentifier,
   line.productIdentifier,
   line.basePlanIdentifier,
@@ -112,6 +139,12 @@ const encodeLine = (line: Line): z.infer<ReturnType<typeof encodedLine>> => [
   line.revokedAt,
   line.willRenew,
   line.verifiedAt,
+  line.event,
+  line.purchaseOptionIdentifier,
+  line.purchasedAt,
+  (line.wasRevoked ? WAS_REVOKED : 0) | (line.rented ? RENTED : 0),
+  line.quantity,
+  line.refundedQuantity,
 ];
 
 const decodeLine = ([
@@ -125,15 +158,28 @@ const decodeLine = ([
   revokedAt,
   willRenew,
   verifiedAt,
-]: z.infer<ReturnType<typeof encodedLine>>): Line => ({
+  event,
+  purchaseOptionIdentifier,
+  purchasedAt,
+  flags,
+  quantity,
+  refundedQuantity,
+]: EncodedLine): Line => ({
   transactionIdentifier,
+  event,
   productIdentifier,
   basePlanIdentifier,
+  purchaseOptionIdentifier,
   nature: member(NATURES, nature),
   standing: member(STANDINGS, standing),
   startsAt,
+  purchasedAt,
   endsAt,
   revokedAt,
+  wasRevoked: (flags & WAS_REVOKED) !== 0,
+  quantity,
+  refundedQuantity,
+  rented: (flags & RENTED) !== 0,
   willRenew,
   verifiedAt,
 });
@@ -146,15 +192,14 @@ export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =
     lines.map(encodeLine),
   ]);
 
-const decodeHolding = ([store, environment, key, lines]: z.infer<
-  ReturnType<typeof encodedHolding>
->): Purchase => ({
+const decodeHolding = ([store, environment, key, lines]: EncodedHolding): Purchase => ({
   store: member(STORES, store),
   environment: member(ENVIRONMENTS, environment),
   key: purchaseKey(key),
   lines: lines.map(decodeLine),
   selectedProducts: null,
   replacedBy: null,
+  replacedAt: null,
   verifiedAt: Math.max(...lines.map((line) => line[9])),
 });
 
@@ -162,10 +207,13 @@ export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] =>
 
 const holdings = once(() => z.array(encodedHolding()));
 
+const assertedBy = once(() => z.enum(["credential", "client"]));
+const customerIdentifiers = once(() => z.array(customerIdentifier()));
+
 const link = once(() =>
   z.object({
     account: shape.branded<AccountId>(shape.text()),
-    assertedBy: z.enum(["credential", "client"]),
+    assertedBy: assertedBy(),
     linkedAt: instant(),
   }),
 );
@@ -173,15 +221,41 @@ const link = once(() =>
 export const customerItem = once(() =>
   z.object({
     customer: customerIdentifier(),
+    environment: shape.environment(),
     createdAt: instant(),
     version: shape.integer(),
     link: z.nullable(link()),
     holdings: holdings(),
     hasPurchased: z.boolean(),
+    absorbed: customerIdentifiers(),
+    unsettled: z.boolean(),
     aliasOf: z.nullable(customerIdentifier()),
   }),
 );
 
 export const accountCustomerItem = once(() =>
-  z.object({ customer: customerIdentifier(), holdings: holdings() }),
+  z.object({
+    customer: customerIdentifier(),
+    holdings: holdings(),
+    assertedBy: assertedBy(),
+    absorbed: customerIdentifiers(),
+  }),
+);
+
+/** Customers of an account that clients alone have claimed, by {@link claimsCounter}; absent: none. */
+export const accountClaimsItem = once(() =>
+  z.object({ production: z.optional(shape.integer()), other: z.optional(shape.integer()) }),
+);
+export type ClaimsCounter = "production" | "other";
+
+/** What costs nothing to buy is counted apart, so that it cannot take the place of what is paid. */
+export const claimsCounter = (environment: Environment): ClaimsCounter =>
+  environment === "production" ? "production" : "other";
+
+export const transferItem = once(() =>
+  z.object({
+    customer: customerIdentifier(),
+    moment: instant(),
+    because: z.enum(["policy", "claim-gave-way"]),
+  }),
 );

@@ -1,7 +1,8 @@
-import type { Environment, Store } from "../contract/schemas.ts";
+import type { Store } from "../contract/schemas.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
+import type { IdentityReference } from "../stores/proven-purchase.ts";
 
 /**
  * The keys of the one table, all of them: nobody else writes `#`. Whatever a caller or a store names comes last in a
@@ -10,14 +11,6 @@ import { isoTime, type Instant } from "../entitlements/time.ts";
 export interface Key {
   readonly pk: string;
   readonly sk: string;
-}
-
-/** A fact, verified by a store, that names one customer. */
-export interface IdentityReference {
-  readonly store: Store;
-  readonly kind: "app-transaction" | "obfuscated-account";
-  readonly environment: Environment;
-  readonly value: string;
 }
 
 /** Names of the table's attributes and of its index from a customer to what it owns. */
@@ -66,9 +59,23 @@ export const keys = {
   /** One item for each customer linked to the account. */
   accountCustomer: (application: ApplicationId, account: AccountId, customer: CustomerId): Key => ({
     pk: accountPartition(application, account),
-    sk: `CUSTOMER#${customer}`,
+    sk: `${ACCOUNT_CUSTOMERS}${customer}`,
   }),
+  /** How many customers of the account clients alone have claimed. */
+  accountClaims: (application: ApplicationId, account: AccountId): Key => ({
+    pk: accountPartition(application, account),
+    sk: "CLAIMS",
+  }),
+  /** Which applications there are. */
+  applicationOfTable: (application: ApplicationId): Key => ({ pk: APPLICATIONS_PARTITION, sk: application }),
+  /** The format that the whole table is written in. */
+  format: (): Key => ({ pk: APPLICATIONS_PARTITION, sk: "FORMAT" }),
 } as const;
+
+export const APPLICATIONS_PARTITION = "APPLICATIONS";
+
+/** Sort keys of an account's customers begin with this. */
+export const ACCOUNT_CUSTOMERS = "CUSTOMER#";
 
 export const customerPartition = (application: ApplicationId, customer: CustomerId): string =>
   `${applicationPartition(application)}#CUSTOMER#${customer}`;
@@ -105,6 +112,15 @@ export const auditKey = (application: ApplicationId, moment: Instant, entry: str
   sk: `${isoTime(moment)}#${entry}`,
 });
 
+/** What links moved from one account to another, in order of time. Functions write it; they may not write the audit. */
+export const transfersPartition = (application: ApplicationId): string =>
+  `${applicationPartition(application)}#TRANSFERS`;
+
+export const transferKey = (application: ApplicationId, moment: Instant, entry: string): Key => ({
+  pk: transfersPartition(application),
+  sk: `${isoTime(moment)}#${entry}`,
+});
+
 /** What an identity's key says; null for the key of anything else. */
 export const identityOfKey = ({
   pk,
@@ -116,9 +132,7 @@ export const identityOfKey = ({
     /^APPLICATION#[^#]+#IDENTITY#([^#]+)#([^#]+)#([^#]+)#(.*)$/s.exec(pk) ?? [];
   if (sk !== "IDENTITY" || store === undefined || environment === undefined || value === undefined)
     return null;
-  return kind === "app-transaction" || kind === "obfuscated-account"
-    ? { store, kind, environment, value }
-    : null;
+  return kind === "app-transaction" ? { store, kind, environment, value } : null;
 };
 
 /** One text for one key, for maps. */

@@ -2,8 +2,15 @@ import { paginateQuery, paginateScan, TransactWriteCommand } from "@aws-sdk/lib-
 import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import { isConflict, ITEMS_PER_TRANSACTION } from "./customer-change.ts";
+import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
+import {
+  absorbedDeletions,
+  claimsWrite,
+  isConflict,
+  ITEMS_PER_TRANSACTION,
+  writeCustomerChange,
+} from "./customer-change.ts";
+import { claimsCounter, transferItem } from "./items.ts";
 import {
   acknowledgementKey,
   auditKey,
@@ -11,15 +18,17 @@ import {
   customerPartition,
   keys,
   TABLE,
+  transfersPartition,
   type Key,
 } from "./keys.ts";
-import type { StoredCustomer, StoredPurchase } from "./records.ts";
+import type { Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";
 import * as shape from "./shapes.ts";
 import { parseItems, type Table } from "./table.ts";
+import { deletion, versionUnchanged } from "./writes.ts";
 
 /** What an operator did to a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
 export interface AuditEntry {
-  readonly action: "unlink" | "erase";
+  readonly action: "unlink" | "move" | "erase";
   readonly customer: CustomerId;
   readonly moment: Instant;
   readonly by: string;
@@ -30,7 +39,7 @@ const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>
 
 const auditItem = once(() =>
   z.object({
-    action: z.enum(["unlink", "erase"]),
+    action: z.enum(["unlink", "move", "erase"]),
     customer: shape.branded<CustomerId>(shape.uuid()),
     moment: shape.integer(),
     by: shape.text(),
@@ -40,13 +49,14 @@ const auditItem = once(() =>
 
 /** Writes of the operator alone: no function of the service may send them. */
 export interface OperationTable {
-  /** Takes a customer away from its account. */
-  unlink(
+  /** Takes a customer away from its account; to another one, where that is given. */
+  relink(
     application: ApplicationId,
     customer: StoredCustomer,
+    link: Link | null,
     audit: AuditEntry,
     entry: string,
-  ): Promise<"done" | "conflict">;
+  ): Promise<"written" | "conflict">;
   /**
    * Ends a customer: from here on whatever names it is refused, and nobody can write anything for it any more. What it
    * owned is replaced by {@link bury} afterwards.
@@ -68,13 +78,16 @@ export interface OperationTable {
     erasedUntil: Instant,
   ): Promise<void>;
   auditOf(application: ApplicationId): Promise<readonly AuditEntry[]>;
+  /** What links moved from one account to another. */
+  transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
   /** Every living customer of an application, a page at a time. Reads the whole table: for the operator, seldom. */
   customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
 }
 
 const SECOND = 1000;
 
-export const createOperationTable = ({ client, name: TableName }: Table): OperationTable => {
+export const createOperationTable = (table: Table): OperationTable => {
+  const { client, name: TableName } = table;
   type Item = NonNullable<ConstructorParameters<typeof TransactWriteCommand>[0]["TransactItems"]>[number];
 
   const attempt = async (items: Item[]): Promise<"done" | "conflict"> => {
@@ -87,55 +100,69 @@ export const createOperationTable = ({ client, name: TableName }: Table): Operat
     }
   };
 
-  const unmoved = ({ version }: StoredCustomer) => ({
-    ConditionExpression: "version = :version",
-    ExpressionAttributeValues: { ":version": version },
+  const record = (application: ApplicationId, audit: AuditEntry, entry: string) => ({
+    key: auditKey(application, audit.moment, entry),
+    attributes: audit,
   });
 
-  const removeFromAccount = (
+  /** What an account holds of a customer that ends: its item, and its place among those that clients claimed. */
+  const leaveAccount = (
     application: ApplicationId,
-    { identifier }: StoredCustomer,
-    account: AccountId,
-  ) => ({
-    Delete: { TableName, Key: { ...keys.accountCustomer(application, account, identifier) } },
-  });
+    { identifier, environment, link }: StoredCustomer,
+  ): Item[] =>
+    link === null
+      ? []
+      : [
+          deletion(TableName, keys.accountCustomer(application, link.account, identifier)),
+          ...(link.assertedBy === "client"
+            ? [claimsWrite(TableName, application, link.account, claimsCounter(environment), -1, 0)]
+            : []),
+        ];
 
-  const record = (application: ApplicationId, audit: AuditEntry, entry: string): Item => ({
-    Put: { TableName, Item: { ...auditKey(application, audit.moment, entry), ...audit } },
-  });
+  const pagesOf = (pk: string) =>
+    paginateQuery(
+      { client },
+      {
+        TableName,
+        KeyConditionExpression: "pk = :pk",
+        ExpressionAttributeValues: { ":pk": pk },
+        ConsistentRead: true,
+      },
+    );
 
   return {
-    unlink: (application, customer, audit, entry) =>
-      attempt([
-        {
-          Update: {
-            TableName,
-            Key: { ...keys.customer(application, customer.identifier) },
-            UpdateExpression: "SET link = :none, version = :next",
-            ConditionExpression: "version = :version",
-            ExpressionAttributeValues: {
-              ":none": null,
-              ":version": customer.version,
-              ":next": customer.version + 1,
-            },
-          },
-        },
-        ...(customer.link === null ? [] : [removeFromAccount(application, customer, customer.link.account)]),
-        record(application, audit, entry),
-      ]),
+    relink: (application, customer, link, audit, entry) =>
+      writeCustomerChange(table, {
+        application,
+        before: customer,
+        after: { ...customer, link },
+        heldMeanwhile: customer.holdings,
+        absorbed: [],
+        identities: [],
+        purchases: [],
+        acknowledgements: { due: [], done: [] },
+        claimsPerAccount: 0,
+        liftsErasures: false,
+        movedBy: "operator",
+        records: [record(application, audit, entry)],
+        moment: audit.moment,
+      }),
 
-    end: (application, customer, audit, entry) =>
-      attempt([
+    end: async (application, customer, audit, entry) => {
+      for (const items of absorbedDeletions(TableName, application, [customer])) await attempt(items);
+      const { key, attributes } = record(application, audit, entry);
+      return attempt([
         {
           Delete: {
             TableName,
             Key: { ...keys.customer(application, customer.identifier) },
-            ...unmoved(customer),
+            ...versionUnchanged(customer.version),
           },
         },
-        ...(customer.link === null ? [] : [removeFromAccount(application, customer, customer.link.account)]),
-        record(application, audit, entry),
-      ]),
+        ...leaveAccount(application, customer),
+        { Put: { TableName, Item: { ...key, ...attributes } } },
+      ]);
+    },
 
     bury: async (application, { purchases, identities, aliases }, erasedUntil) => {
       const tombstone = (key: Key): Item => ({
@@ -175,17 +202,16 @@ export const createOperationTable = ({ client, name: TableName }: Table): Operat
 
     auditOf: async (application) => {
       const entries: AuditEntry[] = [];
-      const pages = paginateQuery(
-        { client },
-        {
-          TableName,
-          KeyConditionExpression: "pk = :pk",
-          ExpressionAttributeValues: { ":pk": auditPartition(application) },
-          ConsistentRead: true,
-        },
-      );
-      for await (const page of pages) entries.push(...parseItems(auditItem, page.Items));
+      for await (const page of pagesOf(auditPartition(application)))
+        entries.push(...parseItems(auditItem, page.Items));
       return entries;
+    },
+
+    transfersOf: async (application) => {
+      const transfers: Transfer[] = [];
+      for await (const page of pagesOf(transfersPartition(application)))
+        transfers.push(...parseItems(transferItem, page.Items));
+      return transfers;
     },
 
     customersOf: async function* (application) {

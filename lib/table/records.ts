@@ -1,10 +1,8 @@
-import type { ProductKind } from "../contract/schemas.ts";
+import type { Environment, ProductKind } from "../contract/schemas.ts";
+import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-
-/** Who said that a customer belongs to an account: the application's backend with a credential, or a client without one. */
-export type AssertedBy = "credential" | "client";
 
 /** A customer belongs to at most one account. */
 export interface Link {
@@ -16,12 +14,18 @@ export interface Link {
 /** A customer as stored. Whoever writes anything that belongs to it moves its version on. */
 export interface StoredCustomer {
   readonly identifier: CustomerId;
+  /** A customer is of one environment, as all its identities are. */
+  readonly environment: Environment;
   readonly createdAt: Instant;
   readonly version: number;
   readonly link: Link | null;
   readonly holdings: readonly Purchase[];
   /** Whether a store has ever vouched for a purchase of it, held or not. */
   readonly hasPurchased: boolean;
+  /** Customers that were merged into it while linked to its account, whose items of the account may still be there. */
+  readonly absorbed: readonly CustomerId[];
+  /** It was moved to its account, and its item there is still to be written. */
+  readonly unsettled: boolean;
   /** The customer it was merged into: it has no link and no holdings of its own any more. */
   readonly aliasOf: CustomerId | null;
 }
@@ -36,6 +40,13 @@ export interface StoredPurchase {
   readonly customer: CustomerId;
   /** Since when the store waits for an acknowledgement; null: it does not. */
   readonly acknowledgementDueSince: Instant | null;
+}
+
+/** A customer that a link moved to another account: because the application's policy says so, or a client's claim gave way. */
+export interface Transfer {
+  readonly customer: CustomerId;
+  readonly moment: Instant;
+  readonly because: "policy" | "claim-gave-way";
 }
 
 /** An Android purchase that the store refunds unless it is acknowledged by the deadline. It holds the purchase token. */

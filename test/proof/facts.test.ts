@@ -1,14 +1,19 @@
 import fc from "fast-check";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { holdingsOf, NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
-import { joinAll, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { joinAll } from "../../lib/entitlements/join.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { statedPurchases } from "../../lib/customers/evidence.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
-import { entitlementsFrom, type Fact } from "../support/reference-model.ts";
+import { entitlementsFrom, type Fact, type IosFact } from "../support/reference-model.ts";
 import { MOMENTS, orders, shuffled, SOLD } from "./any-order.ts";
 import { differenceOfEntitlements, Names } from "./comparison.ts";
 import { END, factsOf, histories, moments } from "./histories.ts";
 import { CATALOG, toCatalog, toPurchases } from "./world.ts";
+
+const proven = (facts: readonly Fact[]): readonly Purchase[] =>
+  statedPurchases({ purchases: toPurchases(facts) });
 
 const NOTHING_MAPPED = toCatalog({ names: {}, products: [] });
 const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
@@ -16,7 +21,7 @@ const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
 const answerOf = (purchases: readonly Purchase[], moment: number) =>
   entitlementsAt(
     moment,
-    purchases.map((purchase) => ({ customerIdentifier: SOMEBODY, purchase })),
+    purchases.map((purchase) => ({ customerIdentifier: SOMEBODY, assertedBy: null, purchase })),
     SOLD,
   );
 
@@ -26,7 +31,7 @@ describe("facts alone, without a table", () => {
     names.same(1, SOMEBODY);
     return names.entitlements(
       entitlementsFrom(
-        facts.map((fact) => ({ fact, customer: 1 })),
+        facts.map((fact) => ({ fact, customer: 1, by: null })),
         CATALOG,
         moment,
       ),
@@ -44,8 +49,8 @@ describe("facts alone, without a table", () => {
           const size = batch + 1;
           let joined: Purchase[] = [];
           for (let from = 0; from < some.length; from += size)
-            joined = joinAll([...joined, ...toPurchases(some.slice(from, from + size))]);
-          expect(joined).toEqual(joinAll(toPurchases(facts)));
+            joined = joinAll([...joined, ...proven(some.slice(from, from + size))]);
+          expect(joined).toEqual(joinAll(proven(facts)));
           for (const moment of moments(facts, MOMENTS))
             expect(differenceOfEntitlements(expected(facts, moment), answerOf(joined, moment))).toBeNull();
         }),
@@ -63,11 +68,9 @@ describe("facts alone, without a table", () => {
           const facts = factsOf(history).filter(
             (fact) =>
               !unmapped ||
-              (fact.store === "ios-store"
-                ? fact.type !== "consumable"
-                : fact.kind === "subscription" || fact.products.every(({ consumed }) => !consumed)),
+              (fact.store === "ios-store" ? fact.type !== "consumable" : fact.kind === "subscription"),
           );
-          const purchases = joinAll(toPurchases(facts));
+          const purchases = joinAll(proven(facts));
           const catalog = unmapped ? NOTHING_MAPPED : SOLD;
           const holdings = holdingsOf(purchases, catalog);
           for (const moment of moments(facts, MOMENTS))
@@ -80,39 +83,81 @@ describe("facts alone, without a table", () => {
     TIMEOUT,
   );
 
+  const boughtOften = (product: string, minutesAgo: number, index: number): IosFact => ({
+    store: "ios-store",
+    environment: "production",
+    transaction: String(index),
+    original: String(index),
+    product,
+    type: product === "season" ? "non-renewing" : "consumable",
+    group: null,
+    webOrder: null,
+    start: END - minutesAgo * 60_000,
+    originalStart: END - minutesAgo * 60_000,
+    end: null,
+    quantity: 1,
+    revokedAt: null,
+    revokedShare: null,
+    upgraded: false,
+    previous: null,
+    appTransaction: null,
+    certificate: null,
+    signedAt: END,
+  });
+
   test(
-    "of very many passes the newest answer for all, as long as refunds leave one of those held",
+    "of very many passes, bought one after the other, all that are not used up are held",
     () => {
       const pass = fc.record({
         product: fc.constantFrom("day", "season"),
-        begins: fc.integer({ min: 0, max: 60_000 }),
+        minutesAgo: fc.oneof(fc.integer({ min: 0, max: 200_000 }), fc.integer({ min: 0, max: 60_000 })),
+        refunded: fc.integer({ min: 0, max: 19 }).map((dice) => dice === 0),
+      });
+      fc.assert(
+        fc.property(fc.array(pass, { minLength: 60, maxLength: 160 }), (passes) => {
+          const facts = passes
+            .toSorted((a, b) => b.minutesAgo - a.minutesAgo)
+            .map(({ product, minutesAgo, refunded }, index): Fact => {
+              const bought = boughtOften(product, minutesAgo, index);
+              return refunded ? { ...bought, revokedAt: bought.start + 3_600_000 } : bought;
+            });
+          let grown: Purchase[] = [];
+          for (const fact of facts) grown = holdingsOf([...grown, ...proven([fact])], SOLD);
+          const all = joinAll(proven(facts));
+          for (const days of [0, 1, 20, 40, 400])
+            expect(answerOf(grown, END + days * 86_400_000)).toEqual(answerOf(all, END + days * 86_400_000));
+        }),
+        cases(25, 600),
+      );
+    },
+    TIMEOUT,
+  );
+
+  test(
+    "of what is bought very often and lasts for ever the newest are held, in whatever order they come",
+    () => {
+      const LASTING = toCatalog({
+        ...CATALOG,
+        products: CATALOG.products.map((product) => ({ ...product, access: null })),
+      });
+      const often = fc.record({
+        product: fc.constantFrom("day", "season", "coins"),
+        minutesAgo: fc.integer({ min: 0, max: 60_000 }),
         refunded: fc.integer({ min: 0, max: 9 }).map((dice) => dice === 0),
       });
       fc.assert(
-        fc.property(fc.array(pass, { minLength: 60, maxLength: 160 }), orders, (passes, order) => {
-          const facts = passes.map(({ product, begins, refunded }, index): Fact => ({
-            store: "ios-store",
-            environment: "production",
-            transaction: String(index),
-            original: String(index),
-            product,
-            type: product === "day" ? "consumable" : "non-renewing",
-            start: END - begins * 60_000,
-            end: null,
+        fc.property(fc.array(often, { minLength: 60, maxLength: 160 }), orders, (bought, order) => {
+          const facts = bought.map(({ product, minutesAgo, refunded }, index): Fact => ({
+            ...boughtOften(product, minutesAgo, index),
             revokedAt: refunded ? END : null,
-            upgraded: false,
-            signedAt: END,
           }));
-          const holdings = holdingsOf(toPurchases(facts), SOLD);
+          const holdings = holdingsOf(proven(facts), LASTING);
           let grown: Purchase[] = [];
           for (const fact of shuffled(facts, order))
-            grown = holdingsOf([...grown, ...toPurchases([fact])], SOLD);
+            grown = holdingsOf([...grown, ...proven([fact])], LASTING);
           expect(grown).toEqual(holdings);
           const most = 2 * (NEWEST_HELD_PER_PRODUCT.valid + NEWEST_HELD_PER_PRODUCT.revoked);
           expect(holdings.length).toBeLessThanOrEqual(most);
-          const all = joinAll(toPurchases(facts));
-          for (const moment of [END, END + 86_400_000, END + 40 * 86_400_000])
-            expect(answerOf(holdings, moment)).toEqual(answerOf(all, moment));
         }),
         cases(25, 600),
       );

@@ -8,6 +8,7 @@ import type {
   ModelClaim,
   ModelEnvironment,
   ModelRequest,
+  ModelTerms,
 } from "../support/reference-model.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 
@@ -17,12 +18,17 @@ import { DAY, NOW } from "../support/purchases.ts";
  */
 export const END = NOW;
 const BEGIN = END - 700 * DAY;
+const MINUTE = 60_000;
 
 const choice = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 const days = fc.integer({ min: 0, max: 40 });
 const environment: fc.Arbitrary<ModelEnvironment> = fc.oneof(
   { weight: 6, arbitrary: fc.constant<ModelEnvironment>("production") },
   { weight: 1, arbitrary: fc.constant<ModelEnvironment>("sandbox") },
+);
+const appleEnvironment: fc.Arbitrary<ModelEnvironment> = fc.oneof(
+  { weight: 6, arbitrary: environment },
+  { weight: 1, arbitrary: fc.constant<ModelEnvironment>("xcode") },
 );
 
 const at = <T>(values: readonly T[], index: number): T => {
@@ -43,22 +49,39 @@ const SUBSCRIPTION_STEPS = [
   "refund-of-earlier",
   "reversal",
   "said-again",
+  "copy",
+  "copy-of-earlier",
+  "refund-of-copy",
+  "extend",
 ] as const;
 
 interface SubscriptionScript {
   readonly form: "subscription";
   readonly begins: number;
   readonly product: number;
+  /** Whether its periods carry `webOrderLineItemId`. */
+  readonly webOrders: boolean;
   readonly steps: readonly { readonly step: (typeof SUBSCRIPTION_STEPS)[number]; readonly days: number }[];
 }
+
+const ONE_TIME_STEPS = [
+  "restore",
+  "refund",
+  "partial-refund",
+  "reversal",
+  "said-again",
+  "first-said-again",
+  "bought-anew",
+] as const;
 
 interface OneTimeScript {
   readonly form: "one-time";
   readonly begins: number;
   readonly product: number;
+  readonly quantity: number;
   /** A family member's purchase, which the family's organizer can take back, is refunded and restored alike. */
   readonly steps: readonly {
-    readonly step: "restore" | "refund" | "reversal" | "said-again";
+    readonly step: (typeof ONE_TIME_STEPS)[number];
     readonly days: number;
   }[];
 }
@@ -72,6 +95,7 @@ const lineageScript: fc.Arbitrary<LineageScript> = fc.oneof(
       form: fc.constant("subscription"),
       begins: fc.integer({ min: 0, max: 600 }),
       product: fc.nat(2),
+      webOrders: choice(true, true, false),
       steps: fc.array(fc.record({ step: choice(...SUBSCRIPTION_STEPS), days }), { maxLength: 7 }),
     }),
   },
@@ -81,10 +105,10 @@ const lineageScript: fc.Arbitrary<LineageScript> = fc.oneof(
       form: fc.constant("one-time"),
       begins: fc.integer({ min: 0, max: 690 }),
       product: fc.nat(5),
-      steps: fc.array(
-        fc.record({ step: choice("restore", "refund", "reversal", "said-again" as const), days }),
-        { maxLength: 3 },
-      ),
+      quantity: choice(1, 1, 3),
+      steps: fc.array(fc.record({ step: choice(...ONE_TIME_STEPS), days: fc.integer({ min: 0, max: 20 }) }), {
+        maxLength: 4,
+      }),
     }),
   },
 );
@@ -100,33 +124,62 @@ const ONE_TIME: readonly (readonly [string, IosFact["type"]])[] = [
   ["day", "consumable"],
 ];
 
+/** What tells the lineages of an Apple Account apart. */
+interface Lineage {
+  readonly environment: ModelEnvironment;
+  readonly original: string;
+  readonly appTransaction: string | null;
+  readonly certificate: string | null;
+  /** The lineage before it, where that has moved here. */
+  readonly previous: string | null;
+}
+
+/** In Xcode every id is "0". */
+const idOf = ({ environment, original }: Lineage, suffix = ""): string =>
+  environment === "xcode" ? "0" : `${original}${suffix}`;
+
+const commonOf = (lineage: Lineage) =>
+  ({
+    store: "ios-store",
+    environment: lineage.environment,
+    original: idOf(lineage),
+    appTransaction: lineage.environment === "xcode" ? "0" : lineage.appTransaction,
+    certificate: lineage.certificate,
+    quantity: 1,
+    revokedAt: null,
+    revokedShare: null,
+    upgraded: false,
+  }) as const;
+
 const subscriptionFacts = (
-  { begins, product: first, steps }: SubscriptionScript,
-  environment: ModelEnvironment,
-  original: string,
+  { begins, product: first, webOrders, steps }: SubscriptionScript,
+  lineage: Lineage,
 ): IosFact[] => {
   const facts: IosFact[] = [];
   let clock = BEGIN + begins * DAY;
+  const began = clock;
   let said = 0;
   let product = at(SUBSCRIPTIONS, first);
   const say = (fact: Omit<IosFact, "signedAt">): IosFact => {
-    said += 1;
+    said += 10;
     const spoken = { ...fact, signedAt: clock + said };
     facts.push(spoken);
     return spoken;
   };
+  const newId = (): string => idOf(lineage, String(facts.length).padStart(2, "0"));
   const buy = (start: number): IosFact =>
     say({
-      store: "ios-store",
-      environment,
-      transaction: `${original}${String(facts.length).padStart(2, "0")}`,
-      original,
+      ...commonOf(lineage),
+      transaction: newId(),
       product,
       type: "subscription",
+      group: "main",
+      webOrder:
+        lineage.environment === "xcode" ? "0" : webOrders ? `9${lineage.original}${facts.length}` : null,
       start,
+      originalStart: began,
       end: start + (LENGTH[product] ?? 30) * DAY,
-      revokedAt: null,
-      upgraded: false,
+      previous: lineage.previous,
     });
   const bought = [buy(clock)];
   for (const { step, days } of steps) {
@@ -185,46 +238,100 @@ const subscriptionFacts = (
       case "said-again":
         clock += days * DAY;
         replaceCurrent({});
+        break;
+      case "copy":
+        // Another device restores the period, under an id of its own.
+        clock += days * 3_600_000;
+        say({ ...current, transaction: newId() });
+        break;
+      case "copy-of-earlier":
+        clock += days * 3_600_000;
+        say({ ...at(bought, days), transaction: newId() });
+        break;
+      case "refund-of-copy":
+        clock += days * 3_600_000;
+        say({ ...current, transaction: newId(), revokedAt: clock });
+        break;
+      case "extend":
+        if (!current.upgraded) replaceCurrent({ end: current.end + days * DAY });
     }
   }
   return facts;
 };
 
 const oneTimeFacts = (
-  { begins, product: index, steps }: OneTimeScript,
-  environment: ModelEnvironment,
-  original: string,
+  { begins, product: index, quantity, steps }: OneTimeScript,
+  lineage: Lineage,
 ): IosFact[] => {
   const [product, type] = at(ONE_TIME, index);
   let clock = BEGIN + begins * DAY;
-  let last: IosFact = {
-    store: "ios-store",
-    environment,
-    transaction: original,
-    original,
+  const first: IosFact = {
+    ...commonOf(lineage),
+    transaction: idOf(lineage),
     product,
     type,
+    group: null,
+    webOrder: null,
     start: clock,
+    originalStart: clock,
     end: null,
-    revokedAt: null,
-    upgraded: false,
+    quantity: type === "non-consumable" ? 1 : quantity,
+    previous: null,
     signedAt: clock + 1,
   };
-  const facts = [last];
+  let last = first;
+  const facts = [first];
   for (const { step, days } of steps) {
     clock += days * DAY + 10;
-    const restored = step === "restore" && type === "non-consumable";
+    const copied = (step === "restore" && type !== "consumable") || step === "bought-anew";
+    if (step === "bought-anew" && type !== "non-consumable") continue;
     last = {
-      ...last,
+      ...(step === "first-said-again" ? first : last),
       signedAt: clock,
-      ...(restored && { transaction: `${original}${String(facts.length).padStart(2, "0")}`, start: clock }),
-      ...(step === "refund" && { revokedAt: clock }),
-      ...(step === "reversal" && { revokedAt: null }),
+      ...(copied && {
+        transaction: idOf(lineage, String(facts.length).padStart(2, "0")),
+        start: clock,
+        revokedAt: null,
+        revokedShare: null,
+      }),
+      ...(step === "refund" && { revokedAt: clock, revokedShare: days % 2 === 0 ? null : 100_000 }),
+      ...(step === "partial-refund" && {
+        revokedAt: clock,
+        revokedShare: at([33_333, 50_000, 66_667], days),
+      }),
+      ...(step === "reversal" && { revokedAt: null, revokedShare: null }),
     };
     facts.push(last);
   }
   return facts;
 };
+
+/** The store has been seen to move a transaction into another lineage of the same person: the same id in both. */
+const moved = (facts: readonly IosFact[], { from, to, later }: MoveScript): IosFact[] => {
+  const transaction = facts.length === 0 ? undefined : at(facts, from);
+  const target = facts.length === 0 ? undefined : at(facts, to);
+  if (
+    transaction === undefined ||
+    target === undefined ||
+    transaction.environment === "xcode" ||
+    transaction.original === target.original
+  )
+    return [];
+  return [
+    {
+      ...transaction,
+      original: target.original,
+      signedAt: transaction.signedAt + (later ? 3 : -3),
+      previous: null,
+    },
+  ];
+};
+
+interface MoveScript {
+  readonly from: number;
+  readonly to: number;
+  readonly later: boolean;
+}
 
 /** One Apple Account in one environment, with all that was ever signed for it. */
 interface AppleAccount {
@@ -235,23 +342,41 @@ interface AppleAccount {
 
 const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
   fc
-    .array(fc.record({ environment, lineages: fc.array(lineageScript, { maxLength: 4 }) }), {
-      minLength: 1,
-      maxLength: most,
-    })
+    .array(
+      fc.record({
+        environment: appleEnvironment,
+        lineages: fc.array(fc.record({ script: lineageScript, isNext: choice(false, false, true) }), {
+          maxLength: 4,
+        }),
+        moves: fc.array(fc.record({ from: fc.nat(40), to: fc.nat(40), later: fc.boolean() }), {
+          maxLength: 1,
+        }),
+      }),
+      { minLength: 1, maxLength: most },
+    )
     .map((accounts) =>
-      accounts.map(({ environment, lineages }, index) => {
+      accounts.map(({ environment, lineages, moves }, index) => {
         // Counted in each environment alike: what the sandbox names may be named in production too.
         const account = accounts.slice(0, index).filter((other) => other.environment === environment).length;
+        const appTransaction = environment === "xcode" ? "0" : `70${account}`;
+        const originalOf = (lineage: number): string => `7${account}${String(lineage).padStart(2, "0")}`;
+        const facts = lineages.flatMap(({ script, isNext }, lineage) => {
+          const described: Lineage = {
+            environment,
+            original: originalOf(lineage),
+            // Older transactions do not carry it.
+            appTransaction: lineage % 2 === 0 ? appTransaction : null,
+            certificate: environment === "xcode" ? `c${account}` : null,
+            previous: isNext && lineage > 0 ? originalOf(lineage - 1) : null,
+          };
+          return script.form === "subscription"
+            ? subscriptionFacts(script, described)
+            : oneTimeFacts(script, described);
+        });
         return {
           environment,
-          appTransaction: `70${account}`,
-          facts: lineages.flatMap((script, lineage) => {
-            const original = `7${account}${String(lineage).padStart(2, "0")}`;
-            return script.form === "subscription"
-              ? subscriptionFacts(script, environment, original)
-              : oneTimeFacts(script, environment, original);
-          }),
+          appTransaction,
+          facts: [...facts, ...moves.flatMap((move) => moved(facts, move))],
         };
       }),
     );
@@ -291,7 +416,7 @@ const androidScript: fc.Arbitrary<AndroidScript> = fc.record({
   environment,
   form: choice("subscription", "subscription", "one-time" as const),
   begins: fc.integer({ min: 0, max: 600 }),
-  product: fc.nat(5),
+  product: fc.nat(6),
   person: fc.nat(PERSONS.length - 1),
   before: fc.nat(4),
   relation: choice("none", "none", "replaces", "resubscribes" as const),
@@ -299,7 +424,7 @@ const androidScript: fc.Arbitrary<AndroidScript> = fc.record({
     fc.record({
       state: fc.nat(SUBSCRIPTION_STATES.length - 1),
       days: fc.integer({ min: 1, max: 40 }),
-      ends: fc.integer({ min: -20, max: 60 }),
+      ends: fc.oneof(fc.integer({ min: -20, max: 60 }), choice(-1.5, -1, -0.25)),
       variant: fc.nat(11),
     }),
     { minLength: 1, maxLength: 4 },
@@ -312,7 +437,15 @@ const ANDROID_SUBSCRIPTIONS = [
   ["basic", null],
   ["unmapped", "x"],
 ] as const;
-const ANDROID_ONE_TIME = [["maps"], ["hint"], ["maps", "hint"], ["coins"], ["day", "maps"], ["day"]] as const;
+const ANDROID_ONE_TIME = [
+  ["maps"],
+  ["hint"],
+  ["maps", "hint"],
+  ["coins"],
+  ["day", "maps"],
+  ["day"],
+  ["film"],
+] as const;
 
 const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
   const { environment, form, begins, product, person, before, relation, answers } = script;
@@ -326,7 +459,7 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
       store: "android-store",
       environment,
       token: `token-${index}`,
-      person: at(PERSONS, person),
+      obfuscated: at(PERSONS, person),
       answeredAt: clock,
     } as const;
     if (form === "one-time")
@@ -337,8 +470,11 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
         completedAt: start,
         products: at(ANDROID_ONE_TIME, product).map((name) => ({
           product: name,
+          purchaseOption: at(["buy", "rent", null], variant),
+          rented: name === "film" && variant % 3 !== 0,
           consumed: name !== "maps" && variant % 2 === 1,
-          refunded: variant % 6 === 5,
+          quantity: name === "maps" ? 1 : 1 + (product % 3),
+          unrefunded: variant % 6 === 5 ? 0 : variant % 4 === 3 ? 1 : null,
         })),
         asked: variant % 3 === 0 ? null : at(at(ANDROID_ONE_TIME, product), variant),
       } satisfies AndroidOneTimeFact;
@@ -351,7 +487,11 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
       state: at(SUBSCRIPTION_STATES, state),
       start: variant % 4 === 3 ? null : start,
       lines: [
-        { ...line, renews: variant % 2 === 0 },
+        {
+          ...line,
+          renews: variant % 2 === 0,
+          leaves: variant % 8 === 6 ? "replaced" : variant % 8 === 4 ? "removed" : null,
+        },
         ...(variant % 3 === 2 && addOn !== name
           ? [
               {
@@ -360,6 +500,7 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
                 expiry: line.expiry + DAY,
                 paid: true,
                 renews: true,
+                leaves: null,
               },
             ]
           : []),
@@ -458,13 +599,19 @@ const requestOf = ({ apple, android }: History, script: RequestScript): ModelReq
   return {
     environment,
     appTransaction: client === "modern" ? appTransaction : null,
-    facts: pool.length === 0 ? [] : [...new Set(picks.map((pick) => at(pool, pick)))],
+    facts:
+      pool.length === 0
+        ? []
+        : [...new Set(picks.map((pick) => at(pool, pick)))].map((fact) =>
+            client === "modern" || environment === "xcode" ? fact : { ...fact, appTransaction: null },
+          ),
     claim,
   };
 };
 
 export interface Traffic {
   readonly history: History;
+  readonly terms: ModelTerms;
   readonly requests: readonly ModelRequest[];
   /** The place, among the customers that there are by then, of the one that an operator unlinks after each request. */
   readonly unlinks: readonly number[];
@@ -476,9 +623,17 @@ export const trafficOf = (
   people = 3,
 ): fc.Arbitrary<Traffic> =>
   fc
-    .record({ history: historiesOf(people), scripts: fc.array(requestScript, length) })
-    .map(({ history, scripts }) => ({
+    .record({
+      history: historiesOf(people),
+      terms: fc.record<ModelTerms>({
+        transfers: choice("refuse", "refuse", "when_inactive", "always"),
+        claims: choice(20, 1, 2),
+      }),
+      scripts: fc.array(requestScript, length),
+    })
+    .map(({ history, terms, scripts }) => ({
       history,
+      terms,
       requests: scripts.map((script) => requestOf(history, script)),
       unlinks: scripts.map(({ unlinks }) => unlinks),
     }));
@@ -490,10 +645,17 @@ export const trafficOf = (
 export const moments = (facts: readonly Fact[], limit: number): number[] => {
   const boundaries = facts.flatMap((fact) =>
     fact.store === "ios-store"
-      ? [fact.start, fact.end, fact.revokedAt, fact.start + DAY]
+      ? [
+          fact.start,
+          fact.start - MINUTE,
+          fact.end,
+          fact.revokedAt,
+          fact.originalStart + DAY,
+          fact.start + 3 * DAY,
+        ]
       : fact.kind === "one-time"
-        ? [fact.completedAt, fact.completedAt + 2 * DAY]
-        : [fact.start, ...fact.lines.map(({ expiry }) => expiry)],
+        ? [fact.completedAt, fact.completedAt + 2 * DAY, fact.completedAt + 4 * DAY]
+        : [fact.start, ...fact.lines.flatMap(({ expiry }) => [expiry, expiry + 2 * DAY])],
   );
   const all = [
     ...new Set(boundaries.flatMap((moment) => (moment === null ? [] : [moment - 1, moment, moment + 1]))),

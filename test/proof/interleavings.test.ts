@@ -58,9 +58,11 @@ test(
         fc.oneof(trafficOf({ minLength: 2, maxLength: 3 }, 1), trafficOf({ minLength: 2, maxLength: 5 }, 2)),
         fc.integer({ min: 2, max: 3 }),
         fc.scheduler(),
-        async ({ requests }, concurrency, scheduler) => {
+        async ({ requests, terms }, concurrency, scheduler) => {
           const table = createMemoryTable();
-          const world = aWorld(table, anApplication(uuid()));
+          const world = aWorld(table, anApplication(uuid(), terms.transfers), {
+            claimsPerAccount: terms.claims,
+          });
           const sent = requests.map((request, index): Sent => ({ request, moment: END + index }));
           const before: Answered[] = [];
           for (const one of sent.slice(0, -concurrency))
@@ -80,7 +82,9 @@ test(
           expect(checkInvariants(await table.items(), CATALOG_OF)).toEqual([]);
           const differences: (string | null)[] = [];
           for (const order of permutations(together))
-            differences.push(await differenceInOrder(before, order, createReferenceModel(CATALOG), world));
+            differences.push(
+              await differenceInOrder(before, order, createReferenceModel(CATALOG, terms), world),
+            );
           expect(differences).toContain(null);
         },
       ),

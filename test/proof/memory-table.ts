@@ -42,7 +42,7 @@ const transactWrite = z.object({
   ),
 });
 const query = z.object({
-  KeyConditionExpression: z.literal("pk = :pk"),
+  KeyConditionExpression: z.enum(["pk = :pk", "pk = :pk AND begins_with(sk, :customers)"]),
   ExpressionAttributeValues: attributes,
 });
 
@@ -84,16 +84,18 @@ const holds = (item: Item | undefined, condition: Condition): boolean => {
   );
 };
 
-/** `SET a = :b, c = :d REMOVE e, f`. */
+/** `SET a = :b, c = :d REMOVE e, f`, or `ADD a :b`. */
 const updated = (item: Item, { UpdateExpression, ...condition }: z.infer<typeof update>): Item => {
   const result = { ...item };
   const { ExpressionAttributeNames, ExpressionAttributeValues } = condition;
   const nameOf = (name: string): string => ExpressionAttributeNames?.[name] ?? name;
-  for (const [, action, list = ""] of UpdateExpression.matchAll(/(SET|REMOVE) (.*?)(?= SET | REMOVE |$)/g))
+  const actions = /(SET|REMOVE|ADD) (.*?)(?= SET | REMOVE | ADD |$)/g;
+  for (const [, action, list = ""] of UpdateExpression.matchAll(actions))
     for (const part of list.split(", ")) {
-      const [name = "", value = ""] = part.split(" = ");
+      const [name = "", value = ""] = part.split(action === "ADD" ? " " : " = ");
       const given = ExpressionAttributeValues?.[value];
       if (action === "REMOVE") delete result[nameOf(name)];
+      else if (action === "ADD") result[nameOf(name)] = Number(result[nameOf(name)] ?? 0) + Number(given);
       else if (given === undefined) throw new Error(`The memory table does not understand ${part}.`);
       else result[nameOf(name)] = given;
     }
@@ -141,8 +143,10 @@ export const createMemoryTable = (): MemoryTable => {
       return {};
     },
     QueryCommand: (input) => {
-      const wanted = textOf(query.parse(input).ExpressionAttributeValues[":pk"]);
-      const found = [...items.values()].filter((item) => textOf(item["pk"]) === wanted);
+      const { ":pk": pk, ":customers": prefix = "" } = query.parse(input).ExpressionAttributeValues;
+      const found = [...items.values()].filter(
+        (item) => textOf(item["pk"]) === textOf(pk) && String(item["sk"]).startsWith(String(prefix)),
+      );
       return { Items: found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) };
     },
     UpdateItemCommand: (input) => {

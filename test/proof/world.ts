@@ -6,9 +6,11 @@ import { unlinkCustomer } from "../../lib/customers/operations.ts";
 import type { Evidence } from "../../lib/customers/evidence.ts";
 import { readAccount } from "../../lib/customers/read-account.ts";
 import { storeEvidence, type EvidenceStore } from "../../lib/customers/store-evidence.ts";
+import { provenPurchaseOf } from "../../lib/stores/android-store/reading.ts";
+import type { ProvenPurchase } from "../../lib/stores/proven-purchase.ts";
 import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
-import { mentionedPurchase, type Nature, type Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Nature } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { readOneTimeProduct } from "../../lib/stores/android-store/one-time-product.ts";
@@ -17,7 +19,6 @@ import { purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import type { IdentityReference } from "../../lib/table/keys.ts";
 import type { Table } from "../../lib/table/table.ts";
 import type {
   AndroidFact,
@@ -26,6 +27,7 @@ import type {
   ModelCatalog,
   ModelProduct,
   ModelRequest,
+  ModelTerms,
 } from "../support/reference-model.ts";
 import { DAY } from "../support/purchases.ts";
 
@@ -34,7 +36,7 @@ const sold = (
   product: string,
   grants: readonly string[],
   more: Partial<ModelProduct> = {},
-): ModelProduct => ({ store, product, basePlan: null, grants, access: null, ...more });
+): ModelProduct => ({ store, product, basePlan: null, purchaseOption: null, grants, access: null, ...more });
 
 /** What the proofs sell; `coins` are sold in both stores and entitle to nothing. */
 export const CATALOG: ModelCatalog = {
@@ -53,27 +55,34 @@ export const CATALOG: ModelCatalog = {
     sold("android-store", "maps", ["maps"]),
     sold("android-store", "hint", ["pro"], { access: { months: 0, days: 2 } }),
     sold("android-store", "day", ["premium"], { access: { months: 1, days: 1 } }),
+    sold("android-store", "film", ["maps"]),
+    sold("android-store", "film", ["maps"], { purchaseOption: "rent", access: { months: 0, days: 2 } }),
   ],
 };
 
 export const toCatalog = ({ names, products }: ModelCatalog): Catalog =>
   catalogOf(
     new Map(Object.entries(names)),
-    products.map(({ store, product, basePlan, grants, access }) => ({
+    products.map(({ store, product, basePlan, purchaseOption, grants, access }) => ({
       store,
       productIdentifier: product,
       basePlanIdentifier: basePlan,
+      purchaseOptionIdentifier: purchaseOption,
       grants,
       accessDuration: access === null ? null : { months: access.months, milliseconds: access.days * DAY },
     })),
   );
 
-export const anApplication = (identifier: string): Application => ({
+export const anApplication = (
+  identifier: string,
+  transfers: ModelTerms["transfers"] = "refuse",
+): Application => ({
   identifier: applicationId(identifier),
   name: "Trails",
   iosStore: [],
   androidStore: [],
   catalog: toCatalog(CATALOG),
+  transfers,
 });
 
 const NATURES: Record<IosFact["type"], Nature> = {
@@ -86,24 +95,27 @@ const NATURES: Record<IosFact["type"], Nature> = {
 /** The fact as the service has it once its signature is verified. */
 export const toTransaction = (
   fact: IosFact,
-  {
-    bundle = "com.example.trails",
-    appTransaction = null,
-  }: { bundle?: string; appTransaction?: string | null } = {},
+  { bundle = "com.example.trails" }: { bundle?: string } = {},
 ): Transaction => ({
   transactionIdentifier: fact.transaction,
   originalTransactionIdentifier: fact.original,
   productIdentifier: fact.product,
   bundleIdentifier: bundle,
-  appTransactionIdentifier: appTransaction,
+  appTransactionIdentifier: fact.appTransaction,
+  previousOriginalTransactionIdentifier: fact.previous,
+  subscriptionGroupIdentifier: fact.group,
+  webOrderLineItemIdentifier: fact.webOrder,
   nature: NATURES[fact.type],
   purchasedAt: fact.start,
+  originalPurchasedAt: fact.originalStart,
   expiresAt: fact.end,
+  quantity: fact.quantity,
   revokedAt: fact.revokedAt,
+  revokedMilliPercent: fact.revokedShare,
   isUpgraded: fact.upgraded,
   environment: fact.environment,
   signedAt: fact.signedAt,
-  xcodeCertificate: null,
+  xcodeCertificate: fact.certificate,
 });
 
 /** The fact in the words of Google's answer. */
@@ -112,34 +124,40 @@ export const toAnswer = (fact: AndroidFact): unknown =>
     ? {
         subscriptionState: `SUBSCRIPTION_STATE_${fact.state}`,
         startTime: fact.start === null ? undefined : isoTime(fact.start),
-        lineItems: fact.lines.map(({ product, basePlan, expiry, paid, renews }) => ({
+        lineItems: fact.lines.map(({ product, basePlan, expiry, paid, renews, leaves }) => ({
           productId: product,
           expiryTime: isoTime(expiry),
           ...(paid && { latestSuccessfulOrderId: "GPA.1" }),
           ...(basePlan !== null && { offerDetails: { basePlanId: basePlan } }),
           autoRenewingPlan: { autoRenewEnabled: renews },
+          ...(leaves === "replaced" && { deferredItemReplacement: { productId: "another" } }),
+          ...(leaves === "removed" && { deferredItemRemoval: {} }),
         })),
         ...(fact.replaces !== null && { linkedPurchaseToken: fact.replaces }),
         ...(fact.expired !== null && { outOfAppPurchaseContext: { expiredPurchaseToken: fact.expired } }),
-        ...(fact.person !== null && {
-          externalAccountIdentifiers: { obfuscatedExternalAccountId: fact.person },
+        ...(fact.obfuscated !== null && {
+          externalAccountIdentifiers: { obfuscatedExternalAccountId: fact.obfuscated },
         }),
         ...(fact.environment === "sandbox" && { testPurchase: {} }),
       }
     : {
         purchaseStateContext: { purchaseState: fact.state },
         purchaseCompletionTime: isoTime(fact.completedAt),
-        productLineItem: fact.products.map(({ product, consumed, refunded }) => ({
-          productId: product,
-          productOfferDetails: {
-            quantity: 1,
-            ...(refunded && { refundableQuantity: 0 }),
-            consumptionState: consumed
-              ? "CONSUMPTION_STATE_CONSUMED"
-              : "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
-          },
-        })),
-        ...(fact.person !== null && { obfuscatedExternalAccountId: fact.person }),
+        productLineItem: fact.products.map(
+          ({ product, purchaseOption, rented, consumed, quantity, unrefunded }) => ({
+            productId: product,
+            productOfferDetails: {
+              ...(purchaseOption !== null && { purchaseOptionId: purchaseOption }),
+              ...(rented && { rentOfferDetails: {} }),
+              quantity,
+              ...(unrefunded !== null && { refundableQuantity: unrefunded }),
+              consumptionState: consumed
+                ? "CONSUMPTION_STATE_CONSUMED"
+                : "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
+            },
+          }),
+        ),
+        ...(fact.obfuscated !== null && { obfuscatedExternalAccountId: fact.obfuscated }),
         ...(fact.environment === "sandbox" && { testPurchaseContext: {} }),
       };
 
@@ -156,36 +174,28 @@ export const toReading = (fact: AndroidFact) => {
   return reading;
 };
 
-/** What an Android fact proves, with the purchases that it only mentions. */
-const androidPurchases = (fact: AndroidFact): Purchase[] => {
-  const { purchase, replaces, samePerson } = toReading(fact);
-  return [
-    purchase,
-    ...(replaces === null ? [] : [mentionedPurchase({ ...purchase, key: replaces }, purchase.key)]),
-    ...samePerson.map((key) => mentionedPurchase({ ...purchase, key }, null)),
-  ];
-};
-
 /** What facts prove, in the service's terms. */
-export const toPurchases = (facts: readonly Fact[]): Purchase[] => [
+export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
   ...purchasesOf(facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : []))),
-  ...facts.flatMap((fact) => (fact.store === "android-store" ? androidPurchases(fact) : [])),
+  ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
 ];
 
-export const toEvidence = ({ environment, appTransaction, facts }: ModelRequest): Evidence => ({
-  identities: [
-    ...(appTransaction === null
-      ? []
-      : [{ store: "ios-store", kind: "app-transaction", environment, value: appTransaction } as const]),
-    ...facts.flatMap((fact): IdentityReference[] =>
-      fact.store === "android-store" && fact.person !== null
-        ? [{ store: "android-store", kind: "obfuscated-account", environment, value: fact.person }]
-        : [],
-    ),
-  ],
-  purchases: toPurchases(facts),
-  acknowledgementDue: null,
-});
+export const toEvidence = ({ environment, appTransaction, facts }: ModelRequest): Evidence => {
+  const named = [
+    appTransaction,
+    ...facts.map((fact) => (fact.store === "ios-store" ? fact.appTransaction : null)),
+  ];
+  const value = named.find((identifier) => identifier !== null);
+  return {
+    environment,
+    identities:
+      value == null || environment === "xcode"
+        ? []
+        : [{ store: "ios-store", kind: "app-transaction", environment, value }],
+    purchases: toPurchases(facts),
+    acknowledgementDue: null,
+  };
+};
 
 /** An answer of the service to a request, or the code of its refusal. */
 export type WorldAnswer =
@@ -224,7 +234,8 @@ export const aWorld = (
   {
     pause = () => Promise.resolve(),
     newCustomerIdentifier = countedIdentifiers(),
-  }: Partial<Pick<EvidenceStore, "pause" | "newCustomerIdentifier">> = {},
+    claimsPerAccount = 20,
+  }: Partial<Pick<EvidenceStore, "pause" | "newCustomerIdentifier" | "claimsPerAccount">> = {},
 ): World => {
   const customers = createCustomerTable(table, pause);
   return {
@@ -236,6 +247,7 @@ export const aWorld = (
         newCustomerIdentifier,
         pause,
         now: () => moment,
+        claimsPerAccount,
       };
       const claim =
         request.claim === null
@@ -243,14 +255,17 @@ export const aWorld = (
           : { account: accountId(request.claim.account), assertedBy: request.claim.by };
       try {
         const stored = await storeEvidence(store, application, toEvidence(request), claim);
-        if (stored === null) return { outcome: "nobody" };
-        const holdings = stored.holdings.map((purchase) => ({
-          customerIdentifier: stored.identifier,
+        if (stored.outcome === "refused") return { outcome: "refused", code: stored.code };
+        const { customer } = stored;
+        if (customer === null) return { outcome: "nobody" };
+        const holdings = customer.holdings.map((purchase) => ({
+          customerIdentifier: customer.identifier,
+          assertedBy: null,
           purchase,
         }));
         return {
           outcome: "stored",
-          customer: stored.identifier,
+          customer: customer.identifier,
           entitlements: (moment) => entitlementsAt(moment, holdings, application.catalog),
         };
       } catch (error) {

@@ -12,13 +12,16 @@ import {
   storeRegistrationItem,
 } from "../../lib/table/application-items.ts";
 import {
+  accountClaimsItem,
   accountCustomerItem,
+  claimsCounter,
   acknowledgementItem,
   customerItem,
   decodeHoldings,
   identityItem,
   purchaseItem,
   tombstone,
+  transferItem,
 } from "../../lib/table/items.ts";
 
 /**
@@ -52,7 +55,7 @@ const applicationPartitionItem = z.discriminatedUnion("kind", [
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const PARTITION = new RegExp(
-  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT)(?:#(?<rest>.+))?)?$`,
+  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS)(?:#(?<rest>.+))?)?$`,
   "s",
 );
 
@@ -67,6 +70,8 @@ interface Customer extends Omit<z.output<ReturnType<typeof customerItem>>, "hold
 interface Tenant {
   readonly application: string;
   readonly customers: Map<string, Customer>;
+  /** Counted claims of clients, by account. */
+  readonly claims: Map<string, z.output<ReturnType<typeof accountClaimsItem>>>;
   readonly accounts: { readonly account: string; readonly sk: string; readonly item: StoredItem }[];
   readonly identities: { readonly key: string; readonly customer: string }[];
   readonly purchases: {
@@ -92,28 +97,16 @@ const keyOf = (item: StoredItem): string => text([item["pk"], item["sk"]]);
 const referenceOf = ({ store, environment, key }: Pick<Purchase, "store" | "environment" | "key">): string =>
   `${store}#${environment}#${key}`;
 
-const lineText = (line: Line): string =>
-  text([
-    line.transactionIdentifier,
-    line.productIdentifier,
-    line.basePlanIdentifier,
-    line.nature,
-    line.standing,
-    line.startsAt,
-    line.endsAt,
-    line.revokedAt,
-    line.willRenew,
-    line.verifiedAt,
-  ]);
+const lineText = (line: Line): string => text(Object.entries(line).sort(([a], [b]) => (a < b ? -1 : 1)));
 const linesText = (lines: readonly Line[]): string => text(lines.map(lineText).sort());
 
-/** The lines that a purchase can grant with: none once it is replaced, and of a one-time purchase those asked for. */
-const linesThatGrant = ({ lines, replacedBy, selectedProducts }: Purchase): readonly Line[] =>
-  replacedBy === null
-    ? lines.filter(
-        ({ productIdentifier }) => selectedProducts === null || selectedProducts.includes(productIdentifier),
-      )
-    : [];
+/** The lines that a purchase can grant with: none from before it was replaced, and of a one-time purchase those asked for. */
+const linesThatGrant = ({ lines, replacedBy, replacedAt, selectedProducts }: Purchase): readonly Line[] =>
+  lines
+    .filter(({ startsAt }) => replacedBy === null || (replacedAt !== null && (startsAt ?? 0) > replacedAt))
+    .filter(
+      ({ productIdentifier }) => selectedProducts === null || selectedProducts.includes(productIdentifier),
+    );
 
 const isRepeatable = ({ nature }: Line): boolean => nature === "non_renewing" || nature === "consumable";
 
@@ -164,6 +157,7 @@ const sort = (
     const tenant: Tenant = {
       application,
       customers: new Map(),
+      claims: new Map(),
       accounts: [],
       identities: [],
       purchases: [],
@@ -203,7 +197,7 @@ const sort = (
           dueSince,
         });
         violations.check(sk.includes(`#${application}#`), `${keyOf(item)} names another application`);
-      } else violations.check(false, `${keyOf(item)} is of no known kind`);
+      } else violations.check(pk === "APPLICATIONS", `${keyOf(item)} is of no known kind`);
       continue;
     }
     const { application = "", kind, rest = "" } = groups;
@@ -270,6 +264,9 @@ const sort = (
         checkOwner(violations, item, application, purchase.customer);
         break;
       }
+      case "TRANSFERS":
+        violations.parse(transferItem, item);
+        break;
       case "AUDIT": {
         const entry = violations.parse(auditItem, item);
         if (entry?.action === "erase") tenant.erased.add(entry.customer);
@@ -277,7 +274,10 @@ const sort = (
       }
       default:
         violations.check(!("owner" in item), `${keyOf(item)} is in the index of owners`);
-        tenant.accounts.push({ account: rest, sk, item });
+        if (sk === "CLAIMS") {
+          const counts = violations.parse(accountClaimsItem, item);
+          if (counts !== null) tenant.claims.set(rest, counts);
+        } else tenant.accounts.push({ account: rest, sk, item });
     }
   }
 
@@ -327,10 +327,7 @@ const checkHoldings = (
     const lines = linesThatGrant(purchase);
     const [first] = lines;
     if (first === undefined || held.has(reference)) continue;
-    const isMapped = lines.some(
-      ({ productIdentifier, basePlanIdentifier }) =>
-        catalog?.productOf(purchase.store, productIdentifier, basePlanIdentifier) !== undefined,
-    );
+    const isMapped = lines.some((line) => catalog?.productOf(purchase.store, line) !== undefined);
     if (lines.every(({ nature }) => nature === "consumable") && !isMapped) continue;
     const ofTheSameProduct = customer.holdings.filter((holding) =>
       holding.lines.some(({ productIdentifier }) => productIdentifier === first.productIdentifier),
@@ -362,7 +359,7 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
   }
 
   for (const customer of tenant.customers.values()) {
-    const { key, aliasOf, link, holdings, hasPurchased } = customer;
+    const { key, aliasOf, link, holdings, hasPurchased, absorbed, unsettled } = customer;
     if (aliasOf !== null) {
       const living = livingOf(tenant, aliasOf);
       violations.check(
@@ -382,7 +379,15 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
     violations.check(named.has(customer.customer), `nothing names ${key}, so nobody will ever find it`);
     const sides = tenant.accounts.filter(({ sk }) => sk === `CUSTOMER#${customer.customer}`);
     violations.check(
-      text(sides.map(({ account }) => account)) === text(link === null ? [] : [link.account]),
+      !unsettled || options.brokenOff === true,
+      `${key} has moved, and is not at its account yet`,
+    );
+    violations.check(
+      link !== null || absorbed.length === 0,
+      `${key} has no account, and lists what it absorbed there`,
+    );
+    violations.check(
+      text(sides.map(({ account }) => account)) === text(link === null || unsettled ? [] : [link.account]),
       `${key} is linked to ${link?.account ?? "nobody"}, and is under ${text(sides.map(({ account }) => account))}`,
     );
     for (const { item } of sides) {
@@ -393,16 +398,42 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
         text(decodeHoldings(copy.holdings)) === text(holdings),
         `${keyOf(item)} has other holdings than its customer`,
       );
+      violations.check(
+        copy.assertedBy === link?.assertedBy && text(copy.absorbed) === text(absorbed),
+        `${keyOf(item)} says otherwise than its customer who asserted its link, or whom it absorbed`,
+      );
     }
   }
 
-  for (const { sk, item } of tenant.accounts) {
+  for (const { account, sk, item } of tenant.accounts) {
     const customer = tenant.customers.get(sk.replace(/^CUSTOMER#/, ""));
+    const isLive = customer !== undefined && customer.aliasOf === null;
+    const isAbsorbed = [...tenant.customers.values()].some(
+      ({ link, absorbed }) =>
+        link?.account === account && absorbed.some((other) => sk === `CUSTOMER#${other}`),
+    );
+    violations.check(isLive || isAbsorbed, `${keyOf(item)} is of a customer that does not live`);
     violations.check(
-      customer !== undefined && customer.aliasOf === null,
-      `${keyOf(item)} is of a customer that does not live`,
+      isLive || "expiresAt" in item,
+      `${keyOf(item)} is of an absorbed customer, and stays for ever`,
     );
   }
+
+  const claimed = (account: string, counter: string): number =>
+    [...tenant.customers.values()].filter(
+      ({ link, environment }) =>
+        link?.account === account && link.assertedBy === "client" && claimsCounter(environment) === counter,
+    ).length;
+  const counted = new Set([
+    ...tenant.claims.keys(),
+    ...[...tenant.customers.values()].flatMap(({ link }) => (link === null ? [] : [link.account])),
+  ]);
+  for (const account of counted)
+    for (const counter of ["production", "other"] as const)
+      violations.check(
+        (tenant.claims.get(account)?.[counter] ?? 0) === claimed(account, counter),
+        `account ${account} counts ${tenant.claims.get(account)?.[counter] ?? 0} claims of ${counter}, and has ${claimed(account, counter)}`,
+      );
 
   const references = new Set(tenant.purchases.map(({ purchase }) => referenceOf(purchase)));
   for (const { key, purchase } of tenant.purchases)

@@ -16,11 +16,27 @@ export interface IosFact {
   readonly original: string;
   readonly product: string;
   readonly type: "subscription" | "non-renewing" | "non-consumable" | "consumable";
+  /** `subscriptionGroupIdentifier`. */
+  readonly group: string | null;
+  /** `webOrderLineItemId`: the same for one period under every transaction id. */
+  readonly webOrder: string | null;
+  /** `purchaseDate`: of a restored copy, when it was restored. */
   readonly start: number;
+  /** `originalPurchaseDate`. */
+  readonly originalStart: number;
   /** Of subscriptions. */
   readonly end: number | null;
+  readonly quantity: number;
   readonly revokedAt: number | null;
+  /** `revocationPercentage`, thousandths of a per cent; null: not said. */
+  readonly revokedShare: number | null;
   readonly upgraded: boolean;
+  /** `previousOriginalTransactionId`. */
+  readonly previous: string | null;
+  /** The transaction's own `appTransactionId`. */
+  readonly appTransaction: string | null;
+  /** SHA-256 of the certificate of StoreKit testing in Xcode. */
+  readonly certificate: string | null;
   readonly signedAt: number;
 }
 
@@ -28,8 +44,8 @@ interface AndroidAnswer {
   readonly store: "android-store";
   readonly environment: ModelEnvironment;
   readonly token: string;
-  /** The application's obfuscated name of the person. */
-  readonly person: string | null;
+  /** `obfuscatedExternalAccountId`: chosen by the client, so it names nobody. */
+  readonly obfuscated: string | null;
   readonly answeredAt: number;
 }
 
@@ -53,6 +69,8 @@ export interface AndroidSubscriptionFact extends AndroidAnswer {
     /** False for a deferred replacement. */
     readonly paid: boolean;
     readonly renews: boolean;
+    /** `deferredItemReplacement` or `deferredItemRemoval`: it goes at its end, whatever its plan says. */
+    readonly leaves: "replaced" | "removed" | null;
   }[];
   /** `linkedPurchaseToken`. */
   readonly replaces: string | null;
@@ -67,8 +85,12 @@ export interface AndroidOneTimeFact extends AndroidAnswer {
   readonly completedAt: number;
   readonly products: readonly {
     readonly product: string;
+    readonly purchaseOption: string | null;
+    readonly rented: boolean;
     readonly consumed: boolean;
-    readonly refunded: boolean;
+    readonly quantity: number;
+    /** `refundableQuantity`; null: not said. */
+    readonly unrefunded: number | null;
   }[];
   /** The product that was asked for; null: all of them. */
   readonly asked: string | null;
@@ -95,6 +117,7 @@ export interface ModelProduct {
   readonly store: Fact["store"];
   readonly product: string;
   readonly basePlan: string | null;
+  readonly purchaseOption: string | null;
   readonly grants: readonly string[];
   readonly access: { readonly months: number; readonly days: number } | null;
 }
@@ -127,9 +150,20 @@ export type ModelOutcome =
   | { readonly outcome: "stored"; readonly customer: number }
   | { readonly outcome: "refused"; readonly code: "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT" };
 
+/** When a credentialed link may move a customer of another account. */
+export type ModelTransfers = "refuse" | "when_inactive" | "always";
+
+/** What an application decides, and what the service bounds. */
+export interface ModelTerms {
+  readonly transfers: ModelTransfers;
+  /** Customers of an account that clients alone may have claimed: of production, and of all other environments together. */
+  readonly claims: number;
+}
+
 interface Person {
   /** In the order in which they were made. */
   readonly number: number;
+  readonly environment: ModelEnvironment;
   readonly bornAt: number;
   readonly link: ModelClaim | null;
   readonly names: ReadonlySet<string>;
@@ -137,17 +171,31 @@ interface Person {
 
 type Status = ModelEntitlement["status"];
 
+/** Whose a purchase is, and who says that this customer is the account's. */
+interface Owner {
+  readonly customer: number;
+  readonly by: ModelClaim["by"] | null;
+}
+
 /** One product that one purchase gives or gave. */
 interface Given {
   readonly fact: Fact;
   readonly customer: number;
+  readonly by: ModelClaim["by"] | null;
   readonly key: string;
   readonly product: ModelProduct;
   readonly productIdentifier: string;
   readonly status: Status;
   readonly start: number | null;
+  /** When access begins, where a pass before it of the same product has to end first. */
+  readonly begins: number | null;
   readonly end: number | null;
   readonly revokedAt: number | null;
+  /** How many of it are not refunded. */
+  readonly units: number;
+  readonly bought: number;
+  /** Its length comes from the catalog. */
+  readonly isPass: boolean;
   readonly kind: ModelEntitlement["productKind"];
   readonly willRenew: boolean | null;
   /** Its place among what the same purchase gives. */
@@ -155,10 +203,16 @@ interface Given {
 }
 
 /**
- * Of each product of an iOS lineage the two latest transactions count: the current one, and one renewed ahead of time.
- * What came before them has ended, and no longer says where something else ended.
+ * Of each product of an iOS lineage the two latest periods count, and those that had not ended when the store last spoke
+ * of the lineage. What came before has ended, and no longer says where something else ended.
  */
 const COUNTED_OF_EACH_PRODUCT = 2;
+
+/** Clocks differ: what begins within a minute has begun. */
+const CLOCKS = 60_000;
+
+/** How long Google may say that a subscription past its end is still active, or in grace. */
+const SILENT = 48 * 3_600_000;
 
 const iso = (moment: number | null): string | null =>
   moment === null ? null : new Date(moment).toISOString();
@@ -177,25 +231,49 @@ const isPending = (fact: AndroidFact): boolean =>
 
 const tokenName = ({ environment }: Fact, token: string): string => `android ${environment} token ${token}`;
 
+/** Xcode calls everything "0": its certificate, and what is bought, tell lineages apart. */
+const lineageKey = ({ environment, original, certificate, group, product }: IosFact): string =>
+  environment === "xcode" ? `${certificate}:${original}:${group ?? product}` : original;
+
+const lineageName = (environment: ModelEnvironment, key: string): string =>
+  `ios ${environment} lineage ${key}`;
+const appName = (environment: ModelEnvironment, appTransaction: string): string =>
+  `ios ${environment} app ${appTransaction}`;
+
 /** The purchase that a fact is about. */
 const purchaseName = (fact: Fact): string =>
-  fact.store === "ios-store"
-    ? `ios ${fact.environment} lineage ${fact.original}`
-    : tokenName(fact, fact.token);
+  fact.store === "ios-store" ? lineageName(fact.environment, lineageKey(fact)) : tokenName(fact, fact.token);
+
+/** The lineage that this one took the place of. */
+const previousName = ({ environment, previous, original }: IosFact): string | null =>
+  environment === "xcode" || previous === null || previous === original
+    ? null
+    : lineageName(environment, previous);
 
 /** Everything by which a fact names one person. */
 const namesOf = (fact: Fact): string[] => {
   const names = [purchaseName(fact)];
-  if (fact.store === "ios-store") return names;
-  if (fact.person !== null) names.push(`android ${fact.environment} person ${fact.person}`);
+  if (fact.store === "ios-store") {
+    const previous = previousName(fact);
+    return previous === null ? names : [...names, previous];
+  }
   if (fact.kind === "subscription" && !isPending(fact))
     for (const other of [fact.replaces, fact.expired]) if (other !== null) names.push(tokenName(fact, other));
   return names;
 };
 
-const namesOfRequest = ({ environment, appTransaction, facts }: ModelRequest): string[] => [
-  ...(appTransaction === null ? [] : [`ios ${environment} app ${appTransaction}`]),
-  ...facts.flatMap(namesOf),
+/** Any signed payload of a request names its app transaction id; Xcode's names nobody. */
+const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] =>
+  environment === "xcode"
+    ? []
+    : [
+        appTransaction,
+        ...facts.map((fact) => (fact.store === "ios-store" ? fact.appTransaction : null)),
+      ].flatMap((value) => (value === null ? [] : [appName(environment, value)]));
+
+const namesOfRequest = (request: ModelRequest): string[] => [
+  ...appTransactionsOf(request),
+  ...request.facts.flatMap(namesOf),
 ];
 
 /** Orders by the first comparison that tells the two apart. */
@@ -209,65 +287,176 @@ const sorted = <T>(values: readonly T[], order: Order<T>): T[] =>
     return 0;
   });
 
-const LINEAGE: Order<IosFact> = [
-  ({ start }) => start,
-  ({ upgraded }) => !upgraded,
-  ({ end, upgraded, signedAt }) => Math.min(end ?? Infinity, upgraded ? signedAt : Infinity),
-  ({ transaction }) => transaction,
-];
-
 const productOf = (
   { products }: ModelCatalog,
   store: Fact["store"],
   product: string,
-  basePlan: string | null,
+  {
+    basePlan = null,
+    purchaseOption = null,
+  }: { basePlan?: string | null; purchaseOption?: string | null } = {},
 ): ModelProduct | undefined => {
   const same = products.filter((sold) => sold.store === store && sold.product === product);
-  return same.find((sold) => sold.basePlan === basePlan) ?? same.find((sold) => sold.basePlan === null);
+  return (
+    same.find((sold) => sold.basePlan === basePlan && sold.purchaseOption === purchaseOption) ??
+    same.find((sold) => sold.basePlan === null && sold.purchaseOption === null)
+  );
 };
 
+/** What was bought, apart from the transaction ids that it goes by. */
+const eventName = (fact: IosFact): string => {
+  const { environment, product, type, transaction, webOrder, end, start, originalStart } = fact;
+  const isXcode = environment === "xcode";
+  if (type === "subscription")
+    return isXcode || webOrder === null ? `${product} until ${end}` : `web order ${webOrder}`;
+  if (type === "consumable") return isXcode ? `${product} at ${start}` : `consumable ${transaction}`;
+  return isXcode ? `${product} at ${originalStart}` : `one ${product}`;
+};
+
+/** A purchase event as its deciding copy describes it. */
+interface Event {
+  readonly fact: IosFact;
+  readonly start: number;
+  /** As the store gives it: null for what has none. */
+  readonly end: number | null;
+  readonly revokedAt: number | null;
+  /** Units that are not refunded. */
+  readonly units: number;
+}
+
+const unitsOf = ({ type, quantity, revokedAt, revokedShare }: IosFact): number => {
+  if (revokedAt === null) return quantity;
+  if (revokedShare === null || quantity <= 1 || type === "subscription" || type === "non-consumable")
+    return 0;
+  return quantity - Math.round((quantity * revokedShare) / 100_000);
+};
+
+const latestSigned = (facts: readonly IosFact[]): IosFact => {
+  const [latest] = sorted(facts, [({ signedAt }) => -signedAt]);
+  if (latest === undefined) throw new RangeError("Nothing was signed.");
+  return latest;
+};
+
+/** What was signed of one transaction id: the last of it, and whether any of it was revoked. */
+interface Copy {
+  readonly latest: IosFact;
+  readonly everRevoked: boolean;
+  readonly facts: readonly IosFact[];
+}
+
+/** Of each transaction id the later signed counts. In Xcode all are called "0", so what was bought tells them apart. */
+const copiesOf = (facts: readonly IosFact[]): Copy[] =>
+  [
+    ...Map.groupBy(facts, (fact) =>
+      fact.environment === "xcode" ? `${eventName(fact)} ${fact.transaction}` : fact.transaction,
+    ).values(),
+  ].map((said) => ({
+    latest: latestSigned(said),
+    everRevoked: said.some(({ revokedAt }) => revokedAt !== null),
+    facts: said,
+  }));
+
+const eventOf = (ids: readonly Copy[]): Event => {
+  const everRevoked = ids.filter((id) => id.everRevoked).map(({ latest }) => latest);
+  let fact = latestSigned(ids.map(({ latest }) => latest));
+  if (everRevoked.length > 0) {
+    const said = latestSigned(everRevoked);
+    const anew = ids.filter(
+      (id) =>
+        said.type === "non-consumable" &&
+        !id.everRevoked &&
+        id.latest.start > said.start &&
+        id.latest.signedAt > said.signedAt,
+    );
+    if (said.revokedAt !== null)
+      fact = anew.length > 0 ? latestSigned(anew.map(({ latest }) => latest)) : said;
+  }
+  const { type, end, revokedAt, upgraded, signedAt } = fact;
+  const natural = type === "subscription" ? end : null;
+  const units = unitsOf(fact);
+  return {
+    fact,
+    start:
+      type === "subscription"
+        ? Math.min(...ids.map(({ latest }) => latest.start))
+        : type === "consumable"
+          ? fact.start
+          : fact.originalStart,
+    end: upgraded ? Math.min(natural ?? Infinity, signedAt) : natural,
+    revokedAt: units === 0 ? revokedAt : null,
+    units,
+  };
+};
+
+const LINEAGE: Order<Event> = [
+  ({ start }) => start,
+  ({ fact }) => !fact.upgraded,
+  ({ end }) => end ?? Infinity,
+  ({ fact }) => fact.transaction,
+];
+
+/** What is remembered of one lineage. */
+const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
+  const lastHeard = Math.max(...facts.map(({ signedAt }) => signedAt));
+  const events = sorted(
+    [...Map.groupBy(copiesOf(facts), ({ latest }) => eventName(latest))].map(([name, copies]) => ({
+      name,
+      copies,
+      event: eventOf(copies),
+    })),
+    [({ event }) => event.start, ({ name }) => name],
+  );
+  return events
+    .filter(
+      ({ event }, index) =>
+        (event.end ?? Infinity) > lastHeard ||
+        events.slice(index + 1).filter((later) => later.event.fact.product === event.fact.product).length <
+          COUNTED_OF_EACH_PRODUCT,
+    )
+    .flatMap(({ copies }) => copies);
+};
+
+/** What one lineage gives. */
 const givenByIos = (
-  facts: readonly IosFact[],
-  customer: number,
+  copies: readonly Copy[],
+  customer: Owner,
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
-  const latestSigned = facts.filter((fact) =>
-    facts.every((other) => other.transaction !== fact.transaction || other.signedAt <= fact.signedAt),
+  const counted = sorted(
+    [...Map.groupBy(copies, ({ latest }) => eventName(latest)).values()].map(eventOf),
+    LINEAGE,
   );
-  const distinct = latestSigned.filter(
-    (fact, index) => latestSigned.findIndex(({ transaction }) => transaction === fact.transaction) === index,
-  );
-  const lineage = sorted(distinct, LINEAGE);
-  const counted = lineage.filter(
-    (fact, index) =>
-      lineage.slice(index + 1).filter(({ product }) => product === fact.product).length <
-      COUNTED_OF_EACH_PRODUCT,
-  );
-  return counted.flatMap((fact, place): Given[] => {
-    const { type, start, revokedAt, upgraded, signedAt } = fact;
-    const product = productOf(catalog, "ios-store", fact.product, null);
-    if (product === undefined || start > moment) return [];
-    const next = counted[place + 1];
-    let end = type === "subscription" ? fact.end : null;
-    if (upgraded) end = Math.min(end ?? Infinity, signedAt);
-    if (type === "subscription" && end !== null && next !== undefined) end = Math.min(end, next.start);
-    if (type !== "subscription" && end === null && product.access !== null)
-      end = after(start, product.access);
+  return counted.flatMap((event, place): Given[] => {
+    const { fact, start, revokedAt, units } = event;
+    const product = productOf(catalog, "ios-store", fact.product);
+    if (product === undefined) return [];
+    const isSubscription = fact.type === "subscription";
+    const next = counted
+      .slice(place + 1)
+      .find((other) => other.fact.type === "subscription" && other.start < (other.end ?? Infinity));
+    const end =
+      isSubscription && event.end !== null && next !== undefined
+        ? Math.min(event.end, next.start)
+        : event.end;
     const revoked = revokedAt !== null && revokedAt <= moment;
-    const ended = upgraded || (end !== null && end <= moment);
+    const ended = fact.upgraded || (end !== null && end <= moment);
     return [
       {
+        ...customer,
         fact,
-        customer,
-        key: fact.original,
+        key: lineageKey(fact),
         product,
         productIdentifier: fact.product,
         status: revoked ? "revoked" : ended ? "expired" : "active",
         start,
+        begins: start,
         end,
-        revokedAt: revoked ? revokedAt : null,
-        kind: type === "subscription" || type === "non-renewing" ? "subscription" : "one_time_product",
+        revokedAt,
+        units,
+        bought: fact.quantity,
+        isPass: !isSubscription && product.access !== null,
+        kind: isSubscription || fact.type === "non-renewing" ? "subscription" : "one_time_product",
         willRenew: null,
         place,
       },
@@ -289,45 +478,62 @@ const STATES: Record<AndroidSubscriptionFact["state"], Status | null> = {
 const latestAnswer = <T extends AndroidFact>(facts: readonly T[]): T | undefined =>
   sorted(facts, [({ answeredAt }) => -answeredAt])[0];
 
+/** The purchase it takes the place of ends only with something owned in its place. */
+const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) && fact.lines.some(isOwned);
+
+/** What is going to be replaced is owned, whichever order it came with. */
+const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
+  paid || leaves === "replaced";
+
 const givenByAndroid = (
   facts: readonly AndroidFact[],
-  all: readonly Fact[],
-  customer: number,
+  everything: readonly Fact[],
+  customer: Owner,
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
   const answer = latestAnswer(facts);
   if (answer === undefined) return [];
-  const isReplaced = all.some(
+  const isReplaced = everything.some(
     (other) =>
       other.store === "android-store" &&
       other.kind === "subscription" &&
       other.environment === answer.environment &&
-      !isPending(other) &&
+      isPaidFor(other) &&
       other.token !== answer.token &&
       other.replaces === answer.token,
   );
   if (isReplaced) return [];
   const key = createHash("sha256").update(answer.token).digest("hex");
-  const common = { fact: answer, customer, key, revokedAt: null };
+  const common = { ...customer, fact: answer, key, revokedAt: null };
 
   if (answer.kind === "subscription") {
     const state = STATES[answer.state];
     if (state === null) return [];
     return answer.lines.flatMap((line, place): Given[] => {
-      const product = productOf(catalog, "android-store", line.product, line.basePlan);
-      if (!line.paid || product === undefined || (answer.start ?? 0) > moment) return [];
-      const lapsed = (state === "active" || state === "grace_period") && line.expiry <= moment;
+      const product = productOf(catalog, "android-store", line.product, { basePlan: line.basePlan });
+      if (!isOwned(line) || product === undefined) return [];
+      // The lines of a purchase renew together: one that lags behind another is gone.
+      const isGone =
+        line.expiry <= answer.answeredAt &&
+        answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
+      const willRenew = line.renews && line.leaves === null && !isGone && answer.state !== "CANCELED";
+      const grants = state === "active" || state === "grace_period";
+      const silentUntil = willRenew && answer.answeredAt >= line.expiry ? line.expiry + SILENT : line.expiry;
       return [
         {
           ...common,
           product,
           productIdentifier: line.product,
-          status: lapsed ? "expired" : state,
+          status: isGone || (grants && silentUntil <= moment) ? "expired" : state,
           start: answer.start,
+          begins: answer.start,
           end: line.expiry,
+          units: 1,
+          bought: 1,
+          isPass: false,
           kind: "subscription",
-          willRenew: line.renews && answer.state !== "CANCELED",
+          willRenew,
           place,
         },
       ];
@@ -336,20 +542,24 @@ const givenByAndroid = (
 
   const asked = new Set(facts.map((fact) => (fact.kind === "one-time" ? fact.asked : null)));
   if (answer.state === "PENDING") return [];
-  return answer.products.flatMap(({ product: productIdentifier, refunded }, place): Given[] => {
-    const product = productOf(catalog, "android-store", productIdentifier, null);
-    if (product === undefined || answer.completedAt > moment) return [];
+  return answer.products.flatMap((bought, place): Given[] => {
+    const { product: productIdentifier, purchaseOption, rented } = bought;
+    const product = productOf(catalog, "android-store", productIdentifier, { purchaseOption });
+    if (product === undefined || (rented && product.access === null)) return [];
     if (!asked.has(null) && !asked.has(productIdentifier)) return [];
-    const end = product.access === null ? null : after(answer.completedAt, product.access);
-    const lapsed = end !== null && end <= moment;
+    const units = answer.state === "CANCELLED" ? 0 : (bought.unrefunded ?? bought.quantity);
     return [
       {
         ...common,
         product,
         productIdentifier,
-        status: answer.state === "CANCELLED" || refunded ? "revoked" : lapsed ? "expired" : "active",
+        status: units === 0 ? "revoked" : "active",
         start: answer.completedAt,
-        end,
+        begins: answer.completedAt,
+        end: null,
+        units,
+        bought: bought.quantity,
+        isPass: product.access !== null,
         kind: "one_time_product",
         willRenew: null,
         place,
@@ -358,38 +568,107 @@ const givenByAndroid = (
   });
 };
 
+/** Passes of one product follow one another, whoever of the account bought them. */
+const inTurn = (given: readonly Given[], moment: number): Given[] => {
+  const passes = sorted(
+    given.filter(({ isPass }) => isPass),
+    [({ start }) => start ?? 0, ...BY_KEY],
+  );
+  const ends = new Map<string, number>();
+  const placed = new Map<Given, Given>();
+  for (const pass of passes) {
+    const name = JSON.stringify([pass.fact.store, pass.fact.environment, pass.productIdentifier]);
+    const start = pass.start ?? 0;
+    const begins = Math.max(start, ends.get(name) ?? 0);
+    const { months, days } = pass.product.access ?? { months: 0, days: 0 };
+    const units = pass.units || pass.bought;
+    const end = after(begins, { months: months * units, days: days * units });
+    const over = pass.units > 0 ? end : Math.max(begins, Math.min(end, pass.revokedAt ?? begins));
+    ends.set(name, Math.max(over, ends.get(name) ?? 0));
+    const status = pass.status === "active" && end <= moment ? "expired" : pass.status;
+    placed.set(pass, { ...pass, begins, end, status });
+  }
+  return given.map((one) => placed.get(one) ?? one);
+};
+
 const isActive = ({ status }: Given): boolean => status === "active" || status === "grace_period";
 
-/** Which of several purchases that give one entitlement is shown. */
-const SHOWN: Order<Given> = [
-  (given) => !isActive(given),
-  ({ fact }) => ["production", "sandbox", "xcode"].indexOf(fact.environment),
-  ({ end }) => -(end ?? Infinity),
-  ({ start }) => -(start ?? -Infinity),
+/** The last moment of access: what was revoked ended no later than it was revoked, or is not known to have lasted. */
+const accessEnd = ({ status, start, end, revokedAt }: Given): number | null => {
+  if (status !== "revoked") return end;
+  return revokedAt === null ? start : Math.min(end ?? Infinity, revokedAt);
+};
+
+const BY_KEY: Order<Given> = [
   ({ key }) => key,
   ({ fact }) => fact.store,
   ({ productIdentifier }) => productIdentifier,
   ({ place }) => place,
 ];
 
+/** Which of several purchases that give one entitlement is shown. */
+const SHOWN: Order<Given> = [
+  (given) => !isActive(given),
+  ({ fact }) => ["production", "sandbox", "xcode"].indexOf(fact.environment),
+  (given) => !isActive(given) && given.status !== "billing_retry" && given.status !== "paused",
+  (given) => !isActive(given) && given.by !== "credential",
+  (given) => -(accessEnd(given) ?? Infinity),
+  ({ start }) => -(start ?? -Infinity),
+  ...BY_KEY,
+];
+
+/** A transaction that the store has moved between lineages of one person counts where it was signed later. */
+const countsHere = (fact: IosFact, remembered: readonly Copy[]): boolean => {
+  const [lastSaid] = sorted(
+    remembered
+      .map(({ latest }) => latest)
+      .filter(
+        ({ transaction, environment }) =>
+          transaction === fact.transaction && environment === fact.environment,
+      ),
+    [({ signedAt }) => -signedAt, ({ original }) => original],
+  );
+  return fact.environment === "xcode" || lastSaid?.original === fact.original;
+};
+
+/** What was bought before its lineage was replaced by another grants nothing. */
+const isReplacedLineage = (fact: IosFact, everything: readonly Fact[]): boolean => {
+  const boughtOnce = fact.type === "non-consumable" || fact.type === "non-renewing";
+  const start = boughtOnce ? fact.originalStart : fact.start;
+  return everything.some(
+    (other) =>
+      other.store === "ios-store" && previousName(other) === purchaseName(fact) && other.start >= start,
+  );
+};
+
 /** What facts, each with the customer it belongs to, entitle to at a moment. */
 export const entitlementsFrom = (
-  facts: readonly { readonly fact: Fact; readonly customer: number }[],
+  facts: readonly ({ readonly fact: Fact } & Owner)[],
   catalog: ModelCatalog,
   moment: number,
+  everything: readonly Fact[] = facts.map(({ fact }) => fact),
 ): ModelEntitlement[] => {
-  const all = facts.map(({ fact }) => fact);
-  const purchases = [...new Set(all.map(purchaseName))];
-  const given = purchases.flatMap((name) => {
-    const about = facts.filter(({ fact }) => purchaseName(fact) === name);
-    const customer = about[0]?.customer ?? 0;
-    const ios = about.flatMap(({ fact }) => (fact.store === "ios-store" ? [fact] : []));
-    const android = about.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
-    return [
-      ...givenByIos(ios, customer, catalog, moment),
-      ...givenByAndroid(android, all, customer, catalog, moment),
-    ];
-  });
+  const owners = [...Map.groupBy(facts, ({ customer }) => customer)];
+  const given = inTurn(
+    owners.flatMap(([customer, owned]) => {
+      const owner = { customer, by: owned[0]?.by ?? null };
+      const ios = owned.flatMap(({ fact }) => (fact.store === "ios-store" ? [fact] : []));
+      const remembered = [...Map.groupBy(ios, purchaseName).values()]
+        .flatMap(rememberedOf)
+        .filter(({ latest }) => !isReplacedLineage(latest, everything));
+      const counting = remembered.filter(({ latest }) => countsHere(latest, remembered));
+      const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
+      return [
+        ...[...Map.groupBy(counting, ({ latest }) => purchaseName(latest)).values()].flatMap((copies) =>
+          givenByIos(copies, owner, catalog, moment),
+        ),
+        ...[...Map.groupBy(android, purchaseName).values()].flatMap((answers) =>
+          givenByAndroid(answers, everything, owner, catalog, moment),
+        ),
+      ];
+    }),
+    moment,
+  ).filter(({ begins }) => (begins ?? 0) <= moment + CLOCKS);
   const identifiers = sorted([...new Set(given.flatMap(({ product }) => product.grants))], [(text) => text]);
   return identifiers.flatMap((identifier): ModelEntitlement[] => {
     const [shown] = sorted(
@@ -397,18 +676,19 @@ export const entitlementsFrom = (
       SHOWN,
     );
     if (shown === undefined) return [];
-    const { fact } = shown;
+    const { fact, status, end, revokedAt } = shown;
+    const isRevoked = status === "revoked";
     return [
       {
         identifier,
         displayName: catalog.names[identifier] ?? identifier,
         productIdentifier: shown.productIdentifier,
         environment: fact.environment,
-        status: shown.status,
+        status,
         active: isActive(shown),
         startsAt: iso(shown.start),
-        expiresAt: iso(shown.end),
-        revokedAt: iso(shown.revokedAt),
+        expiresAt: iso(isRevoked && revokedAt !== null ? Math.min(end ?? Infinity, revokedAt) : end),
+        revokedAt: iso(isRevoked ? revokedAt : null),
         lastVerifiedAt: iso(fact.store === "ios-store" ? fact.signedAt : fact.answeredAt) ?? "",
         store: fact.store,
         productKind: shown.kind,
@@ -436,8 +716,11 @@ export interface ReferenceModel {
 const givesWay = (link: ModelClaim, claim: ModelClaim | null): boolean =>
   link.by === "client" && claim?.by === "credential" && claim.account !== link.account;
 
+const isProduction = (environment: ModelEnvironment): boolean => environment === "production";
+
 export const createReferenceModel = (
   catalog: ModelCatalog,
+  terms: ModelTerms = { transfers: "refuse", claims: 20 },
   begin: { readonly facts: readonly Fact[]; readonly people: readonly Person[]; readonly made: number } = {
     facts: [],
     people: [],
@@ -449,55 +732,116 @@ export const createReferenceModel = (
   let made = begin.made;
 
   const factsOf = ({ names }: Person): Fact[] => facts.filter((fact) => names.has(purchaseName(fact)));
-  const entitlements = (of: readonly Person[], moment: number): ModelEntitlement[] =>
-    entitlementsFrom(
-      of.flatMap((person) => factsOf(person).map((fact) => ({ fact, customer: person.number }))),
-      catalog,
-      moment,
+  const ownedBy = (of: readonly Person[]) =>
+    of.flatMap((person) =>
+      factsOf(person).map((fact) => ({ fact, customer: person.number, by: person.link?.by ?? null })),
     );
+  const entitlements = (of: readonly Person[], moment: number): ModelEntitlement[] =>
+    entitlementsFrom(ownedBy(of), catalog, moment, facts);
+  /** Accounts at odds: each owner gets what the stores said of its own purchases, and nobody's links change. */
+  const keepForOwners = (request: ModelRequest): void => {
+    const known = people;
+    const whoHas = (name: string): Person | undefined => known.find((person) => person.names.has(name));
+    for (const [name, said] of Map.groupBy(request.facts, purchaseName)) {
+      const predecessors = said.flatMap((fact) =>
+        fact.store === "ios-store"
+          ? [previousName(fact)]
+          : fact.kind === "subscription" && !isPending(fact) && fact.replaces !== null
+            ? [tokenName(fact, fact.replaces)]
+            : [],
+      );
+      const apps = said.flatMap((fact) =>
+        fact.store === "ios-store" && fact.environment !== "xcode" && fact.appTransaction !== null
+          ? [appName(fact.environment, fact.appTransaction)]
+          : [],
+      );
+      const owner = [name, ...predecessors, ...apps]
+        .map((known) => (known === null ? undefined : whoHas(known)))
+        .find((person) => person !== undefined);
+      if (owner === undefined) continue;
+      facts.push(...said);
+      const learned = said.flatMap(namesOf).filter((other) => whoHas(other) === undefined);
+      people = people.map((person) =>
+        person.number === owner.number
+          ? { ...person, names: new Set([...person.names, ...learned]) }
+          : person,
+      );
+    }
+  };
+
+  const submit = (request: ModelRequest, moment: number): ModelOutcome => {
+    const { claim, environment } = request;
+    const names = namesOfRequest(request);
+    const owners = people.filter((person) => names.some((name) => person.names.has(name)));
+    if (names.length === 0) return { outcome: "nobody" };
+    const byCredential = claim?.by === "credential";
+    if (owners.length === 0 && request.facts.length === 0 && !byCredential) return { outcome: "nobody" };
+
+    const firm = owners.flatMap(({ link }) => (link === null || givesWay(link, claim) ? [] : [link]));
+    const accounts = [...new Set(firm.map(({ account }) => account))];
+    if (accounts.length > 1) {
+      keepForOwners(request);
+      return { outcome: "refused", code: "IDENTITY_CONFLICT" };
+    }
+    let [account] = accounts;
+    let agreeing = firm;
+    if (account !== undefined && claim !== null && claim.account !== account) {
+      const grants = entitlementsFrom(
+        [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, customer: 0, by: null })),
+        catalog,
+        moment,
+        [...facts, ...request.facts],
+      );
+      const moves =
+        byCredential &&
+        (terms.transfers === "always" ||
+          (terms.transfers === "when_inactive" && !grants.some(({ active }) => active)));
+      if (!moves) {
+        // A link is refused, a fact never.
+        submit({ ...request, claim: null }, moment);
+        return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
+      }
+      account = claim.account;
+      agreeing = [];
+    }
+
+    const [survivor] = sorted(owners, [
+      ({ link }) => (link === null ? 2 : givesWay(link, claim) ? 1 : 0),
+      ({ bornAt }) => bornAt,
+      ({ number }) => number,
+    ]);
+    const hasBought = request.facts.length > 0 || owners.some((owner) => factsOf(owner).length > 0);
+    const claimed = people.filter(
+      (person) =>
+        claim?.by === "client" &&
+        person.link?.account === claim.account &&
+        person.link.by === "client" &&
+        isProduction(person.environment) === isProduction(environment),
+    ).length;
+    const mayLink = byCredential || (hasBought && claimed < terms.claims);
+    const linkedTo = account ?? (mayLink ? claim?.account : undefined);
+    const asserted = mayLink ? [...agreeing, ...(claim === null ? [] : [claim])] : agreeing;
+    const link: ModelClaim | null =
+      linkedTo === undefined
+        ? null
+        : {
+            account: linkedTo,
+            by: asserted.some(({ by }) => by === "credential") ? "credential" : "client",
+          };
+    const person: Person = {
+      number: survivor?.number ?? (made += 1),
+      environment,
+      bornAt: survivor?.bornAt ?? moment,
+      link,
+      names: new Set([...owners.flatMap((owner) => [...owner.names]), ...names]),
+    };
+    people = [...people.filter((other) => !owners.includes(other)), person];
+    facts.push(...request.facts);
+    return { outcome: "stored", customer: person.number };
+  };
 
   return {
-    submit: (request, moment) => {
-      const { claim } = request;
-      const names = namesOfRequest(request);
-      const owners = people.filter((person) => names.some((name) => person.names.has(name)));
-      if (names.length === 0) return { outcome: "nobody" };
-      const byCredential = claim?.by === "credential";
-      if (owners.length === 0 && request.facts.length === 0 && !byCredential) return { outcome: "nobody" };
-
-      const firm = owners.flatMap(({ link }) => (link === null || givesWay(link, claim) ? [] : [link]));
-      const accounts = [...new Set(firm.map(({ account }) => account))];
-      if (accounts.length > 1) return { outcome: "refused", code: "IDENTITY_CONFLICT" };
-      const [account] = accounts;
-      if (account !== undefined && claim !== null && claim.account !== account)
-        return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
-
-      const [survivor] = sorted(owners, [
-        ({ link }) => (link === null ? 2 : givesWay(link, claim) ? 1 : 0),
-        ({ bornAt }) => bornAt,
-        ({ number }) => number,
-      ]);
-      const hasBought = request.facts.length > 0 || owners.some((owner) => factsOf(owner).length > 0);
-      const mayLink = byCredential || hasBought;
-      const linkedTo = account ?? (mayLink ? claim?.account : undefined);
-      const asserted = mayLink ? [...firm, ...(claim === null ? [] : [claim])] : firm;
-      const link: ModelClaim | null =
-        linkedTo === undefined
-          ? null
-          : {
-              account: linkedTo,
-              by: asserted.some(({ by }) => by === "credential") ? "credential" : "client",
-            };
-      const person: Person = {
-        number: survivor?.number ?? (made += 1),
-        bornAt: survivor?.bornAt ?? moment,
-        link,
-        names: new Set([...owners.flatMap((owner) => [...owner.names]), ...names]),
-      };
-      people = [...people.filter((other) => !owners.includes(other)), person];
-      facts.push(...request.facts);
-      return { outcome: "stored", customer: person.number };
-    },
+    submit,
     unlink: (customer) => {
       const isLinked = people.some(({ number, link }) => number === customer && link !== null);
       people = people.map((person) => (person.number === customer ? { ...person, link: null } : person));
@@ -516,6 +860,6 @@ export const createReferenceModel = (
       };
     },
     customers: () => people.map(({ number }) => number),
-    copy: () => createReferenceModel(catalog, { facts, people, made }),
+    copy: () => createReferenceModel(catalog, terms, { facts, people, made }),
   };
 };

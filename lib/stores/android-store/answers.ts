@@ -65,6 +65,9 @@ const subscriptionLine = once(() =>
     latestSuccessfulOrderId: orNull(z.string().check(z.minLength(1))),
     offerDetails: orNull(z.object({ basePlanId: orNull(text()) })),
     autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
+    prepaidPlan: orNull(z.object({})),
+    deferredItemReplacement: orNull(z.object({})),
+    deferredItemRemoval: orNull(z.object({})),
   }),
 );
 
@@ -76,7 +79,6 @@ export const subscriptionAnswer = once(() =>
     lineItems: orNull(z.array(subscriptionLine())),
     linkedPurchaseToken: orNull(z.string().check(z.minLength(1))),
     acknowledgementState: orNull(z.string().check(z.minLength(1))),
-    externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(text()) })),
     outOfAppPurchaseContext: orNull(
       z.object({ expiredPurchaseToken: orNull(z.string().check(z.minLength(1))) }),
     ),
@@ -89,9 +91,10 @@ const oneTimeLine = once(() =>
     productId: text(),
     productOfferDetails: orNull(
       z.object({
+        purchaseOptionId: orNull(text()),
+        rentOfferDetails: orNull(z.object({})),
         quantity: orNull(z.int()),
         refundableQuantity: orNull(z.int()),
-        consumptionState: orNull(z.string().check(z.minLength(1))),
       }),
     ),
   }),
@@ -104,7 +107,6 @@ export const oneTimeProductAnswer = once(() =>
     purchaseCompletionTime: orNull(timestamp()),
     productLineItem: z.array(oneTimeLine()).check(z.minLength(1)),
     acknowledgementState: orNull(z.string().check(z.minLength(1))),
-    obfuscatedExternalAccountId: orNull(text()),
     testPurchaseContext: orNull(z.object({})),
   }),
 );

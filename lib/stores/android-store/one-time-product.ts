@@ -1,4 +1,5 @@
 import { lineOrder, type Line } from "../../entitlements/purchase.ts";
+import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGEMENT_PENDING, oneTimeProductAnswer } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 import type { Question, Reading } from "./reading.ts";
@@ -20,16 +21,25 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
   const { purchaseState } = answer.purchaseStateContext;
   const owned = purchaseState === "PENDING" ? [] : items;
   const lines = owned.map(({ productId, productOfferDetails: details }): Line => {
-    const refunded = details?.refundableQuantity === 0 && (details.quantity ?? 1) > 0;
+    const quantity = Math.max(1, details?.quantity ?? 1);
+    const kept = Math.min(quantity, Math.max(0, details?.refundableQuantity ?? quantity));
+    const revoked = purchaseState === "CANCELLED" || kept === 0;
     return {
       transactionIdentifier: null,
+      event: null,
       productIdentifier: productId,
       basePlanIdentifier: null,
-      nature: details?.consumptionState === "CONSUMPTION_STATE_CONSUMED" ? "consumable" : "non_consumable",
-      standing: purchaseState === "CANCELLED" || refunded ? "revoked" : "entitled",
+      purchaseOptionIdentifier: details?.purchaseOptionId ?? null,
+      nature: "consumable",
+      standing: revoked ? "revoked" : "entitled",
       startsAt: answer.purchaseCompletionTime,
+      purchasedAt: null,
       endsAt: null,
       revokedAt: null,
+      wasRevoked: false,
+      quantity,
+      refundedQuantity: revoked ? 0 : quantity - kept,
+      rented: details?.rentOfferDetails != null,
       willRenew: null,
       verifiedAt: answeredAt,
     };
@@ -37,17 +47,18 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
 
   const paid = lines.find(({ standing }) => standing === "entitled");
   const due = answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING;
+  const environment = answer.testPurchaseContext === null ? "production" : "sandbox";
   return {
     purchase: {
       store: "android-store",
-      environment: answer.testPurchaseContext === null ? "production" : "sandbox",
+      environment,
       key: purchaseKeyOfToken(purchaseToken),
       lines: lines.toSorted(lineOrder),
       selectedProducts: productIdentifier === null ? null : [productIdentifier],
       replacedBy: null,
+      replacedAt: null,
       verifiedAt: answeredAt,
     },
-    identities: { obfuscatedAccountIdentifier: answer.obfuscatedExternalAccountId },
     replaces: null,
     samePerson: [],
     acknowledgement:
@@ -57,6 +68,12 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
             purchaseToken,
             productKind: "one_time_product",
             productIdentifier: paid.productIdentifier,
+            deadline: acknowledgementDeadline({
+              environment,
+              madeAt: answer.purchaseCompletionTime,
+              answeredAt,
+              prepaidUntil: null,
+            }),
           }
         : null,
   };

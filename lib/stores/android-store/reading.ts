@@ -1,7 +1,9 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import { mentionedPurchase } from "../../entitlements/purchase.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
+import type { ProvenPurchase } from "../proven-purchase.ts";
 
 /** A purchase that the store refunds unless it is acknowledged. Holds the purchase token, so it is no matter for a log. */
 export interface PendingAcknowledgement {
@@ -10,6 +12,8 @@ export interface PendingAcknowledgement {
   readonly productKind: ProductKind;
   /** One of the purchase's products: the store's call wants one, and acknowledges the whole purchase. */
   readonly productIdentifier: string;
+  /** When the store refunds the purchase unless it is acknowledged. */
+  readonly deadline: Instant;
 }
 
 /** Which purchase was asked for, and when the store answered. */
@@ -20,11 +24,12 @@ export interface Question {
   readonly answeredAt: Instant;
 }
 
-/** What the store's answer says of a purchase and of whose it is. */
+/**
+ * What the store's answer says of a purchase and of whose it is. The obfuscated account id is not read: the client
+ * chooses it, so it proves nothing.
+ */
 export interface VerifiedPurchase {
   readonly purchase: Purchase;
-  /** The application's own obfuscated name of the person, given when buying. */
-  readonly identities: { readonly obfuscatedAccountIdentifier: string | null };
   /** The purchase whose place this one took; null while this one is pending. */
   readonly replaces: PurchaseKey | null;
   /** Purchases that the store says are the same person's, and that this one did not replace. */
@@ -32,6 +37,22 @@ export interface VerifiedPurchase {
   /** What is to be acknowledged once the purchase is stored; null where nothing is. */
   readonly acknowledgement: PendingAcknowledgement | null;
 }
+
+/** The purchase as proven, with those that it only mentions. */
+export const provenPurchaseOf = ({
+  purchase,
+  replaces,
+  samePerson,
+}: Pick<VerifiedPurchase, "purchase" | "replaces" | "samePerson">): ProvenPurchase => ({
+  purchase,
+  mentioned: [
+    ...(replaces === null ? [] : [mentionedPurchase({ ...purchase, key: replaces }, purchase.key)]),
+    ...samePerson
+      .filter((key) => key !== replaces)
+      .map((key) => mentionedPurchase({ ...purchase, key }, null)),
+  ],
+  identity: null,
+});
 
 /** Null where the body is not of the documented shape. */
 export type Reading = VerifiedPurchase | "product-not-in-purchase" | null;

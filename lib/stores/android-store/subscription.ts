@@ -1,4 +1,6 @@
+import type * as z from "zod/mini";
 import { lineOrder, type Line, type Standing } from "../../entitlements/purchase.ts";
+import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGEMENT_PENDING, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 import type { Question, Reading } from "./reading.ts";
@@ -15,9 +17,23 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
   SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED: null,
 };
 
+type Item = NonNullable<z.output<ReturnType<typeof subscriptionAnswer>>["lineItems"]>[number];
+
 /**
- * Reads the answer of `purchases.subscriptionsv2.get`. A line without a successful order is not owned yet (a deferred
- * replacement), so it is left out.
+ * A line without a successful order or without an end is not owned yet: the product of a deferred replacement. The one
+ * it is going to replace is owned, whatever order it was carried over from.
+ */
+const isOwned = ({ expiryTime, latestSuccessfulOrderId, deferredItemReplacement }: Item): boolean =>
+  expiryTime !== null && (latestSuccessfulOrderId !== null || deferredItemReplacement !== null);
+
+/** A line that is going to be removed or replaced does not renew, whatever its plan says. */
+const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval }: Item): boolean =>
+  autoRenewingPlan?.autoRenewEnabled === true &&
+  deferredItemReplacement === null &&
+  deferredItemRemoval === null;
+
+/**
+ * Reads the answer of `purchases.subscriptionsv2.get`.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions
  */
@@ -31,55 +47,78 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const items = answer.lineItems ?? [];
   if (standing !== null && items.length === 0) return null;
 
-  const lines: Line[] = [];
-  for (const item of items) {
-    if (standing === null || item.latestSuccessfulOrderId === null) continue;
-    if (item.expiryTime === null) return null;
-    lines.push({
-      transactionIdentifier: null,
-      productIdentifier: item.productId,
-      basePlanIdentifier: item.offerDetails?.basePlanId ?? null,
-      nature: "auto_renewable",
-      standing,
-      startsAt: answer.startTime,
-      endsAt: item.expiryTime,
-      revokedAt: null,
-      willRenew: !canceled && (item.autoRenewingPlan?.autoRenewEnabled ?? false),
-      verifiedAt: answeredAt,
-    });
-  }
+  const paid = items.filter(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
+  const owned = items.filter(isOwned);
+  // What is paid has an end.
+  if (standing !== null && owned.length === 0 && paid.length > 0) return null;
+  const lastEnd = Math.max(...owned.map(({ expiryTime }) => expiryTime ?? 0));
+  const lines =
+    standing === null
+      ? []
+      : owned.map((item): Line => {
+          // All lines of a purchase are renewed together: one that lags behind was removed.
+          const isOver = (item.expiryTime ?? 0) <= answeredAt && lastEnd > answeredAt;
+          return {
+            transactionIdentifier: null,
+            event: null,
+            productIdentifier: item.productId,
+            basePlanIdentifier: item.offerDetails?.basePlanId ?? null,
+            purchaseOptionIdentifier: null,
+            nature: "auto_renewable",
+            standing: isOver ? "expired" : standing,
+            startsAt: answer.startTime,
+            purchasedAt: null,
+            endsAt: item.expiryTime,
+            revokedAt: null,
+            wasRevoked: false,
+            quantity: 1,
+            refundedQuantity: 0,
+            rented: false,
+            willRenew: !canceled && !isOver && renews(item),
+            verifiedAt: answeredAt,
+          };
+        });
 
   const key = purchaseKeyOfToken(purchaseToken);
   const otherKey = (token: string | null | undefined) => {
     const other = standing === null || token == null ? null : purchaseKeyOfToken(token);
     return other === key ? null : other;
   };
+  const linked = otherKey(answer.linkedPurchaseToken);
   const expired = otherKey(answer.outOfAppPurchaseContext?.expiredPurchaseToken);
-  const owned = lines[0];
+  const [first] = lines;
+  // Only what is owned takes another purchase's place.
+  const replaces = first === undefined ? null : linked;
+  const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEnd : null;
+  const environment = answer.testPurchase === null ? "production" : "sandbox";
   // What has expired was paid once, but there is nothing left to refund; a hold or a pause may still end.
   const due = answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING && standing !== "expired";
   return {
     purchase: {
       store: "android-store",
-      environment: answer.testPurchase === null ? "production" : "sandbox",
+      environment,
       key,
       lines: lines.toSorted(lineOrder),
       selectedProducts: null,
       replacedBy: null,
+      replacedAt: null,
       verifiedAt: answeredAt,
     },
-    identities: {
-      obfuscatedAccountIdentifier: answer.externalAccountIdentifiers?.obfuscatedExternalAccountId ?? null,
-    },
-    replaces: otherKey(answer.linkedPurchaseToken),
-    samePerson: expired === null ? [] : [expired],
+    replaces,
+    samePerson: [replaces === null ? linked : null, expired].filter((other) => other !== null),
     acknowledgement:
-      due && owned !== undefined
+      due && first !== undefined
         ? {
             packageName,
             purchaseToken,
             productKind: "subscription",
-            productIdentifier: owned.productIdentifier,
+            productIdentifier: first.productIdentifier,
+            deadline: acknowledgementDeadline({
+              environment,
+              madeAt: answer.startTime,
+              answeredAt,
+              prepaidUntil,
+            }),
           }
         : null,
   };

@@ -1,6 +1,8 @@
-import { joinAll, type Line, type Purchase } from "../../entitlements/purchase.ts";
+import { joinAll } from "../../entitlements/join.ts";
+import { mentionedPurchase, type Line, type Nature, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { purchaseKey } from "../../identifiers.ts";
+import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
+import type { IdentityReference, ProvenPurchase } from "../proven-purchase.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Only auto-renewable subscriptions have an end of their own. An upgrade ended a transaction before it was signed. */
@@ -9,29 +11,130 @@ const endOf = ({ nature, expiresAt, isUpgraded, signedAt }: Transaction): Instan
   return isUpgraded ? Math.min(natural ?? Infinity, signedAt) : natural;
 };
 
+/** StoreKit testing in Xcode numbers its test purchases from "0" on each machine, so its ids name nothing. */
+const isXcode = ({ environment }: Transaction): boolean => environment === "xcode";
+
+/**
+ * What names the purchase event under every transaction id it comes with: `webOrderLineItemId` is "the unique identifier
+ * of subscription purchase events across devices".
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/weborderlineitemid
+ */
+const eventOf = (transaction: Transaction): string => {
+  const { nature, transactionIdentifier, webOrderLineItemIdentifier, purchasedAt, expiresAt } = transaction;
+  switch (nature) {
+    case "auto_renewable":
+      return isXcode(transaction) || webOrderLineItemIdentifier === null
+        ? `until ${expiresAt}`
+        : webOrderLineItemIdentifier;
+    case "non_renewing":
+    case "non_consumable":
+      return isXcode(transaction) ? `from ${startOf(transaction)}` : "";
+    case "consumable":
+      return isXcode(transaction) ? `from ${purchasedAt}` : transactionIdentifier;
+  }
+};
+
+const ORIGINAL_START: ReadonlySet<Nature> = new Set(["non_renewing", "non_consumable"]);
+
+/** A restored copy of what was bought once carries the date of the restore as its own purchase date. */
+const startOf = ({ nature, purchasedAt, originalPurchasedAt }: Transaction): Instant =>
+  ORIGINAL_START.has(nature) ? (originalPurchasedAt ?? purchasedAt) : purchasedAt;
+
+/** A milliunit of a per cent: 100,000 are the whole. */
+const WHOLE = 100_000;
+
+/** Natures of which a part of several units can be refunded while the others stay. */
+const DIVISIBLE: ReadonlySet<Nature> = new Set(["consumable", "non_renewing"]);
+
+/** A revocation ends a transaction, whatever its percentage; of several passes or consumables it takes the refunded share. */
+const revocationOf = ({
+  nature,
+  quantity,
+  revokedAt,
+  revokedMilliPercent,
+}: Transaction): Pick<Line, "revokedAt" | "refundedQuantity"> => {
+  if (revokedAt === null || revokedMilliPercent === null || quantity <= 1 || !DIVISIBLE.has(nature))
+    return { revokedAt, refundedQuantity: 0 };
+  const refundedQuantity = Math.round((quantity * revokedMilliPercent) / WHOLE);
+  return refundedQuantity >= quantity
+    ? { revokedAt, refundedQuantity: 0 }
+    : { revokedAt: null, refundedQuantity };
+};
+
 const lineOf = (transaction: Transaction): Line => ({
   transactionIdentifier: transaction.transactionIdentifier,
+  event: eventOf(transaction),
   productIdentifier: transaction.productIdentifier,
   basePlanIdentifier: null,
+  purchaseOptionIdentifier: null,
   nature: transaction.nature,
   standing: transaction.isUpgraded ? "expired" : "entitled",
-  startsAt: transaction.purchasedAt,
+  startsAt: startOf(transaction),
+  purchasedAt: transaction.purchasedAt,
   endsAt: endOf(transaction),
-  revokedAt: transaction.revokedAt,
+  ...revocationOf(transaction),
+  wasRevoked: transaction.revokedAt !== null,
+  quantity: transaction.quantity,
+  rented: false,
   willRenew: null,
   verifiedAt: transaction.signedAt,
 });
 
-/** The purchases that verified transactions prove: one for each lineage, in order of reference. */
-export const purchasesOf = (transactions: readonly Transaction[]): Purchase[] =>
-  joinAll(
-    transactions.map((transaction) => ({
-      store: "ios-store",
-      environment: transaction.environment,
-      key: purchaseKey(transaction.originalTransactionIdentifier),
-      lines: [lineOf(transaction)],
-      selectedProducts: null,
-      replacedBy: null,
-      verifiedAt: transaction.signedAt,
-    })),
+/**
+ * The key of a transaction's lineage: its original transaction id. Xcode's is "0" for everything, so there the
+ * certificate that signed it, and the subscription group or the product, are part of the key.
+ */
+const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
+  const { originalTransactionIdentifier: original, xcodeCertificate, productIdentifier } = transaction;
+  if (!isXcode(transaction)) return purchaseKey(original);
+  return purchaseKey(
+    `${xcodeCertificate}:${original}:${transaction.subscriptionGroupIdentifier ?? productIdentifier}`,
   );
+};
+
+/** The lineage that the transaction's own took the place of, from the start of this period on. */
+const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
+  const { previousOriginalTransactionIdentifier: previous, environment, purchasedAt } = transaction;
+  if (previous === null || isXcode(transaction) || previous === key) return [];
+  return [
+    mentionedPurchase({ store: "ios-store", environment, key: purchaseKey(previous) }, key, purchasedAt),
+  ];
+};
+
+const identityOf = ({
+  environment,
+  appTransactionIdentifier: value,
+}: Pick<Transaction, "environment" | "appTransactionIdentifier">): IdentityReference | null =>
+  value === null || environment === "xcode"
+    ? null
+    : { store: "ios-store", kind: "app-transaction", environment, value };
+
+/** The identity that any of a request's signed payloads names, which all agree on; null where none does. */
+export const appTransactionIdentityOf = (
+  payloads: readonly Pick<Transaction, "environment" | "appTransactionIdentifier">[],
+): IdentityReference | null => payloads.map(identityOf).find((identity) => identity !== null) ?? null;
+
+/** The purchases that verified transactions prove: one for each lineage, in order of reference. */
+export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchase[] => {
+  const lineages = Map.groupBy(transactions, (transaction) =>
+    JSON.stringify([transaction.environment, lineageKeyOf(transaction)]),
+  );
+  return [...lineages.values()].flatMap((lineage): ProvenPurchase[] => {
+    const [purchase] = joinAll(
+      lineage.map((transaction) => ({
+        store: "ios-store",
+        environment: transaction.environment,
+        key: lineageKeyOf(transaction),
+        lines: [lineOf(transaction)],
+        selectedProducts: null,
+        replacedBy: null,
+        replacedAt: null,
+        verifiedAt: transaction.signedAt,
+      })),
+    );
+    if (purchase === undefined) return [];
+    const mentioned = joinAll(lineage.flatMap((transaction) => replaced(transaction, purchase.key)));
+    return [{ purchase, mentioned, identity: appTransactionIdentityOf(lineage) }];
+  });
+};

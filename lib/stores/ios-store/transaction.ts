@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Nature } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
-import { name, storeIdentifier, TIMES } from "./fields.ts";
+import { LONGEST_NAME, name, storeIdentifier, TIMES } from "./fields.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
 /**
@@ -18,11 +18,22 @@ export interface TransactionFields {
   readonly bundleIdentifier: string;
   /** Names the Apple Account in this app; null in older ones. */
   readonly appTransactionIdentifier: string | null;
+  /** The lineage that this one took the place of, where the subscription was moved; null otherwise. */
+  readonly previousOriginalTransactionIdentifier: string | null;
+  readonly subscriptionGroupIdentifier: string | null;
+  /** Names a subscription's purchase event on all devices; null where it is absent, or "0". */
+  readonly webOrderLineItemIdentifier: string | null;
   readonly nature: Nature;
+  /** Of a restored copy, when it was restored. */
   readonly purchasedAt: Instant;
+  readonly originalPurchasedAt: Instant | null;
   /** Set on auto-renewable subscriptions. */
   readonly expiresAt: Instant | null;
+  /** Units bought, at least 1. */
+  readonly quantity: number;
   readonly revokedAt: Instant | null;
+  /** The refunded share in thousandths of a per cent; null where the store does not say. */
+  readonly revokedMilliPercent: number | null;
   /** The customer has moved to a better subscription of the group, which ended this one. */
   readonly isUpgraded: boolean;
 }
@@ -49,7 +60,13 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
       bundleId: name(),
       appTransactionId: z.nullish(storeIdentifier()),
       type: z.enum(productTypes),
+      previousOriginalTransactionId: z.nullish(storeIdentifier()),
+      subscriptionGroupIdentifier: z.nullish(z.string().check(z.maxLength(LONGEST_NAME))),
+      webOrderLineItemId: z.nullish(storeIdentifier()),
       purchaseDate: time,
+      originalPurchaseDate: z.nullish(time),
+      quantity: z.nullish(z.int().check(z.minimum(0))),
+      revocationPercentage: z.nullish(z.number().check(z.minimum(0))),
       expiresDate: z.nullish(time),
       revocationDate: z.nullish(time),
       isUpgraded: z.nullish(z.boolean()),
@@ -66,7 +83,14 @@ const read = (written: Written): TransactionFields => ({
   productIdentifier: written.productId,
   bundleIdentifier: written.bundleId,
   appTransactionIdentifier: written.appTransactionId ?? null,
+  previousOriginalTransactionIdentifier: written.previousOriginalTransactionId ?? null,
+  subscriptionGroupIdentifier: written.subscriptionGroupIdentifier || null,
+  webOrderLineItemIdentifier:
+    written.webOrderLineItemId === "0" ? null : (written.webOrderLineItemId ?? null),
   nature: NATURES[written.type],
+  originalPurchasedAt: written.originalPurchaseDate ?? null,
+  quantity: Math.max(1, written.quantity ?? 1),
+  revokedMilliPercent: written.revocationPercentage ?? null,
   purchasedAt: written.purchaseDate,
   expiresAt: written.expiresDate ?? null,
   revokedAt: written.revocationDate ?? null,

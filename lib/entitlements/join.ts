@@ -1,0 +1,138 @@
+import type { Environment } from "../contract/schemas.ts";
+import type { PurchaseKey } from "../identifiers.ts";
+import { compare } from "../order.ts";
+import { eventName, eventsOf, laterLine, newestCopyFirst, type PurchaseEvent } from "./events.ts";
+import {
+  lineOrder,
+  lineText,
+  referenceText,
+  sameLine,
+  sameLines,
+  type Line,
+  type Purchase,
+} from "./purchase.ts";
+import type { Instant } from "./time.ts";
+
+/** Events kept of each product of a lineage, beside all that had not ended when the store last spoke of the lineage. */
+const EVENTS_KEPT_PER_PRODUCT = 2;
+
+/** Events kept of a lineage that has had very many products, those that end last. */
+const EVENTS_KEPT = 100;
+
+/** Copies kept of one event: the newest of those never refunded, and of those that were. */
+const COPIES_KEPT = 8;
+
+/** Of each transaction id the later signed copy counts. In Xcode all are called "0", so the event tells them apart. */
+const latestCopies = (lines: readonly Line[], environment: Environment): readonly Line[] => {
+  const copies = new Map<string, Line>();
+  for (const line of lines) {
+    const id = line.transactionIdentifier ?? "";
+    const key = environment === "xcode" ? `${id} ${eventName(line)}` : id;
+    const known = copies.get(key);
+    const later = known === undefined ? line : laterLine(known, line);
+    const wasRevoked = line.wasRevoked || known?.wasRevoked === true;
+    copies.set(key, later.wasRevoked === wasRevoked ? later : { ...later, wasRevoked });
+  }
+  return [...copies.values()];
+};
+
+const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
+  if (copies.length <= COPIES_KEPT) return copies;
+  const newest = copies.toSorted(newestCopyFirst);
+  return [
+    ...newest.filter(({ wasRevoked }) => !wasRevoked).slice(0, COPIES_KEPT),
+    ...newest.filter(({ wasRevoked }) => wasRevoked).slice(0, COPIES_KEPT),
+  ];
+};
+
+const newestEventFirst = ({ line: a }: PurchaseEvent, { line: b }: PurchaseEvent): number =>
+  compare(b.startsAt ?? 0, a.startsAt ?? 0) || compare(eventName(b), eventName(a));
+
+const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
+  compare(b.line.endsAt ?? Infinity, a.line.endsAt ?? Infinity) || newestEventFirst(a, b);
+
+/**
+ * Joins the lines of one iOS lineage. It is bounded in events, and never so that the current one goes: whatever had not
+ * ended when the store last spoke stays, however many periods were renewed ahead of time.
+ */
+const joinTransactions = (
+  lines: readonly Line[],
+  environment: Environment,
+  lastHeard: Instant,
+): readonly Line[] => {
+  // Most often one line is said again.
+  const [first] = lines;
+  if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
+  const newest = eventsOf(latestCopies(lines, environment)).toSorted(newestEventFirst);
+  const ofProduct = new Map<string, number>();
+  const kept = newest.filter(({ line: { productIdentifier, endsAt } }) => {
+    const newer = ofProduct.get(productIdentifier) ?? 0;
+    ofProduct.set(productIdentifier, newer + 1);
+    return newer < EVENTS_KEPT_PER_PRODUCT || (endsAt ?? Infinity) > lastHeard;
+  });
+  return kept.toSorted(lastEndFirst).slice(0, EVENTS_KEPT).flatMap(boundedCopies).toSorted(lineOrder);
+};
+
+const linesText = (lines: readonly Line[]): string => lines.map(lineText).join();
+
+/** The answer that was given later; of two given at once always the same one. */
+const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
+  if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
+  return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
+};
+
+const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
+  a === null || b === null ? null : [...new Set([...a, ...b])].sort();
+
+interface Replacement {
+  readonly replacedBy: PurchaseKey | null;
+  readonly replacedAt: Instant | null;
+}
+
+/** The replacement that reaches further; one without a time replaces everything. */
+const furtherReplacement = (a: Replacement, b: Replacement): Replacement => {
+  if (a.replacedBy === null || b.replacedBy === null) return a.replacedBy === null ? b : a;
+  const order =
+    compare(a.replacedAt ?? Infinity, b.replacedAt ?? Infinity) || compare(a.replacedBy, b.replacedBy);
+  return order >= 0 ? a : b;
+};
+
+const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
+  // Most often one line is said once.
+  if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)
+    return first;
+  const { store, environment, key } = first;
+  const facts = [first, ...others];
+  const verifiedAt = facts.reduce((last, one) => Math.max(last, one.verifiedAt), 0);
+  const { replacedBy, replacedAt } = facts.reduce<Replacement>(furtherReplacement, first);
+  return {
+    store,
+    environment,
+    key,
+    lines:
+      store === "ios-store"
+        ? joinTransactions(
+            facts.flatMap(({ lines }) => lines),
+            environment,
+            verifiedAt,
+          )
+        : others.reduce(laterAnswer, first).lines,
+    selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
+    replacedBy,
+    replacedAt,
+    verifiedAt,
+  };
+};
+
+/**
+ * Joins what is known of one purchase with more of it. Commutative, associative and idempotent, so facts may come in
+ * any order and any number of times. iOS: of one transaction id the later signed wins. Android: the store's later answer
+ * takes the place of the earlier one.
+ */
+export const joinPurchases = (a: Purchase, b: Purchase): Purchase => joinFacts(a, b);
+
+/** Joins all facts of the same purchase; one purchase for each reference, in order of reference. */
+export const joinAll = (purchases: Iterable<Purchase>): Purchase[] =>
+  [...Map.groupBy(purchases, referenceText)]
+    .sort(([a], [b]) => compare(a, b))
+    .flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));

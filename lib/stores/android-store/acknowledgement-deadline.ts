@@ -1,0 +1,33 @@
+import type { Environment } from "../../contract/schemas.ts";
+import type { Instant } from "../../entitlements/time.ts";
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const WEEK = 7 * DAY;
+
+/**
+ * When the store refunds a purchase unless it is acknowledged: three days after it was made, three minutes for a licence
+ * tester's; of a prepaid plan shorter than a week, half the plan. A purchase that the store still waits for has not come
+ * so far, whenever it says that it began: a third of that time is left at least.
+ *
+ * @param prepaidUntil the end of a prepaid plan; null: the purchase renews, or is no subscription
+ * @see https://developer.android.com/google/play/billing/integrate#process
+ * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#prepaid-plans
+ */
+export const acknowledgementDeadline = ({
+  environment,
+  madeAt,
+  answeredAt,
+  prepaidUntil,
+}: {
+  readonly environment: Environment;
+  readonly madeAt: Instant | null;
+  readonly answeredAt: Instant;
+  readonly prepaidUntil: Instant | null;
+}): Instant => {
+  const from = madeAt ?? answeredAt;
+  const plan = prepaidUntil === null ? Infinity : Math.max(0, prepaidUntil - from);
+  const usual = 3 * (environment === "production" ? DAY : MINUTE);
+  const within = plan < WEEK ? Math.min(usual, plan / 2) : usual;
+  return Math.floor(Math.max(from + within, answeredAt + within / 3));
+};

@@ -1,0 +1,38 @@
+import { GetCommand, ScanCommand } from "@aws-sdk/lib-dynamodb";
+import { keys } from "./keys.ts";
+import { absent, type Table } from "./table.ts";
+import type { Condition } from "./writes.ts";
+
+/**
+ * The format of all items of the table. From here on a version reads what the next one writes: unknown items of a
+ * partition are left aside, unknown attributes survive a rewrite, and lists of positions grow at their end. Only what
+ * breaks that takes another number.
+ */
+export const TABLE_FORMAT = 1;
+
+/** A new table is marked when its first application is written. */
+export const unmarkedOrOfThisFormat: Condition = {
+  ConditionExpression: `${absent} OR format = :format`,
+  ExpressionAttributeValues: { ":format": TABLE_FORMAT },
+};
+
+/** A table that another version wrote, which this one cannot read. */
+export class TableFormatError extends Error {
+  constructor(table: string, format: unknown) {
+    super(
+      format === undefined
+        ? `The table ${table} was written before its format was settled, and there is no way to bring it along: begin with a new table (locally: another --data folder).`
+        : `The table ${table} is of format ${JSON.stringify(format)}, and this version reads format ${TABLE_FORMAT} only.`,
+    );
+    this.name = "TableFormatError";
+  }
+}
+
+/** @throws TableFormatError where the table holds anything of another format */
+export const requireTableFormat = async ({ client, name: TableName }: Table): Promise<void> => {
+  const { Item } = await client.send(new GetCommand({ TableName, Key: { ...keys.format() } }));
+  if (Item?.["format"] === TABLE_FORMAT) return;
+  if (Item !== undefined) throw new TableFormatError(TableName, Item["format"]);
+  const { Items = [] } = await client.send(new ScanCommand({ TableName, Limit: 1 }));
+  if (Items.length > 0) throw new TableFormatError(TableName, undefined);
+};
