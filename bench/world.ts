@@ -29,6 +29,7 @@ const product = (productIdentifier: string, changes: Partial<CatalogProduct> = {
   store: "ios-store",
   productIdentifier,
   basePlanIdentifier: null,
+  purchaseOptionIdentifier: null,
   grants: ["premium"],
   accessDuration: null,
   ...changes,
@@ -67,6 +68,7 @@ export const createWorld = async (): Promise<World> => {
       product(DEMO.iosNonConsumable),
       product(DAY_PASS, { accessDuration: { months: 0, milliseconds: 86_400_000 } }),
     ]),
+    transfers: "refuse",
   };
   const directory: ApplicationDirectory = {
     byIdentifier: () => Promise.resolve(application),
@@ -85,6 +87,7 @@ export const createWorld = async (): Promise<World> => {
       newCustomerIdentifier: () => customerId(uuid()),
       pause,
       now: () => Date.now(),
+      claimsPerAccount: 20,
       verifier: timed(createIosStoreVerifier(), verifying),
       trustedRoots: new Set([fingerprintOf(chain.root)]),
     },

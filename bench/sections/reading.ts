@@ -29,13 +29,20 @@ const PURCHASES_AT_ONCE = 1000;
 
 const lineOf = (changes: Partial<Line>): Line => ({
   transactionIdentifier: newIdentifier("Production"),
+  event: newIdentifier("Production"),
   productIdentifier: DEMO.iosSubscription,
   basePlanIdentifier: null,
+  purchaseOptionIdentifier: null,
   nature: "auto_renewable",
   standing: "entitled",
   startsAt: Date.now() - 10 * DAY,
+  purchasedAt: Date.now() - 10 * DAY,
   endsAt: Date.now() + 20 * DAY,
   revokedAt: null,
+  wasRevoked: false,
+  quantity: 1,
+  refundedQuantity: 0,
+  rented: false,
   willRenew: null,
   verifiedAt: Date.now() - DAY,
   ...changes,
@@ -50,6 +57,7 @@ const purchaseOf = (changes: Partial<Line>): Purchase => {
     lines: [line],
     selectedProducts: null,
     replacedBy: null,
+    replacedAt: null,
     verifiedAt: line.verifiedAt,
   };
 };
@@ -96,8 +104,11 @@ const customerWith = async (
       world.customers,
       world.application,
       {
+        environment: "production",
         identities: [device],
-        purchases: all.slice(from, from + PURCHASES_AT_ONCE),
+        purchases: all
+          .slice(from, from + PURCHASES_AT_ONCE)
+          .map((purchase) => ({ purchase, mentioned: [], identity: device })),
         acknowledgementDue: null,
       },
       { account: accountId(account), assertedBy: "credential" },

@@ -16,8 +16,17 @@ import { accountId, applicationId, customerId, purchaseKey, type CustomerId } fr
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import type { IdentityReference } from "../../lib/table/keys.ts";
-import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import type { IdentityReference } from "../../lib/stores/proven-purchase.ts";
+import {
+  aCatalog,
+  aLine,
+  anAcknowledgement,
+  aProduct,
+  aPurchase,
+  DAY,
+  NOW,
+  proven,
+} from "../support/purchases.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
@@ -32,7 +41,11 @@ interface World {
   readonly application: Application;
   /** The same world, in which something happens once between a request's first read and its second. */
   interrupted(by: () => Promise<unknown>): World;
-  store(evidence: Partial<Evidence>, claim?: Claim | null): Promise<ResolvedCustomer | null>;
+  /** Rejects with the code where the link is refused. */
+  store(
+    evidence: Partial<Omit<Evidence, "purchases">> & { readonly purchases?: readonly Purchase[] },
+    claim?: Claim | null,
+  ): Promise<ResolvedCustomer | null>;
   at(moment: number): World;
   selling(catalog: Catalog): World;
   read(account: string): ReturnType<typeof readAccount>;
@@ -46,6 +59,7 @@ const aWorld = (
     iosStore: [],
     androidStore: [],
     catalog: aCatalog(),
+    transfers: "refuse",
   },
   moment = NOW,
   interruption: (() => Promise<unknown>)[] = [],
@@ -65,6 +79,7 @@ const aWorld = (
     newCustomerIdentifier,
     pause,
     now: () => moment,
+    claimsPerAccount: 20,
   };
   return {
     application,

@@ -2,6 +2,7 @@ import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { catalogOf, type Catalog, type CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { parsePeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
+import type { ProvenPurchase } from "../../lib/stores/proven-purchase.ts";
 import type { PendingAcknowledgement } from "../../lib/table/records.ts";
 
 export const DAY = 86_400_000;
@@ -18,13 +19,21 @@ export const period = (text: string): Period => {
 /** A line of a monthly subscription that is in its middle. */
 export const aLine = (line: Partial<Line> = {}): Line => ({
   transactionIdentifier: "1",
+  // An event of its own for each transaction id, where a test does not say otherwise.
+  event: line.transactionIdentifier === null ? null : `event ${line.transactionIdentifier ?? "1"}`,
   productIdentifier: "monthly",
   basePlanIdentifier: null,
+  purchaseOptionIdentifier: null,
   nature: "auto_renewable",
   standing: "entitled",
   startsAt: NOW - 10 * DAY,
+  purchasedAt: line.startsAt ?? null,
   endsAt: NOW + 20 * DAY,
   revokedAt: null,
+  wasRevoked: line.revokedAt != null,
+  quantity: 1,
+  refundedQuantity: 0,
+  rented: false,
   willRenew: null,
   verifiedAt: NOW - 1000,
   ...line,
@@ -41,11 +50,18 @@ export const aPurchase = ({
     key: purchaseKey(key ?? "1"),
     selectedProducts: null,
     replacedBy: null,
+    replacedAt: null,
     verifiedAt: Math.max(0, ...lines.map((line) => line.verifiedAt)),
     ...purchase,
     lines,
   };
 };
+
+/** A purchase as a store has proven it. */
+export const proven = (
+  purchase: Purchase,
+  { mentioned = [], identity = null }: Partial<Omit<ProvenPurchase, "purchase">> = {},
+): ProvenPurchase => ({ purchase, mentioned, identity });
 
 /** What the store waits for of an Android subscription. */
 export const anAcknowledgement = (purchase: Purchase): PendingAcknowledgement => ({
@@ -61,6 +77,7 @@ export const aProduct = (product: Partial<CatalogProduct> = {}): CatalogProduct 
   store: "ios-store",
   productIdentifier: "monthly",
   basePlanIdentifier: null,
+  purchaseOptionIdentifier: null,
   grants: ["premium"],
   accessDuration: null,
   ...product,
