@@ -52,8 +52,9 @@ const SECRET_LIFETIME_MILLISECONDS = 5 * 60 * 1000;
 const CREDENTIALS_KEPT = 100;
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 
+/** Of a service account's JSON nothing else is read: its other fields name addresses and projects. */
 const serviceAccount = once(() =>
-  z.looseObject({
+  z.object({
     type: z.literal("service_account"),
     client_email: z.string().check(z.minLength(1)),
     private_key: z.string().check(z.minLength(1)),
@@ -71,10 +72,8 @@ const parseSecret = (text: string): z.infer<ReturnType<typeof serviceAccount>> =
 };
 
 const serviceAccountTokens = (text: string, limits: TransportLimits): AccessTokens => {
-  const account = parseSecret(text);
-  const tokens = new auth.JWT({ scopes: SCOPES, transporterOptions: limits });
-  tokens.fromJSON(account);
-  return tokens;
+  const { client_email: email, private_key: key } = parseSecret(text);
+  return new auth.JWT({ email, key, scopes: SCOPES, transporterOptions: limits });
 };
 
 const property = (value: unknown, name: string): unknown =>

@@ -333,6 +333,35 @@ describe("a secret", () => {
     expect(exchanges()).toBe(1);
   });
 
+  test("with addresses and another universe in its JSON signs for Google all the same", async () => {
+    const asked: string[] = [];
+    const ask = asking(
+      { secret: "trails/play" },
+      {
+        fetch: (input, init) => {
+          asked.push(String(input));
+          return sandboxFetch(input, init);
+        },
+        readSecret: () =>
+          Promise.resolve(
+            JSON.stringify({
+              ...local.sandbox.createServiceAccount(),
+              token_uri: "https://stranger.example/token",
+              auth_uri: "https://stranger.example/auth",
+              universe_domain: "stranger.example",
+              universeDomain: "stranger.example",
+              quota_project_id: "stranger",
+            }),
+          ),
+      },
+    );
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(asked.map((address) => new URL(address).origin)).toStrictEqual([
+      "https://oauth2.googleapis.com",
+      new URL(local.rootUrl).origin,
+    ]);
+  });
+
   test("is read again after five minutes; unchanged, its access token lives on", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     await ask();
