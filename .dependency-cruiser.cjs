@@ -27,6 +27,8 @@ module.exports = {
     ]),
     only("lib/applications/", [
       "lib/applications/",
+      // Asked when a credential is applied, and again where it is used.
+      "lib/stores/android-store/workload-identity",
       "lib/entitlements/",
       "lib/contract/",
       "lib/(?:identifiers|once)",

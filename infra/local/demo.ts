@@ -5,6 +5,7 @@ import { readManifest, type Manifest } from "../../lib/applications/manifest.ts"
 import { SCOPES } from "../../lib/contract/schemas.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
 import type { Table } from "../../lib/table/table.ts";
@@ -26,7 +27,14 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-const manifest = (androidCredential: Record<string, unknown>): Manifest => {
+/** How the demo application's package is read. */
+export interface DemoAndroidStore {
+  readonly publisherUrl: string;
+  /** An `external_account` JSON that asks that address for tokens. */
+  readonly credential: Record<string, unknown>;
+}
+
+const manifest = (androidStore: DemoAndroidStore): Manifest => {
   // JSON is YAML.
   const reading = readManifest(
     JSON.stringify({
@@ -40,7 +48,7 @@ const manifest = (androidCredential: Record<string, unknown>): Manifest => {
           },
         ],
         "android-store": [
-          { packageName: DEMO.packageName, credential: { workloadIdentity: androidCredential } },
+          { packageName: DEMO.packageName, credential: { workloadIdentity: androidStore.credential } },
         ],
       },
       entitlements: {
@@ -58,6 +66,7 @@ const manifest = (androidCredential: Record<string, unknown>): Manifest => {
         },
       ],
     }),
+    originOf(androidStore.publisherUrl),
   );
   if (reading.outcome === "invalid") throw new Error("The demo application's manifest is not valid.");
   return reading.manifest;
@@ -72,18 +81,17 @@ export interface Demo {
  * Brings the demo application in line and finds its API key: the one kept in the data folder, if it still opens the
  * service, or else a new one.
  *
- * @param androidCredential an `external_account` JSON.
  * @throws LocalError where another application has the demo's bundle or package.
  */
 export const prepareDemo = async (
   table: Table,
   folder: DataFolder,
-  androidCredential: Record<string, unknown>,
+  androidStore: DemoAndroidStore,
   now: () => Instant,
 ): Promise<Demo> => {
   const { applicationIdentifier } = DEMO;
   const applied = await applyManifest(
-    manifest(androidCredential),
+    manifest(androidStore),
     applicationIdentifier,
     createApplicationTable(table),
   );

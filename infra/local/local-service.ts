@@ -284,7 +284,10 @@ const start = async (
     return prepareDemo(
       { client: DynamoDBDocumentClient.from(client), name: tableName },
       folder,
-      (android ?? createAndroidPublisherSandbox({ now })).externalAccount(publisherUrl),
+      {
+        publisherUrl,
+        credential: (android ?? createAndroidPublisherSandbox({ now })).externalAccount(publisherUrl),
+      },
       now,
     );
   });

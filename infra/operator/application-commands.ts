@@ -36,8 +36,8 @@ const readText = async (file: string): Promise<string> => {
   }
 };
 
-const readManifestFile = async (file: string): Promise<Manifest> => {
-  const reading = readManifest(await readText(file));
+const readManifestFile = async (file: string, { trustsOrigin }: Session): Promise<Manifest> => {
+  const reading = readManifest(await readText(file), trustsOrigin);
   if (reading.outcome === "valid") return reading.manifest;
   throw new OperatorError(
     [
@@ -82,12 +82,12 @@ const changeText = ({ kind, subject, name, fields }: Change): string => {
 
 /** Creates the application of the file, or brings it in line with the file. Asks first where that takes something away. */
 export const applyApplication = async (
-  { applications }: Session,
+  session: Session,
   confirmation: Confirmation,
   file: string,
   options: ConfirmationOptions,
 ): Promise<Answer> => {
-  const manifest = await readManifestFile(file);
+  const manifest = await readManifestFile(file, session);
   const approve: Approve = async (before, after) => {
     const losses = lossesOf(before, after);
     if (losses.length === 0) return;
@@ -98,7 +98,7 @@ export const applyApplication = async (
     ];
     await confirm(confirmation, options, what.join("\n"));
   };
-  const outcome = await applyManifest(manifest, applicationId(uuidv7()), applications, approve);
+  const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, approve);
   if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
   const { application, created, changes } = outcome;
   const heading = created ? "created" : changes.length === 0 ? "no changes" : "changed";

@@ -1,5 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { originOf, type TrustsOrigin } from "../../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
 
@@ -8,6 +9,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** An open table, and where it is. */
 export interface Connection extends Place {
   readonly store: Table;
+  /** Where workload identities of this table may ask for tokens besides Google. */
+  readonly trustsOrigin: TrustsOrigin;
   close(): void;
 }
 
@@ -23,6 +26,11 @@ const hostOf = (endpoint: string): string => {
   return url.hostname;
 };
 
+const isOfThisMachine: TrustsOrigin = (origin) => {
+  const { protocol, hostname } = new URL(origin);
+  return protocol === "http:" && LOCAL_HOSTS.has(hostname);
+};
+
 /** The table's name, of the option or else of the environment. */
 export const tableName = (option: string | undefined, environment: Environment): string => {
   const name = option || environment["TABLE_NAME"];
@@ -32,13 +40,14 @@ export const tableName = (option: string | undefined, environment: Environment):
 
 /**
  * Opens the table with the credentials and the region of the shell; `AWS_ENDPOINT_URL_DYNAMODB` is read by the SDK. A
- * DynamoDB on this machine needs neither.
+ * DynamoDB on this machine needs neither; beside it the sandbox, on some port of this machine, gives tokens.
  *
  * @throws OperatorError where no region is configured.
  */
 export const connect = async (table: string, environment: Environment): Promise<Connection> => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
   const isLocal = Boolean(endpoint) && LOCAL_HOSTS.has(hostOf(endpoint ?? ""));
+  const givesTokens = originOf(environment["ANDROID_PUBLISHER_URL"]);
   const hasCredentials = Boolean(environment["AWS_ACCESS_KEY_ID"] || environment["AWS_PROFILE"]);
   const region =
     environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"] || (isLocal ? LOCAL_REGION : undefined);
@@ -56,6 +65,7 @@ export const connect = async (table: string, environment: Environment): Promise<
     table,
     where: endpoint || resolvedRegion,
     store: { client: DynamoDBDocumentClient.from(client), name: table },
+    trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
     close: () => client.destroy(),
   };
 };

@@ -64,7 +64,7 @@ export const createProgram = (world: World): Command => {
     const { json, table } = program.opts<GlobalOptions>();
     const connection = await connect(tableName(table, world.environment), world.environment);
     try {
-      const answered = await act(openSession(connection.store, world.now()));
+      const answered = await act(openSession(connection, world.now()));
       world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
     } catch (error) {
       throw new OperatorError(sentenceOf(error, connection), { cause: error });

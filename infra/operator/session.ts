@@ -4,7 +4,9 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, keyId, type ApplicationId, type KeyId } from "../../lib/identifiers.ts";
 import { createApplicationTable, type ApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
+import type { TrustsOrigin } from "../../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../../lib/table/table.ts";
+import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
 /** What a command works with. */
@@ -12,13 +14,16 @@ export interface Session {
   readonly table: Table;
   readonly applications: ApplicationTable;
   readonly credentials: CredentialTable;
+  /** Where a workload identity may ask for tokens besides Google. */
+  readonly trustsOrigin: TrustsOrigin;
   readonly moment: Instant;
 }
 
-export const openSession = (table: Table, moment: Instant): Session => ({
+export const openSession = ({ store: table, trustsOrigin }: Connection, moment: Instant): Session => ({
   table,
   applications: createApplicationTable(table),
   credentials: createCredentialTable(table),
+  trustsOrigin,
   moment,
 });
 

@@ -3,6 +3,11 @@ import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
 import {
+  readWorkloadIdentity,
+  type TrustsOrigin,
+  type WorkloadIdentity,
+} from "../stores/android-store/workload-identity.ts";
+import {
   TRANSFERS,
   type AndroidStoreConfiguration,
   type AndroidStoreCredential,
@@ -10,7 +15,6 @@ import {
 } from "./application.ts";
 
 const NAME_CHARACTERS = 256;
-const WORKLOAD_IDENTITY_BYTES = 16 * 1024;
 const DEFAULT_ENVIRONMENTS: readonly Environment[] = ["production", "sandbox"];
 /** What only a credential that is itself a secret holds. */
 const SECRET_KEYS: ReadonlySet<string> = new Set(["private_key", "client_secret", "refresh_token"]);
@@ -106,45 +110,51 @@ const secretName = z
     "must be the name or the ARN of a secret in Secrets Manager",
   );
 
-const workloadIdentity = z
-  .record(z.string(), z.json())
-  .refine((identity) => identity["type"] === "external_account", {
-    path: ["type"],
-    message: 'must be "external_account"',
-  })
-  .refine((identity) => Buffer.byteLength(JSON.stringify(identity)) <= WORKLOAD_IDENTITY_BYTES, {
-    message: `must be at most ${WORKLOAD_IDENTITY_BYTES} bytes of JSON`,
-  });
-
-const androidCredential = z
-  .unknown()
-  .refine((value) => !holdsSecret(value), {
-    message:
-      "holds a secret, which does not belong in this file: store the service account's JSON in Secrets Manager, and name it here as { secret: <its name> }",
-    abort: true,
-  })
-  .pipe(z.strictObject({ secret: secretName.optional(), workloadIdentity: workloadIdentity.optional() }))
-  .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential => {
-    if (secret !== undefined && workloadIdentity === undefined) return { secret };
-    if (secret === undefined && workloadIdentity !== undefined) return { workloadIdentity };
-    context.addIssue({
-      code: "custom",
-      message: "must be either { secret: <name> } or { workloadIdentity: { … } }",
-    });
+const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
+  z.unknown().transform((value, context): WorkloadIdentity => {
+    const reading = readWorkloadIdentity(value, trustsOrigin);
+    if (reading.outcome === "valid") return reading.identity;
+    for (const { path, message } of reading.problems)
+      context.addIssue({ code: "custom", path: [...path], message });
     return z.NEVER;
   });
 
-const androidStore = z
-  .strictObject({
-    packageName: bundleOrPackage,
-    credential: androidCredential,
-    environments: environments(["production", "sandbox"]).optional(),
-  })
-  .transform((store): AndroidStoreConfiguration => ({
-    packageName: store.packageName,
-    credential: store.credential,
-    environments: store.environments ?? DEFAULT_ENVIRONMENTS,
-  }));
+const androidCredential = (trustsOrigin: TrustsOrigin) =>
+  z
+    .unknown()
+    .refine((value) => !holdsSecret(value), {
+      message:
+        "holds a secret, which does not belong in this file: store the service account's JSON in Secrets Manager, and name it here as { secret: <its name> }",
+      abort: true,
+    })
+    .pipe(
+      z.strictObject({
+        secret: secretName.optional(),
+        workloadIdentity: workloadIdentity(trustsOrigin).optional(),
+      }),
+    )
+    .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential => {
+      if (secret !== undefined && workloadIdentity === undefined) return { secret };
+      if (secret === undefined && workloadIdentity !== undefined) return { workloadIdentity };
+      context.addIssue({
+        code: "custom",
+        message: "must be either { secret: <name> } or { workloadIdentity: { … } }",
+      });
+      return z.NEVER;
+    });
+
+const androidStore = (trustsOrigin: TrustsOrigin) =>
+  z
+    .strictObject({
+      packageName: bundleOrPackage,
+      credential: androidCredential(trustsOrigin),
+      environments: environments(["production", "sandbox"]).optional(),
+    })
+    .transform((store): AndroidStoreConfiguration => ({
+      packageName: store.packageName,
+      credential: store.credential,
+      environments: store.environments ?? DEFAULT_ENVIRONMENTS,
+    }));
 
 const period = z.string().transform((text, context): Period => {
   const read = parsePeriod(text);
@@ -210,21 +220,22 @@ const product = z
 const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
 
 /** The shape of a manifest: what each of its parts can know without the others. */
-export const manifestSchema = z.strictObject({
-  application: z.strictObject({
-    identifier: uuid.optional(),
-    name,
-    transfers: z.enum(TRANSFERS).optional(),
-  }),
-  stores: z
-    .strictObject({
-      "ios-store": z.array(iosStore).optional(),
-      "android-store": z.array(androidStore).optional(),
-    })
-    .optional(),
-  entitlements: z.record(name, z.strictObject({ displayName: name.optional() }).nullable()).optional(),
-  products: z.array(product).optional(),
-});
+export const manifestSchema = (trustsOrigin: TrustsOrigin) =>
+  z.strictObject({
+    application: z.strictObject({
+      identifier: uuid.optional(),
+      name,
+      transfers: z.enum(TRANSFERS).optional(),
+    }),
+    stores: z
+      .strictObject({
+        "ios-store": z.array(iosStore).optional(),
+        "android-store": z.array(androidStore(trustsOrigin)).optional(),
+      })
+      .optional(),
+    entitlements: z.record(name, z.strictObject({ displayName: name.optional() }).nullable()).optional(),
+    products: z.array(product).optional(),
+  });
 
 const EXPECTED: Readonly<Record<string, string>> = {
   string: "text (in quotes where it looks like a number)",

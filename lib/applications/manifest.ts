@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Store } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
 import type { Application } from "./application.ts";
 import { bundleOrPackage, manifestSchema, messageOf, productName } from "./manifest-schema.ts";
 import { readYaml, type YamlPath } from "./manifest-yaml.ts";
@@ -125,15 +126,17 @@ const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.li
 /**
  * Reads a manifest from its YAML text. Everything is checked, and all that is wrong is told together; no message
  * repeats a value of a credential.
+ *
+ * @param trustsOrigin where a workload identity may ask for tokens besides Google; unset: nowhere
  */
-export const readManifest = (text: string): ManifestReading => {
+export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => false): ManifestReading => {
   const yaml = readYaml(text);
   if (yaml.outcome === "malformed")
     return {
       outcome: "invalid",
       problems: yaml.problems.map((problem) => ({ ...problem, path: "" })).sort(byLine),
     };
-  const read = manifestSchema.safeParse(yaml.data, { error: messageOf });
+  const read = manifestSchema(trustsOrigin).safeParse(yaml.data, { error: messageOf });
   const problems = [...(read.success ? [] : shapeProblems(read.error)), ...crossProblems(yaml.data)];
   if (!read.success || problems.length > 0)
     return {

@@ -3,6 +3,7 @@ import { manifestOf, periodText } from "../../lib/applications/manifest-document
 import { problemText, readManifest, type Manifest } from "../../lib/applications/manifest.ts";
 import { parsePeriod } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
+import { originOf, type TrustsOrigin } from "../../lib/stores/android-store/workload-identity.ts";
 
 const IDENTIFIER = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CERTIFICATE = "ab".repeat(32);
@@ -45,6 +46,32 @@ const withAndroidStore = (store: string) =>
   `application: { name: A }\nstores:\n  android-store:\n    - ${store}\n`;
 const withProduct = (product: string) =>
   `application: { name: A }\nentitlements:\n  premium: {}\nproducts:\n  - ${product}\n`;
+
+/** As gcloud writes one for an AWS provider. */
+const anIdentity = () => ({
+  type: "external_account",
+  audience:
+    "//iam.googleapis.com/projects/123456789012/locations/global/workloadIdentityPools/aws/providers/production",
+  subject_token_type: "urn:ietf:params:aws:token-type:aws4_request",
+  token_url: "https://sts.googleapis.com/v1/token",
+  service_account_impersonation_url:
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/play@trails.iam.gserviceaccount.com:generateAccessToken",
+  credential_source: {
+    environment_id: "aws1",
+    regional_cred_verification_url:
+      "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+  },
+});
+
+const withIdentity = (workloadIdentity: unknown) =>
+  withAndroidStore(`{ packageName: a.b, credential: ${JSON.stringify({ workloadIdentity })} }`);
+
+const appliedIdentity = (workloadIdentity: unknown, trustsOrigin?: TrustsOrigin): unknown => {
+  const reading = readManifest(withIdentity(workloadIdentity), trustsOrigin);
+  if (reading.outcome === "invalid") throw new Error(reading.problems.map(problemText).join("\n"));
+  const credential = reading.manifest.androidStore[0]?.credential;
+  return credential !== undefined && "workloadIdentity" in credential && credential.workloadIdentity;
+};
 
 describe("a valid manifest", () => {
   test("becomes an application", () => {
@@ -149,16 +176,46 @@ describe("a valid manifest", () => {
     },
   );
 
-  test("keeps a workload identity whole", () => {
-    const workloadIdentity = {
-      type: "external_account",
-      audience: "//iam.googleapis.com/x",
-      credential_source: { environment_id: "aws1", nested: [1, true, null] },
-    };
+  test("keeps of a workload identity what an AWS provider needs, and not where a machine of EC2 would ask", () => {
+    const { credential_source, ...identity } = anIdentity();
     expect(
-      manifest(withAndroidStore(`{ packageName: a.b, credential: ${JSON.stringify({ workloadIdentity })} }`))
-        .androidStore[0]?.credential,
-    ).toEqual({ workloadIdentity });
+      appliedIdentity({
+        ...identity,
+        credential_source: {
+          ...credential_source,
+          url: "http://169.254.169.254/latest/meta-data/iam/security-credentials",
+          region_url: "http://169.254.169.254/latest/meta-data/placement/availability-zone",
+          imdsv2_session_token_url: "http://169.254.169.254/latest/api/token",
+        },
+      }),
+    ).toStrictEqual({ ...identity, credential_source });
+  });
+
+  test.each([
+    ["https://sts.europe-west1.rep.googleapis.com/v1/token", undefined],
+    ["https://sts.googleapis.com/v1/token", undefined],
+    ["http://127.0.0.1:3000/sandbox/token", "http://127.0.0.1:3000/"],
+    ["http://[::1]:3000/token", "http://[::1]:3000"],
+  ])("takes the token exchange %s where the store's address is %s", (token_url, address) => {
+    const identity = { ...anIdentity(), token_url };
+    expect(appliedIdentity(identity, originOf(address))).toStrictEqual(identity);
+  });
+
+  test.each([
+    "https://sts.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.eu-central-1.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.us-gov-west-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",
+  ])("takes the request that is signed, %s", (regional_cred_verification_url) => {
+    const identity = {
+      ...anIdentity(),
+      credential_source: { environment_id: "aws1", regional_cred_verification_url },
+    };
+    expect(appliedIdentity(identity)).toStrictEqual(identity);
+  });
+
+  test("takes a workload identity that impersonates nobody", () => {
+    const { service_account_impersonation_url: _, ...identity } = anIdentity();
+    expect(appliedIdentity(identity)).toStrictEqual(identity);
   });
 
   test.each(["trails/play", "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/play-AbCdEf"])(
@@ -270,7 +327,7 @@ describe("a manifest is refused, with the line,", () => {
     [
       "where a credential is both",
       withAndroidStore(
-        `{ ${android}, credential: { secret: s, workloadIdentity: { type: external_account } } }`,
+        `{ ${android}, credential: { secret: s, workloadIdentity: ${JSON.stringify(anIdentity())} } }`,
       ),
       "4 stores.android-store[0].credential",
     ],
@@ -281,15 +338,25 @@ describe("a manifest is refused, with the line,", () => {
     ],
     [
       "where a workload identity is of another type",
-      withAndroidStore(`{ ${android}, credential: { workloadIdentity: { type: authorized_user } } }`),
+      withIdentity({ ...anIdentity(), type: "authorized_user" }),
       "4 stores.android-store[0].credential.workloadIdentity.type",
     ],
     [
-      "where a workload identity is no JSON",
+      "where a workload identity is a text",
+      withIdentity(JSON.stringify(anIdentity())),
+      "4 stores.android-store[0].credential.workloadIdentity",
+    ],
+    [
+      "where a workload identity has a key twice",
       withAndroidStore(
-        `{ ${android}, credential: { workloadIdentity: { type: external_account, x: .nan } } }`,
+        `{ ${android}, credential: { workloadIdentity: { type: external_account, type: external_account } } }`,
       ),
-      "4 stores.android-store[0].credential.workloadIdentity.x",
+      "4 ",
+    ],
+    [
+      "where a workload identity would change what all objects are",
+      withAndroidStore(`{ ${android}, credential: { workloadIdentity: { __proto__: { token_url: x } } } }`),
+      "4 ",
     ],
     [
       "where a package accepts xcode",
@@ -402,6 +469,227 @@ products:
     expect(problems(text)).toEqual(["4 stores.android-store[0].credential"]);
     expect(messages(text)).toContain("Secrets Manager");
     expect(messages(text)).not.toContain("TOP");
+  });
+});
+
+describe("a workload identity is refused, without repeating a value of it,", () => {
+  const problemsOf = (workloadIdentity: unknown, trustsOrigin?: TrustsOrigin): string[] => {
+    const reading = readManifest(withIdentity(workloadIdentity), trustsOrigin);
+    if (reading.outcome === "valid") return [];
+    expect(reading.problems.map(problemText).join("\n")).not.toMatch(/stranger|SECRET/);
+    return reading.problems.map(({ path }) =>
+      path.replace("stores.android-store[0].credential.workloadIdentity", "").replace(/^\./, ""),
+    );
+  };
+
+  test.each<[string, unknown]>([
+    ["universe_domain", "stranger.example"],
+    ["universe_domain", "googleapis.com"],
+    ["universeDomain", "stranger.example"],
+    ["token_info_url", "https://sts.googleapis.com/v1/introspect"],
+    ["workforce_pool_user_project", "SECRET"],
+    ["client_id", "SECRET"],
+    ["clientSecret", "SECRET"],
+    ["quota_project_id", "SECRET"],
+    ["cloud_resource_manager_url", "https://stranger.example/"],
+    ["service_account_impersonation", { token_lifetime_seconds: 3600 }],
+    ["aws_security_credentials_supplier", {}],
+    ["scopes", ["https://www.googleapis.com/auth/cloud-platform"]],
+    ["credentials", { access_token: "SECRET" }],
+    ["transporterOptions", { baseURL: "https://stranger.example" }],
+    ["tokenUrl", "https://stranger.example/"],
+    ["subjectTokenType", "SECRET"],
+    ["serviceAccountImpersonationUrl", "https://stranger.example/"],
+    ["credentialSource", { file: "/proc/self/environ" }],
+    ["Token_url", "https://sts.googleapis.com/v1/token"],
+    ["token_url ", "https://sts.googleapis.com/v1/token"],
+    ["constructor", "SECRET"],
+    ["hasOwnProperty", "SECRET"],
+    ["x", null],
+  ])("for the key %s: %j", (key, value) => {
+    const path = /^\w+$/.test(key) ? key : `[${JSON.stringify(key)}]`;
+    expect(problemsOf({ ...anIdentity(), [key]: value })).toEqual([path]);
+  });
+
+  test.each<[string, unknown]>([
+    ["file", "/proc/self/environ"],
+    ["executable", { command: "/bin/stranger" }],
+    ["certificate", { use_default_certificate_config: true }],
+    ["headers", { Authorization: "SECRET" }],
+    ["format", { type: "json" }],
+    ["environmentId", "aws1"],
+    ["regionUrl", "https://stranger.example/"],
+    ["regionalCredVerificationUrl", "https://stranger.example/"],
+    ["imdsv2SessionTokenUrl", "http://169.254.169.254/latest/api/token"],
+    ["aws", { url: "https://stranger.example/" }],
+    ...["url", "region_url", "imdsv2_session_token_url"].flatMap((key) =>
+      [
+        "https://169.254.169.254/latest",
+        "http://169.254.169.254:8080/latest",
+        "http://169.254.169.254@stranger.example/",
+        "http://169.254.169.254.stranger.example/",
+        "http://169.254.169.254\\@stranger.example/",
+        "http://stranger.example/169.254.169.254",
+        "http://[fd00:ec2::254]/latest",
+        "http://2852039166/latest",
+        "//169.254.169.254/latest",
+        "file:///proc/self/environ",
+        7,
+      ].map((value): [string, unknown] => [key, value]),
+    ),
+  ])("for the key %s of its source: %j", (key, value) => {
+    const identity = anIdentity();
+    expect(
+      problemsOf({ ...identity, credential_source: { ...identity.credential_source, [key]: value } }),
+    ).toEqual([`credential_source.${key}`]);
+  });
+
+  test.each(["type", "audience", "subject_token_type", "token_url", "credential_source"])(
+    "without %s",
+    (key) => {
+      expect(problemsOf({ ...anIdentity(), [key]: undefined })).toEqual([key]);
+      expect(problemsOf({ ...anIdentity(), [key]: null })).toEqual([key]);
+      expect(problemsOf({ ...anIdentity(), [key]: [] })).toEqual([key]);
+    },
+  );
+
+  test("with all that is wrong together", () => {
+    expect(
+      problemsOf({ type: "external_account", credential_source: { file: "/proc/self/environ" } }),
+    ).toEqual([
+      "audience",
+      "subject_token_type",
+      "token_url",
+      "credential_source.file",
+      "credential_source.environment_id",
+      "credential_source.regional_cred_verification_url",
+    ]);
+  });
+
+  /** Ways to write another host, port, user or path into an address of Google. */
+  const elsewhere = (address: string): string[] => {
+    const { hostname: host, pathname: path } = new URL(address);
+    return [
+      `http://${host}${path}`,
+      `ftp://${host}${path}`,
+      `//${host}${path}`,
+      `https:${host}${path}`,
+      `https://stranger.example${path}`,
+      `https://${host}.stranger.example${path}`,
+      `https://stranger-${host}${path}`,
+      `https://stranger.${host}${path}`,
+      `https://${host}@stranger.example${path}`,
+      `https://${host}:443@stranger.example${path}`,
+      `https://stranger@${host}${path}`,
+      `https://:stranger@${host}${path}`,
+      `https://${host}:8443${path}`,
+      `https://${host}.${path}`,
+      `https://${host.replace("googleapis", "googleapıs")}${path}`,
+      `https://${host.replaceAll(".", "。")}${path}`,
+      `https://${host.replace("google", "g%6fogle")}${path}`,
+      `https://${host.toUpperCase()}${path}`,
+      `https://stranger.example\\@${host}${path}`,
+      `https://stranger.example/https://${host}${path}`,
+      `https://stranger.example?https://${host}${path}`,
+      `https://stranger.example#https://${host}${path}`,
+      `https://${host}\\@stranger.example${path}`,
+      `https://${host}${path}?stranger`,
+      `https://${host}${path}#stranger`,
+      `https://${host}${path}\nhttps://stranger.example`,
+      `https://${host}${path}\n`,
+      ` https://${host}${path}`,
+      `https://${host}/stranger/..${path}`,
+      `https://${host}/stranger`,
+      `https:\\\\${host}${path}`,
+      "https://www.googleapis.com/v1/token",
+      "https://storage.googleapis.com/stranger/v1/token",
+      "http://127.0.0.1:3000/token",
+      "http://localhost:3000/token",
+      "data:application/json,{}",
+      "file:///proc/self/environ",
+      "",
+    ];
+  };
+
+  test.each([
+    ...elsewhere("https://sts.googleapis.com/v1/token"),
+    "https://sts.mtls.googleapis.com/v1/token",
+    "https://sts.rep.googleapis.com/v1/token",
+    "https://sts.a.b.rep.googleapis.com/v1/token",
+    "https://sts.europe-west1.rep.googleapis.com.stranger.example/v1/token",
+    "https://sts.stranger.example/x.rep.googleapis.com/v1/token",
+    "https://sts.googleapis.com/v1/oauthtoken",
+  ])("with the token exchange %j", (token_url) => {
+    expect(problemsOf({ ...anIdentity(), token_url })).toEqual(["token_url"]);
+  });
+
+  test.each([
+    ...elsewhere(anIdentity().service_account_impersonation_url),
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@b.c:signBlob",
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a:generateAccessToken",
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/../a@b.c:generateAccessToken",
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a%2f@b.c:generateAccessToken",
+    `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${"a".repeat(300)}@b.c:generateAccessToken`,
+    null,
+  ])("with the impersonation %j", (service_account_impersonation_url) => {
+    expect(problemsOf({ ...anIdentity(), service_account_impersonation_url })).toEqual([
+      "service_account_impersonation_url",
+    ]);
+  });
+
+  test.each([
+    "https://stranger.example?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com",
+    "https://sts.{region}.amazonaws.com?Action=AssumeRole&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15&Action=AssumeRole",
+    "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15#stranger",
+    "https://sts.{region}.amazonaws.com/stranger?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com.stranger.example?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.stranger.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://stranger@sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://iam.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.s3.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.s3-us-west-2.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.cn-north-1.amazonaws.com.cn?Action=GetCallerIdentity&Version=2011-06-15",
+    "http://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com:8443?Action=GetCallerIdentity&Version=2011-06-15",
+  ])("with the request to sign %j", (regional_cred_verification_url) => {
+    const identity = anIdentity();
+    expect(
+      problemsOf({
+        ...identity,
+        credential_source: { ...identity.credential_source, regional_cred_verification_url },
+      }),
+    ).toEqual(["credential_source.regional_cred_verification_url"]);
+  });
+
+  test.each([
+    "//stranger.example/projects/1/locations/global/workloadIdentityPools/a/providers/b",
+    "https://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b",
+    "//iam.googleapis.com",
+    "//iam.googleapis.com/projects/1\r\nx-stranger: 1",
+    `//iam.googleapis.com/projects/${"1".repeat(2000)}`,
+  ])("with the audience %j", (audience) => {
+    expect(problemsOf({ ...anIdentity(), audience })).toEqual(["audience"]);
+  });
+
+  test.each([
+    ["http://127.0.0.1:3001/token", "http://127.0.0.1:3000"],
+    ["https://127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["http://localhost:3000/token", "http://127.0.0.1:3000"],
+    ["http://127.0.0.1:3000@stranger.example/token", "http://127.0.0.1:3000"],
+    ["http://stranger@127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["http://stranger.example\\@127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["http://127.0.0.1:3000/token?stranger", "http://127.0.0.1:3000"],
+    ["http://127.0.0.1:3000/token#stranger", "http://127.0.0.1:3000"],
+    ["blob:http://127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["data:application/json,{}", "data:,"],
+    ["http://127.0.0.1:3000/token", "no address"],
+    ["http://127.0.0.1:3000/token", ""],
+    ["http://127.0.0.1:3000/token", undefined],
+  ])("with the token exchange %s where the store's address is %s", (token_url, address) => {
+    expect(problemsOf({ ...anIdentity(), token_url }, originOf(address))).toEqual(["token_url"]);
   });
 });
 

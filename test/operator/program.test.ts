@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
+import { createAndroidPublisherSandbox } from "../../infra/local/sandbox/android-publisher.ts";
 import type { ComposeAccountReport } from "../../infra/operator/account-commands.ts";
 import type { Environment } from "../../infra/operator/connection.ts";
 import { runOperator } from "../../infra/operator/program.ts";
@@ -163,6 +164,64 @@ describe("application apply", () => {
     expect(changed.out).toContain("~ entitlement premium: displayName Premium → Plus");
     expect(changed.out).toContain("+ product ios-store yearly");
     expect(changed.out).toContain("- product ios-store monthly");
+  });
+
+  describe("of a workload identity that asks a local sandbox for tokens", () => {
+    const sandbox = "http://127.0.0.1:3000";
+    const identity = createAndroidPublisherSandbox({ now: () => NOW }).externalAccount(sandbox);
+    const withIdentity = (packageName: string, changes: object = {}) =>
+      JSON.stringify({
+        application: { name: "Trail Maps" },
+        stores: {
+          "android-store": [{ packageName, credential: { workloadIdentity: { ...identity, ...changes } } }],
+        },
+      });
+    const local = { AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] };
+    const elsewhere = { AWS_ENDPOINT_URL_DYNAMODB: "https://dynamodb.invalid", AWS_REGION: "us-east-1" };
+    const apply = async (text: string, environment: Environment): Promise<Run> =>
+      run(["application", "apply", await aFile(text)], {
+        ...process.env,
+        ...environment,
+        TABLE_NAME: table.name,
+      });
+
+    test("takes it where the table is on this machine too, and shows it so that it can be applied", async () => {
+      expect(local.AWS_ENDPOINT_URL_DYNAMODB).toMatch(/^http:\/\/(?:127\.0\.0\.1|localhost):/);
+      const first = await apply(withIdentity("com.example.sandboxed"), local);
+      expect(first).toMatchObject({ code: 0, err: "" });
+      const identifier = /[0-9a-f-]{36}/.exec(first.out)?.[0] ?? "";
+      const shown = await run(["application", "show", identifier]);
+      expect((await apply(shown.out, local)).out).toContain("no changes");
+    });
+
+    test.each([
+      "https://127.0.0.1:3000/token",
+      "http://192.168.0.1:3000/token",
+      "http://127.0.0.1.sandbox.example/token",
+      "http://127.0.0.1@sandbox.example/token",
+    ])("refuses %s there", async (token_url) => {
+      const refused = await apply(withIdentity("com.example.refused", { token_url }), local);
+      expect(refused.code).toBe(1);
+      expect(refused.err).toContain(
+        "credential.workloadIdentity.token_url must be https://sts.googleapis.com",
+      );
+      expect(refused.err).not.toContain(token_url);
+    });
+
+    test("refuses it where the table is elsewhere", async () => {
+      const refused = await apply(withIdentity("com.example.refused"), elsewhere);
+      expect(refused.code).toBe(1);
+      expect(refused.err).toContain(
+        "credential.workloadIdentity.token_url must be https://sts.googleapis.com",
+      );
+    });
+
+    test("takes the address that ANDROID_PUBLISHER_URL names, and no other", async () => {
+      const named = { ...local, ANDROID_PUBLISHER_URL: "https://sandbox.example/publisher" };
+      const at = (token_url: string) => apply(withIdentity("com.example.named", { token_url }), named);
+      expect(await at("https://sandbox.example/publisher/token")).toMatchObject({ code: 0, err: "" });
+      expect((await at("https://other.example/publisher/token")).code).toBe(1);
+    });
   });
 
   test("takes nothing away that was not meant: a product, a bundle, what one grants or accepts", async () => {

@@ -24,6 +24,7 @@ import {
 import { applyManifest } from "../../lib/applications/apply.ts";
 import { issueCredential } from "../../lib/applications/credential.ts";
 import { readManifest } from "../../lib/applications/manifest.ts";
+import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import { SCOPES, type CustomerEntitlement, type Scope } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
@@ -221,6 +222,7 @@ export const startTestService = async (environment: Record<string, string> = {})
           entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
           products,
         }),
+        originOf(androidRoot),
       );
       if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
       const applied = await applyManifest(reading.manifest, identifier, applications);

@@ -1,11 +1,13 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { Application } from "../../lib/applications/application.ts";
+import { createAndroidPublisherSandbox } from "../../infra/local/sandbox/android-publisher.ts";
 import { applyManifest } from "../../lib/applications/apply.ts";
 import { issueCredential, type Credential } from "../../lib/applications/credential.ts";
 import { manifestOf } from "../../lib/applications/manifest-document.ts";
 import { readManifest, type Manifest } from "../../lib/applications/manifest.ts";
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { applicationId, keyId, type ApplicationId } from "../../lib/identifiers.ts";
+import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable, type ApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
 import { keys, TABLE } from "../../lib/table/keys.ts";
@@ -21,7 +23,7 @@ stores:
     - { bundleIdentifier: BUNDLE.test, environments: [xcode], xcodeCertificates: [${"ab".repeat(32)}] }
   android-store:
     - { packageName: BUNDLE, credential: { secret: trails/play } }
-    - { packageName: BUNDLE.keyless, credential: { workloadIdentity: { type: external_account, z: "", a: [null, 1.5] } } }
+    - { packageName: BUNDLE.keyless, credential: { workloadIdentity: ${JSON.stringify(createAndroidPublisherSandbox({ now: () => NOW }).externalAccount("http://127.0.0.1:3000"))} } }
 entitlements: { premium: { displayName: Premium }, gold: {} }
 products:
   - { store: ios-store, productIdentifier: monthly, grants: [premium] }
@@ -46,7 +48,7 @@ const newIdentifier = (): ApplicationId =>
 
 /** The manifest above, with a bundle of its own. */
 const aManifest = (bundle: string): Manifest => {
-  const reading = readManifest(MANIFEST.replaceAll("BUNDLE", bundle));
+  const reading = readManifest(MANIFEST.replaceAll("BUNDLE", bundle), originOf("http://127.0.0.1:3000"));
   if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading.problems));
   return reading.manifest;
 };

@@ -3,16 +3,14 @@ import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod/mini";
 import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import { readWorkloadIdentity, type TrustsOrigin } from "./workload-identity.ts";
 
 /** What may read a package's purchases: the name of a secret that holds service-account JSON, or an `external_account` JSON. */
 export type AndroidStoreCredential =
   { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };
 
 /** Exchanges the operator's credential for access tokens, and keeps those as long as they last. */
-export type AccessTokens =
-  | InstanceType<typeof auth.JWT>
-  | InstanceType<typeof auth.AwsClient>
-  | InstanceType<typeof auth.IdentityPoolClient>;
+export type AccessTokens = InstanceType<typeof auth.JWT> | InstanceType<typeof auth.AwsClient>;
 
 /** Why a credential cannot be used, in a word: the cause would quote the credential. */
 export class UnusableCredentialError extends Error {
@@ -54,35 +52,12 @@ const SECRET_LIFETIME_MILLISECONDS = 5 * 60 * 1000;
 const CREDENTIALS_KEPT = 100;
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 
+/** Of a service account's JSON nothing else is read: its other fields name addresses and projects. */
 const serviceAccount = once(() =>
-  z.looseObject({
+  z.object({
     type: z.literal("service_account"),
     client_email: z.string().check(z.minLength(1)),
     private_key: z.string().check(z.minLength(1)),
-  }),
-);
-
-const externalAccount = once(() => ({
-  type: z.literal("external_account"),
-  audience: z.string(),
-  subject_token_type: z.string(),
-}));
-
-const awsAccount = once(() =>
-  z.looseObject({
-    ...externalAccount(),
-    credential_source: z.looseObject({
-      environment_id: z.string(),
-      regional_cred_verification_url: z.string(),
-    }),
-  }),
-);
-
-/** Programs as sources of tokens are not among these: there is none in a function, and a credential should not start one. */
-const identityPoolAccount = once(() =>
-  z.looseObject({
-    ...externalAccount(),
-    credential_source: z.union([z.looseObject({ file: z.string() }), z.looseObject({ url: z.string() })]),
   }),
 );
 
@@ -97,22 +72,8 @@ const parseSecret = (text: string): z.infer<ReturnType<typeof serviceAccount>> =
 };
 
 const serviceAccountTokens = (text: string, limits: TransportLimits): AccessTokens => {
-  const account = parseSecret(text);
-  const tokens = new auth.JWT({ scopes: SCOPES, transporterOptions: limits });
-  tokens.fromJSON(account);
-  return tokens;
-};
-
-const externalAccountClient = (json: unknown, limits: TransportLimits): AccessTokens => {
-  const options = { scopes: SCOPES, transporterOptions: limits };
-  try {
-    const aws = awsAccount().safeParse(json);
-    return aws.success
-      ? new auth.AwsClient({ ...aws.data, ...options })
-      : new auth.IdentityPoolClient({ ...identityPoolAccount().parse(json), ...options });
-  } catch {
-    throw new UnusableCredentialError("workloadIdentityIsNoExternalAccount");
-  }
+  const { client_email: email, private_key: key } = parseSecret(text);
+  return new auth.JWT({ email, key, scopes: SCOPES, transporterOptions: limits });
 };
 
 const property = (value: unknown, name: string): unknown =>
@@ -126,8 +87,15 @@ const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void
   transport.defaults = limits;
 };
 
-const externalAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
-  const tokens = externalAccountClient(json, limits);
+/** What is in the table is not believed: it is made anew here as it was when it was applied. */
+const externalAccountTokens = (
+  json: unknown,
+  trustsOrigin: TrustsOrigin,
+  limits: TransportLimits,
+): AccessTokens => {
+  const reading = readWorkloadIdentity(json, trustsOrigin);
+  if (reading.outcome === "invalid") throw new UnusableCredentialError("workloadIdentityIsNoExternalAccount");
+  const tokens = new auth.AwsClient({ ...reading.identity, scopes: SCOPES, transporterOptions: limits });
   limitTokenExchange(tokens, limits);
   return tokens;
 };
@@ -151,13 +119,15 @@ export const createAndroidStoreCredentials = (options: {
   readSecret: (name: string) => Promise<string | null>;
   now: () => Instant;
   limits: TransportLimits;
+  /** Where a workload identity may ask for tokens besides Google. */
+  trustsOrigin: TrustsOrigin;
 }): AndroidStoreCredentials => {
-  const { readSecret, now, limits } = options;
+  const { readSecret, now, limits, trustsOrigin } = options;
   const kept = new Map<string, Kept>();
 
   const load = async (credential: AndroidStoreCredential, before: Kept | undefined): Promise<Loading> => {
     if ("workloadIdentity" in credential)
-      return { text: null, tokens: externalAccountTokens(credential.workloadIdentity, limits) };
+      return { text: null, tokens: externalAccountTokens(credential.workloadIdentity, trustsOrigin, limits) };
     const text = await readSecret(credential.secret).catch(() => {
       throw new CredentialUnavailableError();
     });

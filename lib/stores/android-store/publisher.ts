@@ -17,6 +17,7 @@ import {
   unreadableCredential,
   type Failure,
 } from "./failure.ts";
+import { originOf } from "./workload-identity.ts";
 
 /** How long the store may take, in milliseconds. */
 export interface AndroidStoreTiming {
@@ -88,7 +89,12 @@ export const createAndroidPublisher = (options: {
     retryConfig: { retry: 0 },
     fetchImplementation: options.fetch,
   };
-  const credentials = createAndroidStoreCredentials({ readSecret, now, limits });
+  const credentials = createAndroidStoreCredentials({
+    readSecret,
+    now,
+    limits,
+    trustsOrigin: originOf(options.rootUrl),
+  });
   const { purchases } = new androidpublisher_v3.Androidpublisher({});
 
   const exchange = async (tokens: AccessTokens, deadline: AbortSignal): Promise<Failure | null> => {

@@ -16,6 +16,7 @@ import {
 import { applyManifest } from "../../../lib/applications/apply.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
 import { readManifest } from "../../../lib/applications/manifest.ts";
+import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import { accountEntitlements, SCOPES, type CustomerEntitlement } from "../../../lib/contract/schemas.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
@@ -278,7 +279,10 @@ const templates = new Map<string, Promise<Record<string, unknown>[]>>();
 
 const makeTemplate = async ({ before }: Scenario, lane: Lane): Promise<Record<string, unknown>[]> => {
   const table = await createTestTable();
-  const reading = readManifest(manifest(lane.androidPublisherUrl, lane.android));
+  const reading = readManifest(
+    manifest(lane.androidPublisherUrl, lane.android),
+    originOf(lane.androidPublisherUrl),
+  );
   if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
   await applyManifest(reading.manifest, APPLICATION, createApplicationTable(table));
   await createCredentialTable(table).add(credential.credential);

@@ -1,7 +1,12 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Fault } from "../../../infra/local/sandbox/android-publisher.ts";
 import type { AndroidStoreCredential } from "../../../lib/stores/android-store/credentials.ts";
 import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
+import { isoTime } from "../../../lib/entitlements/time.ts";
 import {
+  DAY,
   HASTY,
   NOW,
   PACKAGE_NAME,
@@ -37,6 +42,11 @@ const asking = (credential: AndroidStoreCredential, options: Partial<AndroidStor
       },
     );
 };
+
+/** Holds the credentials of whoever reads it, on Linux. */
+const ENVIRONMENT_FILE = "/proc/self/environ";
+
+const sourceOf = (account: Record<string, unknown>) => account["credential_source"] as object;
 
 describe("workload identity", () => {
   const workloadIdentity = (changes: Record<string, unknown> = {}) => ({
@@ -115,31 +125,177 @@ describe("workload identity", () => {
     });
   });
 
-  test.each<[string, Record<string, unknown>]>([
-    ["no external account", { type: "service_account" }],
-    ["without a source", { credential_source: undefined }],
-    ["a program", { credential_source: { executable: { command: "/bin/true" } } }],
-    ["a source of a kind that is not known", { credential_source: { environment_id: "azure1" } }],
-    [
-      "a version of a source that is not known",
-      { credential_source: { environment_id: "aws2", regional_cred_verification_url: "https://sts" } },
-    ],
-  ])("that is %s is the credential's fault", async (_, changes) => {
-    expect(await asking(workloadIdentity(changes))()).toStrictEqual({
+  test("where the function has no credentials of its own is the credential's fault: no machine is asked for some", async () => {
+    const ask = asking(
+      workloadIdentity({
+        credential_source: {
+          ...sourceOf(local.sandbox.externalAccount(local.rootUrl)),
+          url: "http://169.254.169.254/latest/meta-data/iam/security-credentials",
+        },
+      }),
+    );
+    const before = process.env["AWS_ACCESS_KEY_ID"];
+    delete process.env["AWS_ACCESS_KEY_ID"];
+    try {
+      expect(await ask()).toStrictEqual({
+        outcome: "credential-rejected",
+        status: null,
+        reason: "credentialUnusable",
+      });
+    } finally {
+      process.env["AWS_ACCESS_KEY_ID"] = before;
+    }
+  });
+
+  describe("that is not what an AWS provider needs", () => {
+    const refused = {
       outcome: "credential-rejected",
       status: null,
       reason: "workloadIdentityIsNoExternalAccount",
+    };
+    /** Hears whatever is asked of it, and answers as a token exchange does. */
+    const startListener = async () => {
+      const heard: string[] = [];
+      const server = createServer((request, response) => {
+        let body = "";
+        request.on("data", (part) => (body += String(part)));
+        request.on("end", () => {
+          heard.push(`${request.method} ${request.url} ${body}`);
+          response.setHeader("content-type", "application/json");
+          response.end('{"access_token":"t","token_type":"Bearer","expires_in":3600}');
+        });
+      });
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      return {
+        heard,
+        address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        close: () => once(server.close(), "close"),
+      };
+    };
+    let listener: Awaited<ReturnType<typeof startListener>>;
+    beforeAll(async () => {
+      listener = await startListener();
     });
-    expect(exchanges()).toBe(0);
+    afterAll(() => listener.close());
+
+    test.each<[string, (listener: string) => Record<string, unknown>]>([
+      ["another type", () => ({ type: "service_account" })],
+      ["no source", () => ({ credential_source: undefined })],
+      ["no source but one in other letters", () => ({ credential_source: undefined, credentialSource: {} })],
+      ["a program as its source", () => ({ credential_source: { executable: { command: "/bin/true" } } })],
+      ["a source of another cloud", () => ({ credential_source: { environment_id: "azure1" } })],
+      [
+        "a version of a source that is not known",
+        () => ({
+          credential_source: {
+            ...sourceOf(local.sandbox.externalAccount(local.rootUrl)),
+            environment_id: "aws2",
+          },
+        }),
+      ],
+      [
+        "a file as its source, sent to a stranger",
+        (listener) => ({ credential_source: { file: ENVIRONMENT_FILE }, token_url: `${listener}/token` }),
+      ],
+      [
+        "a file as its source, sent to the store itself",
+        () => ({ credential_source: { file: ENVIRONMENT_FILE } }),
+      ],
+      ["a stranger as its source", (listener) => ({ credential_source: { url: `${listener}/source` } })],
+      [
+        "a stranger for the function's region and credentials",
+        (listener) => ({
+          credential_source: {
+            ...sourceOf(local.sandbox.externalAccount(local.rootUrl)),
+            region_url: `${listener}/region`,
+            url: `${listener}/credentials`,
+            imdsv2_session_token_url: `${listener}/token`,
+          },
+        }),
+      ],
+      ["a stranger's token exchange", (listener) => ({ token_url: `${listener}/token` })],
+      ["a stranger's token exchange in other letters", (listener) => ({ tokenUrl: `${listener}/token` })],
+      [
+        "a stranger's impersonation",
+        (listener) => ({
+          service_account_impersonation_url: `${listener}/serviceAccounts/a@b.c:generateAccessToken`,
+        }),
+      ],
+      [
+        "a stranger's impersonation in other letters",
+        (listener) => ({
+          serviceAccountImpersonationUrl: `${listener}/serviceAccounts/a@b.c:generateAccessToken`,
+        }),
+      ],
+      ["a stranger's universe", () => ({ universe_domain: "stranger.example" })],
+      ["a secret of its own", () => ({ client_id: "id", client_secret: "secret" })],
+    ])("with %s is refused: no file is sent, and nobody is asked", async (_, changes) => {
+      const asked: string[] = [];
+      const ask = asking(workloadIdentity(changes(listener.address)), {
+        fetch: (input, init) => {
+          asked.push(String(input instanceof Request ? input.url : input));
+          return fetch(input, init);
+        },
+      });
+      expect(await ask()).toStrictEqual(refused);
+      expect(asked).toStrictEqual([]);
+      expect(listener.heard).toStrictEqual([]);
+      expect(local.sandbox.calls).toStrictEqual([]);
+    });
+
+    test.each([undefined, "https://stranger.example/"])(
+      "is refused with the sandbox's token exchange where the store's address is %s",
+      async (rootUrl) => {
+        expect(await asking(workloadIdentity(), { rootUrl })()).toStrictEqual(refused);
+        expect(local.sandbox.calls).toStrictEqual([]);
+      },
+    );
   });
 
-  test("whose own source fails is the credential's fault", async () => {
-    const credential = workloadIdentity({ credential_source: { file: "/nonexistent/subject-token" } });
-    expect(await asking(credential)()).toStrictEqual({
-      outcome: "credential-rejected",
-      status: null,
-      reason: "credentialUnusable",
-    });
+  test("as gcloud writes it is exchanged at Google and nowhere else", async () => {
+    const asked: string[] = [];
+    const ask = asking(
+      {
+        workloadIdentity: {
+          ...local.sandbox.externalAccount(local.rootUrl),
+          token_url: "https://sts.googleapis.com/v1/token",
+          service_account_impersonation_url:
+            "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/play@trails.iam.gserviceaccount.com:generateAccessToken",
+          credential_source: {
+            environment_id: "aws1",
+            region_url: "http://169.254.169.254/latest/meta-data/placement/availability-zone",
+            url: "http://169.254.169.254/latest/meta-data/iam/security-credentials",
+            regional_cred_verification_url:
+              "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+            imdsv2_session_token_url: "http://169.254.169.254/latest/api/token",
+          },
+        },
+      },
+      {
+        fetch: (input) => {
+          const { origin, pathname } = new URL(input instanceof Request ? input.url : input);
+          asked.push(`${origin}${pathname}`);
+          return Promise.resolve(
+            Response.json({
+              access_token: "a",
+              token_type: "Bearer",
+              expires_in: 3600,
+              accessToken: "b",
+              expireTime: isoTime(Date.now() + DAY),
+            }),
+          );
+        },
+        rootUrl: undefined,
+      },
+    );
+    await ask();
+    expect(asked).toStrictEqual([
+      "https://sts.googleapis.com/v1/token",
+      "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/play@trails.iam.gserviceaccount.com:generateAccessToken",
+      expect.stringMatching(
+        /^https:\/\/androidpublisher\.googleapis\.com\/androidpublisher\/v3\/applications\//,
+      ),
+    ]);
   });
 });
 
@@ -175,6 +331,35 @@ describe("a secret", () => {
     expect(await ask()).toMatchObject({ outcome: "verified" });
     expect(secret.reads).toStrictEqual(["trails/play"]);
     expect(exchanges()).toBe(1);
+  });
+
+  test("with addresses and another universe in its JSON signs for Google all the same", async () => {
+    const asked: string[] = [];
+    const ask = asking(
+      { secret: "trails/play" },
+      {
+        fetch: (input, init) => {
+          asked.push(String(input));
+          return sandboxFetch(input, init);
+        },
+        readSecret: () =>
+          Promise.resolve(
+            JSON.stringify({
+              ...local.sandbox.createServiceAccount(),
+              token_uri: "https://stranger.example/token",
+              auth_uri: "https://stranger.example/auth",
+              universe_domain: "stranger.example",
+              universeDomain: "stranger.example",
+              quota_project_id: "stranger",
+            }),
+          ),
+      },
+    );
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(asked.map((address) => new URL(address).origin)).toStrictEqual([
+      "https://oauth2.googleapis.com",
+      new URL(local.rootUrl).origin,
+    ]);
   });
 
   test("is read again after five minutes; unchanged, its access token lives on", async () => {
