@@ -21,6 +21,7 @@ import { createIosPurchases } from "./ios-purchases.ts";
 import { LocalError } from "./local-error.ts";
 import { ensureTable, tableOf } from "./local-table.ts";
 import type { Mount } from "./mount.ts";
+import { requireTableFormat, TableFormatError } from "../../lib/table/format.ts";
 import { createAndroidPublisherSandbox } from "./sandbox/android-publisher.ts";
 import {
   exportChain,
@@ -281,8 +282,12 @@ const start = async (
   const publisherUrl = options.androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
   const demo = await preparingTable(connection.endpoint, async () => {
     await ensureTable(client, tableName, tableOf(assembly, region));
+    const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
+    await requireTableFormat(table).catch((error: unknown) => {
+      throw error instanceof TableFormatError ? new LocalError(error.message) : error;
+    });
     return prepareDemo(
-      { client: DynamoDBDocumentClient.from(client), name: tableName },
+      table,
       folder,
       {
         publisherUrl,

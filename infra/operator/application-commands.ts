@@ -108,6 +108,18 @@ export const applyApplication = async (
   };
 };
 
+/** Lists the applications of the table. */
+export const listApplications = async ({ applications, table }: Session): Promise<Answer> => {
+  const listed = await applications.list();
+  return {
+    json: { applications: listed },
+    text:
+      listed.length === 0
+        ? `The table ${table.name} has no application.`
+        : listed.map(({ identifier, name }) => `${identifier}  ${name}`).join("\n"),
+  };
+};
+
 /** Shows an application as the manifest that makes it so. */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));

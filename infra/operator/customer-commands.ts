@@ -5,7 +5,9 @@ import type { CustomerReport } from "../../lib/customers/customer-report.ts";
 import { accountIdentifier } from "../../lib/contract/schemas.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { accountId, customerId, type AccountId, type CustomerId } from "../../lib/identifiers.ts";
+import { compare } from "../../lib/order.ts";
 import type { AuditEntry } from "../../lib/table/operations.ts";
+import type { Transfer } from "../../lib/table/records.ts";
 import type { ComposeAccountReport } from "./account-commands.ts";
 import { columns, indent, type Answer } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
@@ -54,6 +56,7 @@ const customerJson = ({ link, createdAt, purchases, ...report }: CustomerReport)
     lines: purchase.lines.map((line) => ({
       ...line,
       startsAt: line.startsAt === null ? null : isoTime(line.startsAt),
+      purchasedAt: line.purchasedAt === null ? null : isoTime(line.purchasedAt),
       endsAt: line.endsAt === null ? null : isoTime(line.endsAt),
       revokedAt: line.revokedAt === null ? null : isoTime(line.revokedAt),
       verifiedAt: isoTime(line.verifiedAt),
@@ -152,39 +155,93 @@ export const findCustomer = async (
   };
 };
 
-/** Takes a customer away from its account. */
+export interface UnlinkOptions extends DestructiveOptions {
+  /** The account that the customer moves to, in the same step. */
+  readonly to?: string;
+}
+
+/** Takes a customer away from its account, or moves it to another one. */
 export const unlinkCustomer = async (
   session: Session,
   confirmation: Confirmation,
   applicationText: string,
   customerText: string,
-  options: DestructiveOptions,
+  options: UnlinkOptions,
 ): Promise<Answer> => {
   const authority = authorityOf(options);
+  const to = options.to === undefined ? null : readAccount(options.to);
   const { application, customer } = await loadCustomer(session, applicationText, customerText);
-  const { customerIdentifier } = customer;
-  if (customer.link === null)
+  const { customerIdentifier, link } = customer;
+  if (link === null && to === null)
     return {
-      json: { customerIdentifier, unlinkedFrom: null },
+      json: { customerIdentifier, unlinkedFrom: null, linkedTo: null },
       text: `Customer ${customerIdentifier} is linked to no account.`,
     };
+  const purchases = `customer ${customerIdentifier} (${customer.purchases.length} purchases)`;
+  const from = link === null ? "" : ` away from account ${link.account}`;
   await confirm(
     confirmation,
     options,
-    `This takes customer ${customerIdentifier} (${customer.purchases.length} purchases) away from account ${customer.link.account} of ${application.name}.`,
+    to === null
+      ? `This takes ${purchases}${from} of ${application.name}.`
+      : `This moves ${purchases}${from} to account ${to} of ${application.name}.`,
   );
   const done = await operationsOf(session).unlinkCustomer(
     application.identifier,
     customerIdentifier,
     authority,
+    to,
   );
   const account = done?.outcome === "unlinked" ? done.account : null;
   return {
-    json: { customerIdentifier, unlinkedFrom: account },
+    json: { customerIdentifier, unlinkedFrom: account, linkedTo: to },
     text:
-      account === null
-        ? `Customer ${customerIdentifier} is linked to no account.`
-        : `Customer ${customerIdentifier} is not linked to account ${account} any more.`,
+      to !== null
+        ? `Customer ${customerIdentifier} is linked to account ${to}.`
+        : account === null
+          ? `Customer ${customerIdentifier} is linked to no account.`
+          : `Customer ${customerIdentifier} is not linked to account ${account} any more.`,
+  };
+};
+
+export interface AccountUnlinkOptions extends DestructiveOptions {
+  readonly assertedBy: string;
+}
+
+/** Takes away from an account every customer that clients alone have claimed for it. */
+export const unlinkAccount = async (
+  session: Session,
+  confirmation: Confirmation,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+  options: AccountUnlinkOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  if (options.assertedBy !== "client")
+    throw new OperatorError("--asserted-by is client: what a credential has linked is unlinked one by one.");
+  const account = readAccount(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
+  if (claimed.length > 0)
+    await confirm(
+      confirmation,
+      options,
+      `This takes ${claimed.length} customers, which only clients have claimed, away from account ${account} of ${application.name}.`,
+    );
+  const unlinked: CustomerId[] = [];
+  for (const { customerIdentifier } of claimed) {
+    await operationsOf(session).unlinkCustomer(application.identifier, customerIdentifier, authority);
+    unlinked.push(customerIdentifier);
+    confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
+  }
+  return {
+    json: { applicationAccountIdentifier: account, unlinkedCustomers: unlinked },
+    text:
+      unlinked.length === 0
+        ? `Account ${account} has no customer that only a client has claimed.`
+        : `${unlinked.length} customers are not linked to account ${account} any more.`,
   };
 };
 
@@ -258,10 +315,27 @@ export const eraseAccount = async (
 
 const auditJson = (entry: AuditEntry) => ({ ...entry, moment: isoTime(entry.moment) });
 
-/** Who took what away from which customer of an application, when and why; the oldest first. */
+const TRANSFER_REASONS = {
+  policy: "the application's transfers policy",
+  "claim-gave-way": "a client's claim gave way to a credential",
+} as const satisfies Record<Transfer["because"], string>;
+
+const transferEntry = ({ customer, moment, because }: Transfer) => ({
+  action: "transfer",
+  customer,
+  moment: isoTime(moment),
+  by: "a link",
+  reason: TRANSFER_REASONS[because],
+});
+
+/** Who took what away from which customer of an application, when and why, and what links moved; the oldest first. */
 export const showAudit = async (session: Session, applicationText: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const audit = (await operationsOf(session).audit(application.identifier)).map(auditJson);
+  const operations = operationsOf(session);
+  const audit = [
+    ...(await operations.audit(application.identifier)).map(auditJson),
+    ...(await operations.transfers(application.identifier)).map(transferEntry),
+  ].sort((a, b) => compare(a.moment, b.moment));
   const heading = ["MOMENT", "ACTION", "CUSTOMER", "BY", "REASON"];
   return {
     json: { applicationIdentifier: application.identifier, audit },

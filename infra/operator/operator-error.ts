@@ -1,3 +1,4 @@
+import { TableFormatError } from "../../lib/table/format.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
 
 /** What keeps a command from being done, in a sentence for the operator. */
@@ -38,7 +39,12 @@ const isUnreachable = (error: Error): boolean =>
 /** One sentence for whatever a command threw; never a stack. */
 export const sentenceOf = (error: unknown, { table, where }: Place): string => {
   if (!(error instanceof Error)) return `The command failed: ${String(error)}`;
-  if (error instanceof OperatorError || error instanceof MalformedItemError) return error.message;
+  if (
+    error instanceof OperatorError ||
+    error instanceof MalformedItemError ||
+    error instanceof TableFormatError
+  )
+    return error.message;
   if (isUnreachable(error)) return `DynamoDB does not answer at ${where}.`;
   if (error.name === "ResourceNotFoundException")
     return `There is no table ${table} at ${where}: deploy the service first, or name its table with --table or TABLE_NAME.`;

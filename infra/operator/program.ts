@@ -1,8 +1,14 @@
 import { Command, CommanderError } from "commander";
 import type { Instant } from "../../lib/entitlements/time.ts";
+import { requireTableFormat } from "../../lib/table/format.ts";
 import { showAccount, type ComposeAccountReport } from "./account-commands.ts";
 import type { Answer } from "./answer.ts";
-import { applyApplication, findApplicationOf, showApplication } from "./application-commands.ts";
+import {
+  applyApplication,
+  findApplicationOf,
+  listApplications,
+  showApplication,
+} from "./application-commands.ts";
 import { connect, tableName, type Environment } from "./connection.ts";
 import {
   eraseAccount,
@@ -12,8 +18,11 @@ import {
   reproject,
   showAudit,
   showCustomer,
+  unlinkAccount,
   unlinkCustomer,
+  type AccountUnlinkOptions,
   type DestructiveOptions,
+  type UnlinkOptions,
 } from "./customer-commands.ts";
 import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
@@ -64,6 +73,7 @@ export const createProgram = (world: World): Command => {
     const { json, table } = program.opts<GlobalOptions>();
     const connection = await connect(tableName(table, world.environment), world.environment);
     try {
+      await requireTableFormat(connection.store);
       const answered = await act(openSession(connection, world.now()));
       world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
     } catch (error) {
@@ -84,6 +94,10 @@ export const createProgram = (world: World): Command => {
     .action((file: string, options: ConfirmationOptions) =>
       answer((session) => applyApplication(session, confirmation, file, options)),
     );
+  application
+    .command("list")
+    .description("list the applications of the table")
+    .action(() => answer(listApplications));
   application
     .command("show")
     .description("show an application as a manifest")
@@ -155,6 +169,23 @@ export const createProgram = (world: World): Command => {
     .action((applicationText: string, accountText: string) =>
       answer((session) => exportAccount(session, world.composeAccountReport, applicationText, accountText)),
     );
+  destructive(account.command("unlink"))
+    .description("take away from an account what clients, without a credential, have claimed for it")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier")
+    .requiredOption("--asserted-by <who>", "client")
+    .action((applicationText: string, accountText: string, options: AccountUnlinkOptions) =>
+      answer((session) =>
+        unlinkAccount(
+          session,
+          confirmation,
+          world.composeAccountReport,
+          applicationText,
+          accountText,
+          options,
+        ),
+      ),
+    );
   destructive(account.command("erase"))
     .description("erase every customer of an account")
     .argument("<application>", "the application's identifier")
@@ -189,17 +220,21 @@ export const createProgram = (world: World): Command => {
     .action((applicationText: string, name: string) =>
       answer((session) => findCustomer(session, applicationText, name)),
     );
-  for (const [name, description, act] of [
-    ["unlink", "take a customer away from its account", unlinkCustomer],
-    ["erase", "erase a customer with its purchases and identities", eraseCustomer],
-  ] as const)
-    destructive(customer.command(name))
-      .description(description)
-      .argument("<application>", "the application's identifier")
-      .argument("<customer>", "the customer's identifier")
-      .action((applicationText: string, customerText: string, options: DestructiveOptions) =>
-        answer((session) => act(session, confirmation, applicationText, customerText, options)),
-      );
+  destructive(customer.command("unlink"))
+    .description("take a customer away from its account, or move it to another one")
+    .argument("<application>", "the application's identifier")
+    .argument("<customer>", "the customer's identifier")
+    .option("--to <account>", "the account that it moves to, in the same step")
+    .action((applicationText: string, customerText: string, options: UnlinkOptions) =>
+      answer((session) => unlinkCustomer(session, confirmation, applicationText, customerText, options)),
+    );
+  destructive(customer.command("erase"))
+    .description("erase a customer with its purchases and identities")
+    .argument("<application>", "the application's identifier")
+    .argument("<customer>", "the customer's identifier")
+    .action((applicationText: string, customerText: string, options: DestructiveOptions) =>
+      answer((session) => eraseCustomer(session, confirmation, applicationText, customerText, options)),
+    );
 
   return program;
 };

@@ -20,7 +20,11 @@ interface Part {
 const partsOf = (application: Application): ReadonlyMap<string, Part> => {
   const { application: self, stores, entitlements, products } = manifestOf(application);
   const parts: Part[] = [
-    { subject: "application", names: [self.identifier], fields: { name: self.name } },
+    {
+      subject: "application",
+      names: [self.identifier],
+      fields: { name: self.name, ...(self.transfers !== undefined && { transfers: self.transfers }) },
+    },
     ...stores["ios-store"].map(({ bundleIdentifier, ...fields }): Part => ({
       subject: "store",
       names: ["ios-store", bundleIdentifier],
@@ -36,11 +40,15 @@ const partsOf = (application: Application): ReadonlyMap<string, Part> => {
       names: [identifier],
       fields,
     })),
-    ...products.map(({ store, productIdentifier, basePlanIdentifier, ...fields }): Part => ({
-      subject: "product",
-      names: [store, productIdentifier, ...(basePlanIdentifier === undefined ? [] : [basePlanIdentifier])],
-      fields,
-    })),
+    ...products.map(
+      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, ...fields }): Part => ({
+        subject: "product",
+        names: [store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier].filter(
+          (name) => name !== undefined,
+        ),
+        fields,
+      }),
+    ),
   ];
   return new Map(parts.map((part) => [JSON.stringify([part.subject, part.names]), part]));
 };

@@ -30,6 +30,9 @@ export const applicationItem = once(() =>
   }),
 );
 
+/** An application among all those of the table. */
+export const applicationOfTableItem = once(() => z.object({ identifier: identifier(), name: shape.text() }));
+
 export const iosStoreItem = once(() =>
   z.object({
     kind: z.literal("ios-store"),

@@ -18,6 +18,7 @@ import { once } from "../once.ts";
 import {
   androidStoreItem,
   applicationItem,
+  applicationOfTableItem,
   applicationPartitionItem,
   catalogItem,
   fromAndroidStoreItem,
@@ -31,13 +32,16 @@ import {
   toIosStoreItem,
   toStoreRegistrationItem,
 } from "./application-items.ts";
-import { keys, keyText, partitionOfApplication } from "./keys.ts";
-import { TABLE_FORMAT, unmarkedOrOfThisFormat } from "./format.ts";
+import { APPLICATIONS_PARTITION, keys, keyText, partitionOfApplication } from "./keys.ts";
+import { TABLE_FORMAT, TableFormatError, unmarkedOrOfThisFormat } from "./format.ts";
 import { absent, parseItem, parseItems, type Item, type Table } from "./table.ts";
 import { setAttributes, versionUnchanged } from "./writes.ts";
 
 /** What the table knows of applications. All reads are strongly consistent. */
-export interface ApplicationTable extends ApplicationStore, ApplicationLoader {}
+export interface ApplicationTable extends ApplicationStore, ApplicationLoader {
+  /** All applications of the table, in order of identifier. */
+  list(): Promise<readonly Pick<Application, "identifier" | "name">[]>;
+}
 
 type Write = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
 
@@ -86,6 +90,9 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
     );
     for await (const page of pages) items.push(...(page.Items ?? []));
     const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
+    const [written] = byKind.get("application") ?? [];
+    if (written !== undefined && written["format"] !== TABLE_FORMAT)
+      throw new TableFormatError(TableName, written["format"]);
     const [application] = parseItems(applicationItem, byKind.get("application"));
     if (application === undefined) return null;
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
@@ -207,7 +214,27 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
     }
   };
 
+  const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> => {
+    const listed: Item[] = [];
+    const pages = paginateQuery(
+      { client },
+      {
+        TableName,
+        KeyConditionExpression: "pk = :pk",
+        ExpressionAttributeValues: { ":pk": APPLICATIONS_PARTITION },
+        ConsistentRead: true,
+      },
+    );
+    for await (const page of pages) listed.push(...(page.Items ?? []));
+    const { sk: format } = keys.format();
+    return parseItems(
+      applicationOfTableItem,
+      listed.filter(({ sk }) => sk !== format),
+    );
+  };
+
   return {
+    list,
     read,
     save,
     load: async (identifier) => (await read(identifier))?.application ?? null,
