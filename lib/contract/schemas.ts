@@ -51,8 +51,10 @@ const text = (limit: number, description: string, ...checks: z.core.$ZodCheck<st
 export const accountIdentifier = once(() =>
   text(
     LIMITS.accountIdentifierCharacters,
-    "The application's stable account identifier. No control characters; compared byte for byte.",
+    "The application's stable account identifier. No control characters, not `.` or `..`; compared byte for byte.",
     z.refine((value: string) => !/\p{Cc}/u.test(value), { message: "must not contain control characters" }),
+    // A URL that names one of these names another path.
+    z.refine((value: string) => value !== "." && value !== "..", { message: "must not be . or .." }),
   ),
 );
 

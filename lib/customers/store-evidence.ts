@@ -8,7 +8,7 @@ import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer
 import type { CustomerTable, KnownFacts } from "../table/customers.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import { statedPurchases, type Evidence } from "./evidence.ts";
-import { holdingsWith, planChange, type Planned } from "./plan.ts";
+import { holdingsWith, planChange, type Plan, type Planned } from "./plan.ts";
 import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
 
 /** What storing evidence needs from outside. */
@@ -48,8 +48,6 @@ export type StoredEvidence =
 const ATTEMPTS = 20;
 
 const NOBODY: StoredEvidence = { outcome: "stored", customer: null };
-
-const NO_FACTS = { identities: [], purchases: [], acknowledgementDue: null } as const;
 
 const isEmpty = ({ identities, purchases }: Evidence): boolean =>
   identities.length === 0 && purchases.length === 0;
@@ -138,46 +136,6 @@ const factsByOwner = (
   return byOwner;
 };
 
-/** Evidence of customers of different accounts: each gets what the store said of its own purchases, in a write of its own. */
-const keepForOwners = async (
-  store: EvidenceStore,
-  application: Application,
-  evidence: Evidence,
-): Promise<Instant | null> => {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await store.pause(attempt);
-    const moment = store.now();
-    const known = await findFacts(store, application, evidence, moment);
-    const living = new Map<CustomerId, StoredCustomer>();
-    const found = new Map<CustomerId, StoredCustomer>();
-    for (const identifier of namedBy(known)) {
-      // One by one: each has to be told from the others, whatever aliases lead to it.
-      const [customer] = (await store.table.findCustomers(application.identifier, [identifier])) ?? [];
-      if (customer === undefined) continue;
-      const same = found.get(customer.identifier) ?? customer;
-      found.set(same.identifier, same);
-      living.set(identifier, same);
-    }
-    let acknowledgementDueSince: Instant | null = null;
-    let isWhole = true;
-    for (const [owner, purchases] of factsByOwner(evidence, known, living)) {
-      const plan = planChange({
-        ...planOf(store, application, evidence, known, moment),
-        identities: [],
-        purchases,
-        survivor: owner,
-        absorbed: [],
-        link: owner.link,
-        identifier: owner.identifier,
-      });
-      acknowledgementDueSince ??= plan.acknowledgementDueSince;
-      if (plan.change !== null && (await store.write(plan.change)) === "conflict") isWhole = false;
-    }
-    if (isWhole) return acknowledgementDueSince;
-  }
-  throw new ServiceError("TOO_MANY_REQUESTS");
-};
-
 const namedBy = (known: KnownFacts): ReadonlySet<CustomerId> =>
   new Set([
     ...known.identities.filter((customer) => customer !== null),
@@ -211,26 +169,91 @@ const planOf = (
   moment,
 });
 
-const refuse = async (
+/** The customers as they were read, by every identifier that leads to them; null where one has changed since. */
+const ownersByIdentifier = async (
+  { table }: EvidenceStore,
+  application: Application,
+  known: KnownFacts,
+  owners: readonly StoredCustomer[],
+): Promise<ReadonlyMap<CustomerId, StoredCustomer> | null> => {
+  const byIdentifier = new Map<CustomerId, StoredCustomer>();
+  for (const identifier of namedBy(known)) {
+    // One by one: each has to be told from the others, whatever aliases lead to it.
+    const [found] = (await table.findCustomers(application.identifier, [identifier])) ?? [];
+    const owner = owners.find((one) => one.identifier === found?.identifier && one.version === found.version);
+    if (owner === undefined) return null;
+    byIdentifier.set(identifier, owner);
+  }
+  return byIdentifier;
+};
+
+/** Very many customers of one person are merged in rounds, and nothing else until they are one. */
+const mergeOf = (evidence: Evidence, absorbed: readonly StoredCustomer[]) =>
+  absorbed.length > ABSORBED_PER_TRANSACTION
+    ? {
+        identities: [],
+        purchases: [],
+        acknowledgementDue: null,
+        absorbed: absorbed.slice(0, ABSORBED_PER_TRANSACTION),
+        isRound: true,
+      }
+    : {
+        identities: evidence.identities,
+        purchases: statedPurchases(evidence),
+        acknowledgementDue: evidence.acknowledgementDue,
+        absorbed,
+        isRound: false,
+      };
+
+/** What is stored where the link is refused: as if the request had named no account, or else each owner's own facts. */
+const plansWithoutClaim = async (
   store: EvidenceStore,
   application: Application,
   evidence: Evidence,
-  code: LinkRefusal,
-): Promise<StoredEvidence> => {
-  if (code === "IDENTITY_CONFLICT") {
-    const acknowledgementDueSince = await keepForOwners(store, application, evidence);
-    return { outcome: "refused", code, acknowledgementDueSince };
+  known: KnownFacts,
+  owners: readonly StoredCustomer[],
+  moment: Instant,
+): Promise<{ readonly plans: readonly Plan[]; readonly isRound: boolean } | null> => {
+  const common = planOf(store, application, evidence, known, moment);
+  const unclaimed = resolve(owners, null, moment);
+  if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
+    const { survivor, absorbed, link } = unclaimed;
+    const { isRound, ...merging } = mergeOf(evidence, absorbed);
+    const plan = planChange({ ...common, ...merging, survivor, link, identifier: survivor.identifier });
+    return { plans: [plan], isRound };
   }
-  // As if the request had named no account.
-  const kept = await storeEvidence(store, application, evidence, null);
-  return {
-    outcome: "refused",
-    code,
-    acknowledgementDueSince:
-      kept.outcome === "refused"
-        ? kept.acknowledgementDueSince
-        : (kept.customer?.acknowledgementDueSince ?? null),
-  };
+  const byIdentifier = await ownersByIdentifier(store, application, known, owners);
+  if (byIdentifier === null) return null;
+  const plans = [...factsByOwner(evidence, known, byIdentifier)].map(([owner, purchases]) =>
+    planChange({
+      ...common,
+      identities: [],
+      purchases,
+      survivor: owner,
+      absorbed: [],
+      link: owner.link,
+      identifier: owner.identifier,
+    }),
+  );
+  return { plans, isRound: false };
+};
+
+/**
+ * Stores what a refused request brings. `conflict`: somebody was faster, or there is more to merge, so the refusal itself
+ * is to be decided anew.
+ */
+const keepFacts = async (
+  store: EvidenceStore,
+  ...planned: [Application, Evidence, KnownFacts, readonly StoredCustomer[], Instant]
+): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict"> => {
+  const kept = await plansWithoutClaim(store, ...planned);
+  if (kept === null) return "conflict";
+  const { plans, isRound } = kept;
+  for (const { change } of plans)
+    if (change !== null && (await store.write(change)) === "conflict") return "conflict";
+  if (isRound) return "conflict";
+  const dueSince = plans.map((plan) => plan.acknowledgementDueSince).find((since) => since !== null);
+  return { acknowledgementDueSince: dueSince ?? null };
 };
 
 /**
@@ -263,20 +286,22 @@ export const storeEvidence = async (
     const resolution = resolve(owners, claim, moment, () =>
       mayTransfer(application, evidence, known, owners, moment),
     );
-    if (resolution.outcome === "refused")
-      return refuse(store, application, withoutErased(evidence, known), resolution.code);
+    if (resolution.outcome === "refused") {
+      const remaining = withoutErased(evidence, known);
+      const kept = await keepFacts(store, application, remaining, known, owners, moment);
+      if (kept === "conflict") continue;
+      return { outcome: "refused", code: resolution.code, ...kept };
+    }
     const { survivor, absorbed } = resolution;
     const links = claim === null || (await mayLink(store, application, claim, owners, evidence));
     const link = links ? resolution.link : standingLink(owners);
 
-    // Very many customers of one person are merged in rounds, and nothing else until they are one.
-    const inRounds = absorbed.length > ABSORBED_PER_TRANSACTION;
+    const { isRound, ...merging } = mergeOf(evidence, absorbed);
     const plan = planChange({
       ...planOf(store, application, evidence, known, moment),
-      ...(inRounds ? NO_FACTS : { identities: evidence.identities, purchases: statedPurchases(evidence) }),
+      ...merging,
       liftsErasures: byCredential,
       survivor,
-      absorbed: absorbed.slice(0, ABSORBED_PER_TRANSACTION),
       link,
       identifier: survivor?.identifier ?? newCustomerIdentifier(),
     });
@@ -286,7 +311,7 @@ export const storeEvidence = async (
     };
     if (plan.change === null) return stored;
     const outcome = await write(plan.change);
-    if (outcome === "written" && !inRounds) return stored;
+    if (outcome === "written" && !isRound) return stored;
     if (outcome === "written") attempt = 0;
   }
   throw new ServiceError("TOO_MANY_REQUESTS");
