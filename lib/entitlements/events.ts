@@ -8,7 +8,7 @@ import { lineOrder, lineText, type Line } from "./purchase.ts";
 export interface PurchaseEvent {
   /** One copy for each transaction id. */
   readonly copies: readonly Line[];
-  /** What the event comes to: the copy that decides. */
+  /** What the event comes to: the copy that decides, with its natural end. */
   readonly line: Line;
 }
 
@@ -59,6 +59,12 @@ const decided = (copies: readonly [Line, ...Line[]]): Line => {
   return { ...line, startsAt };
 };
 
+/** An upgrade had ended the period by the time that the store signed it as upgraded. */
+const upToUpgrade = (line: Line): Line =>
+  line.standing === "expired"
+    ? { ...line, endsAt: Math.min(line.endsAt ?? Infinity, line.verifiedAt) }
+    : line;
+
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
 
 /** The purchase events of one iOS lineage, in any order. Each transaction id must be among the lines only once. */
@@ -71,10 +77,10 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
   );
 };
 
-/** The purchase events of one iOS lineage, oldest first. */
+/** The purchase events of one iOS lineage, oldest first, each as far as it went. */
 export const eventLines = (lines: readonly Line[]): readonly Line[] =>
   eventsOf(lines)
-    .map(({ line }) => line)
+    .map(({ line }) => upToUpgrade(line))
     .sort(lineOrder);
 
 /** Newest first by what never changes of a copy, so that what is kept does not depend on what was known before. */

@@ -253,7 +253,9 @@ const subscriptionFacts = (
         say({ ...current, transaction: newId(), revokedAt: clock });
         break;
       case "extend":
-        if (!current.upgraded) replaceCurrent({ end: current.end + days * DAY });
+        // A period without a web order is named by its end, so what extends it is another period.
+        if (!current.upgraded && webOrders && lineage.environment !== "xcode")
+          replaceCurrent({ end: current.end + days * DAY });
     }
   }
   return facts;

@@ -73,6 +73,7 @@ const answersOf = async (
     newCustomerIdentifier: countedIdentifiers(),
     pause: () => Promise.resolve(),
     now: () => moment,
+    claimsPerAccount: 20,
     directory: {
       byIdentifier: (identifier) =>
         Promise.resolve(applications.find((other) => other.identifier === identifier) ?? null),

@@ -318,6 +318,8 @@ interface Event {
   readonly fact: IosFact;
   readonly start: number;
   /** As the store gives it: null for what has none. */
+  readonly natural: number | null;
+  /** Cut short by an upgrade. */
   readonly end: number | null;
   readonly revokedAt: number | null;
   /** Units that are not refunded. */
@@ -382,6 +384,7 @@ const eventOf = (ids: readonly Copy[]): Event => {
         : type === "consumable"
           ? fact.start
           : fact.originalStart,
+    natural,
     end: upgraded ? Math.min(natural ?? Infinity, signedAt) : natural,
     revokedAt: units === 0 ? revokedAt : null,
     units,
@@ -409,7 +412,7 @@ const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
   return events
     .filter(
       ({ event }, index) =>
-        (event.end ?? Infinity) > lastHeard ||
+        (event.natural ?? Infinity) > lastHeard ||
         events.slice(index + 1).filter((later) => later.event.fact.product === event.fact.product).length <
           COUNTED_OF_EACH_PRODUCT,
     )

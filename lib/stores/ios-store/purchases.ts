@@ -5,12 +5,6 @@ import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { IdentityReference, ProvenPurchase } from "../proven-purchase.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Only auto-renewable subscriptions have an end of their own. An upgrade ended a transaction before it was signed. */
-const endOf = ({ nature, expiresAt, isUpgraded, signedAt }: Transaction): Instant | null => {
-  const natural = nature === "auto_renewable" ? expiresAt : null;
-  return isUpgraded ? Math.min(natural ?? Infinity, signedAt) : natural;
-};
-
 /** StoreKit testing in Xcode numbers its test purchases from "0" on each machine, so its ids name nothing. */
 const isXcode = ({ environment }: Transaction): boolean => environment === "xcode";
 
@@ -72,7 +66,8 @@ const lineOf = (transaction: Transaction): Line => ({
   standing: transaction.isUpgraded ? "expired" : "entitled",
   startsAt: startOf(transaction),
   purchasedAt: transaction.purchasedAt,
-  endsAt: endOf(transaction),
+  // Only auto-renewable subscriptions have an end of their own.
+  endsAt: transaction.nature === "auto_renewable" ? transaction.expiresAt : null,
   ...revocationOf(transaction),
   wasRevoked: transaction.revokedAt !== null,
   quantity: transaction.quantity,
