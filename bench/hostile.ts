@@ -148,8 +148,10 @@ const jwsShapes = (
   ];
 };
 
-/** All of them, none longer than `size` characters. */
-export const hostileBodies = (size: number, genuine: Genuine): HostileBody[] => {
+/** All of them, none longer than so many characters. */
+export const hostileBodies = (longest: number, genuine: Genuine): HostileBody[] => {
+  // Room for what stands around the filling.
+  const size = longest - 200;
   const { signedAppTransaction } = genuine.request;
   const xcode = makeXcodeSigner();
   const selfSigned = (payload: string): string =>
