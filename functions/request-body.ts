@@ -3,8 +3,8 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { ServiceError } from "../lib/contract/errors.ts";
 
 /**
- * Bounds of a body's JSON. Five megabytes of brackets are five kilobytes on the wire and take a second of a processor to
- * parse, so they are counted first. The contract nests two deep and lists some 1,100 values; the rest is room for members
+ * Bounds of a body's JSON. Five megabytes of brackets are five kilobytes on the wire and take half a second of a
+ * processor to parse, so they are counted first. The contract nests two deep and lists some 1,100 values; the rest is room for members
  * that are not known here. Not bounded, because they cost less than honest JWS of the same size: long texts, names and
  * numbers, and white space.
  */

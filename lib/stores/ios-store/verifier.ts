@@ -48,7 +48,10 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
       for (const [index, compact] of compacts.entries()) {
         // A new signer costs signatures of certificates, on this thread: nothing else begins before they are verified.
         const last = isKnownSigner(compact, signers, trust) ? index + 1 - AT_ONCE : index;
-        verdicts.push(verifySignedPayload(compact, transactionKind, signers, trust, moment));
+        const verdict = verifySignedPayload(compact, transactionKind, signers, trust, moment);
+        // A check that throws is heard of below; until then nobody listens, which would end the process.
+        verdict.catch(() => undefined);
+        verdicts.push(verdict);
         if ((await verdicts[last])?.outcome === "rejected") break;
       }
       const transactions: Transaction[] = [];

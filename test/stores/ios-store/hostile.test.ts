@@ -112,6 +112,27 @@ describe("the first one that is refused is named, wherever it stands", () => {
   });
 });
 
+test("checks that throw end the request with their error, and nothing else", async () => {
+  const heard: unknown[] = [];
+  const listen = (error: unknown): void => void heard.push(error);
+  process.on("unhandledRejection", listen);
+  try {
+    const { checks } = watchChecks();
+    const failing = {
+      ...checks,
+      together: () => new Promise<boolean>((_, reject) => setImmediate(reject, new Error("no key"))),
+    };
+    const verifier = createIosStoreVerifier(failing);
+    await verifier.verifyTransaction(good, trust, NOW);
+    const compacts = many((index) => `${header}.${base64url(String(index))}.${signature()}`);
+    await expect(verifier.verifyTransactions(compacts, trust, NOW)).rejects.toThrow("no key");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(heard).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", listen);
+  }
+});
+
 describe("a header is bounded before it is decoded", () => {
   const verify = async (jws: string) =>
     word(await createIosStoreVerifier().verifyTransaction(jws, trust, NOW));
