@@ -1,4 +1,5 @@
 import type { ColdStartResult } from "./sections/cold-start.ts";
+import type { HostileResult } from "./sections/hostile.ts";
 import type { LoadResult } from "./sections/load.ts";
 import type { ReadingResult } from "./sections/reading.ts";
 import type { StoringResult } from "./sections/storing.ts";
@@ -9,10 +10,11 @@ export interface Results {
   readonly measuredAt: string;
   readonly machine: { readonly processors: number; readonly model: string; readonly node: string };
   readonly verification: VerificationResult;
+  readonly hostile: HostileResult;
   readonly storing: StoringResult;
   readonly reading: ReadingResult;
   readonly coldStart: ColdStartResult;
   readonly load: LoadResult;
 }
 
-export const SECTIONS = ["verification", "storing", "reading", "coldStart", "load"] as const;
+export const SECTIONS = ["verification", "hostile", "storing", "reading", "coldStart", "load"] as const;

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { measureColdStart } from "./sections/cold-start.ts";
+import { measureHostile } from "./sections/hostile.ts";
 import { measureLoad } from "./sections/load.ts";
 import { measureReading } from "./sections/reading.ts";
 import { measureStoring } from "./sections/storing.ts";
@@ -8,6 +9,7 @@ import { measureVerification } from "./sections/verification.ts";
 /** Runs one section in this process and writes its result as JSON: `run-section.ts <section> <file>`. */
 const SECTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   verification: measureVerification,
+  hostile: measureHostile,
   storing: measureStoring,
   reading: measureReading,
   coldStart: measureColdStart,

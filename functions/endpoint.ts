@@ -8,6 +8,7 @@ import { now } from "./configuration.ts";
 import { logger, safely } from "./logger.ts";
 import { count, takeColdStart } from "./metrics.ts";
 import { takeObservations } from "./observe.ts";
+import { readRequestBody } from "./request-body.ts";
 
 /** What a use case is called with: the parsed request, and the application of the credential where there is one. */
 export interface Call<E extends Endpoint> {
@@ -33,15 +34,6 @@ const json = (
 
 const invalid = (issues: readonly Issue[]): ServiceError => new ServiceError("INVALID_REQUEST", { issues });
 
-const bodyOf = ({ body, isBase64Encoded }: APIGatewayProxyEvent): unknown => {
-  const text = isBase64Encoded ? Buffer.from(body ?? "", "base64").toString("utf8") : (body ?? "");
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalid([{ path: "", message: "The body is not JSON." }]);
-  }
-};
-
 /** REST APIs pass path parameters on as they were sent: percent-encoded. They are decoded here, exactly once. */
 const pathParametersOf = ({ pathParameters }: APIGatewayProxyEvent): Record<string, string> =>
   Object.fromEntries(
@@ -58,7 +50,7 @@ const requestOf = <E extends Endpoint>(
   endpoint: E,
   event: APIGatewayProxyEvent,
 ): z.output<ReturnType<E["request"]>> => {
-  const input = endpoint.method === "GET" ? pathParametersOf(event) : bodyOf(event);
+  const input = endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event);
   const parsed = endpoint.request().safeParse(input);
   if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
   throw invalid(

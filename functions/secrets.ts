@@ -1,6 +1,7 @@
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 
-const CONNECT_WITHIN_MILLISECONDS = 1_000;
+/** As the table's (`openTable`), of two attempts. */
+const CONNECT_WITHIN_MILLISECONDS = 2_000;
 const ANSWER_WITHIN_MILLISECONDS = 3_000;
 
 let client: SecretsManagerClient | undefined;

@@ -6,6 +6,7 @@ import { drawChart, type Chart } from "./charts.ts";
 import { coldStartSection } from "./cold-start.ts";
 import { costSection } from "./cost-section.ts";
 import { goalsSection } from "./goals.ts";
+import { hostileSection } from "./hostile.ts";
 import { loadSection } from "./load.ts";
 import { readingSection } from "./reading.ts";
 import { storingSection } from "./storing.ts";
@@ -34,6 +35,7 @@ DynamoDB, capacity units, signature checks, bundle bytes) is asserted by \`test/
 export const writeReport = async (results: Results): Promise<void> => {
   const sections: readonly Section[] = [
     verificationSection(results.verification),
+    hostileSection(results.hostile),
     storingSection(results.storing),
     readingSection(results.reading),
     coldStartSection(results.coldStart),

@@ -2,19 +2,27 @@ import { X509Certificate } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { jest } from "@jest/globals";
+import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import * as z from "zod";
 import { newChain, newDevice, renewals, separatePurchases, signedRequest } from "../../bench/purchases.ts";
+import { hostileBodies } from "../../bench/hostile.ts";
 import { COINS, createWorld, type World } from "../../bench/world.ts";
+import { endpoint } from "../../functions/endpoint.ts";
 import { fingerprintOf } from "../../infra/local/sandbox/ios-signing.ts";
 import type { SandboxTransaction } from "../../infra/local/sandbox/ios-store.ts";
 import { Template, readAssembly } from "../../infra/local/template.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
 import {
   linkIosStoreCustomer,
   synchronizeIosStorePurchases,
 } from "../../lib/customers/ios-store-customers.ts";
 import { readAccount } from "../../lib/customers/read-account.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createIosStoreVerifier, type IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import {
+  AT_ONCE,
+  createIosStoreVerifier,
+  type IosStoreVerifier,
+} from "../../lib/stores/ios-store/verifier.ts";
 import { sum } from "../../bench/measure.ts";
 import { watchChecks } from "../support/signature-checks.ts";
 import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
@@ -125,6 +133,65 @@ describe("requests and capacity units", () => {
         1,
         0,
       ]);
+    }
+  });
+});
+
+describe("a hostile body", () => {
+  const TRANSACTIONS = 1000;
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld();
+    jest.spyOn(process.stdout, "write").mockReturnValue(true);
+    for (const level of ["info", "log"] as const) jest.spyOn(console, level).mockReturnValue();
+  });
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    await world.remove();
+  });
+
+  test("of any shape is refused for fewer signatures than an honest one of its size takes, and asks for nothing of DynamoDB", async () => {
+    const request = signedRequest(newDevice(), renewals(TRANSACTIONS), world.chain);
+    const size = JSON.stringify(request).length;
+    const { checks, done } = watchChecks();
+    const customers = { ...world.customers, verifier: createIosStoreVerifier(checks) };
+    const handler = endpoint(endpoints.synchronizeIosStorePurchases, (call) =>
+      synchronizeIosStorePurchases(customers, call.request),
+    );
+    const certificates = jest.spyOn(X509Certificate.prototype, "verify");
+    const costOf = async (event: Partial<APIGatewayProxyEvent>) => {
+      const before = sum(Object.values(done));
+      certificates.mockClear();
+      world.meter.take();
+      const context: Partial<Context> = { awsRequestId: "1" };
+      const answer = await handler(
+        {
+          ...event,
+          requestContext: { authorizer: null },
+        } as Partial<APIGatewayProxyEvent> as APIGatewayProxyEvent,
+        context as Context,
+      );
+      return {
+        status: answer.statusCode,
+        payloads: sum(Object.values(done)) - before,
+        certificates: certificates.mock.calls.length,
+        requests: world.meter.take().requests,
+      };
+    };
+    const honest = await costOf({ body: JSON.stringify(request), isBase64Encoded: false });
+    expect([honest.status, honest.payloads]).toEqual([200, TRANSACTIONS + 1]);
+    for (const { shape, body, isBase64Encoded } of hostileBodies(size, { chain: world.chain, request })) {
+      expect(body.length).toBeLessThanOrEqual(size);
+      const cost = await costOf({ body, isBase64Encoded });
+      expect({ shape, status: cost.status, requests: cost.requests }).toEqual({
+        shape,
+        status: 400,
+        requests: {},
+      });
+      expect(cost.certificates).toBeLessThanOrEqual(3);
+      // Those that were begun, and the app transaction.
+      const most = shape === "a bad transaction after good ones" ? TRANSACTIONS : AT_ONCE;
+      expect(cost.payloads).toBeLessThanOrEqual(most + 1);
     }
   });
 });

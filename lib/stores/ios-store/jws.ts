@@ -13,6 +13,12 @@ export interface CompactJws {
 const ES256_SIGNATURE_BYTES = 64;
 
 /**
+ * Characters of a header: three times what the App Store's has, which is little beside its three certificates. What is
+ * longer is not decoded, so that neither its nesting nor its certificates cost anything.
+ */
+export const LONGEST_HEADER = 16 * 1024;
+
+/**
  * Takes a compact JWS apart, where there is only one way to.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7515#section-7.1
@@ -20,6 +26,7 @@ const ES256_SIGNATURE_BYTES = 64;
 export const splitJws = (compact: string): Verdict<CompactJws> => {
   const parts = compact.split(".", 4);
   const [header, ...rest] = parts;
+  if (header === undefined || header.length > LONGEST_HEADER) return rejected("malformed_jws");
   const [payload, signature] = rest.map((part) => decodeCanonical(part, "base64url"));
   if (parts.length !== 3 || !header || !payload || signature?.length !== ES256_SIGNATURE_BYTES)
     return rejected("malformed_jws");

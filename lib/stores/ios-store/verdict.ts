@@ -1,6 +1,6 @@
 /** Why a JWS was refused: for metrics and logs, never for the caller. No reason holds anything of the JWS. */
 export const REJECTIONS = [
-  /** Not three canonical base64url parts, a signature of another length, or a header that is no unambiguous JSON object. */
+  /** Not three canonical base64url parts, a signature of another length, or a header that is too long or no unambiguous JSON object. */
   "malformed_jws",
   "algorithm_not_accepted",
   "critical_header",

@@ -1,0 +1,88 @@
+import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { endpoint } from "../../functions/endpoint.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/ios-store-customers.ts";
+import { hostileBodies } from "../hostile.ts";
+import { inTurn, ratio, type Side } from "../measure.ts";
+import { newDevice, renewals, signedRequest } from "../purchases.ts";
+import { createWorld } from "../world.ts";
+
+/** What a hostile request costs beside an honest one of the same size, in processor time of all threads. */
+export interface HostileResult {
+  /** Characters of the honest body; no hostile one is longer. */
+  readonly size: number;
+  readonly transactions: number;
+  readonly honestMilliseconds: number;
+  /** The costliest first. */
+  readonly shapes: readonly HostileShape[];
+}
+
+export interface HostileShape {
+  readonly shape: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  /** To the honest body. */
+  readonly ratio: number;
+}
+
+const TRANSACTIONS = 1_000;
+const ROUNDS = 5;
+const MILLISECONDS = 50;
+
+const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent =>
+  ({
+    body,
+    isBase64Encoded,
+    requestContext: { requestId: "1", authorizer: null },
+  }) as unknown as APIGatewayProxyEvent;
+
+/**
+ * The endpoint that anybody may call, from event to answer. The honest body is the largest that the contract allows for,
+ * and is sent again: a request that stores something costs more.
+ */
+export const measureHostile = async (): Promise<HostileResult> => {
+  const world = await createWorld();
+  const handler = endpoint(endpoints.synchronizeIosStorePurchases, ({ request }) =>
+    synchronizeIosStorePurchases(world.customers, request),
+  );
+  const write = process.stdout.write.bind(process.stdout);
+  // What functions log is not to be read here.
+  process.stdout.write = () => true;
+  try {
+    const request = signedRequest(newDevice(), renewals(TRANSACTIONS), world.chain);
+    const honest = JSON.stringify(request);
+    const send = async (body: string, isBase64Encoded = false): Promise<number> =>
+      (await handler(eventOf(body, isBase64Encoded), { awsRequestId: "1" } as Context)).statusCode;
+    if ((await send(honest)) !== 200) throw new Error("The honest request was refused.");
+
+    const bodies = hostileBodies(honest.length, { chain: world.chain, request });
+    const statuses = new Map<string, number>();
+    const sides: Side[] = [
+      { name: "honest", run: async () => Number((await send(honest)) === 200) },
+      ...bodies.map(({ shape, body, isBase64Encoded }) => ({
+        name: shape,
+        run: async () => {
+          statuses.set(shape, await send(body, isBase64Encoded));
+          return 1;
+        },
+      })),
+    ];
+    const [first, ...others] = await inTurn(sides, { rounds: ROUNDS, milliseconds: MILLISECONDS });
+    return {
+      size: honest.length,
+      transactions: TRANSACTIONS,
+      honestMilliseconds: (first?.cpuMicroseconds ?? Number.NaN) / 1000,
+      shapes: others
+        .map(({ name, cpuMicroseconds, cpuRounds }) => ({
+          shape: name,
+          status: statuses.get(name) ?? 0,
+          milliseconds: cpuMicroseconds / 1000,
+          ratio: ratio(cpuRounds, first?.cpuRounds ?? []),
+        }))
+        .sort((a, b) => b.ratio - a.ratio),
+    };
+  } finally {
+    process.stdout.write = write;
+    await world.remove();
+  }
+};

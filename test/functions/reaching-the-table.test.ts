@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { connect, Socket } from "node:net";
+import { Worker } from "node:worker_threads";
+import { jest } from "@jest/globals";
+import { GetCommand } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod";
+import { openTable } from "../../lib/service.ts";
+
+/**
+ * A function's first requests open connections, and on a busy machine that takes long: the function gets no processor
+ * between asking for a connection and hearing that it is there, or the database none to take it.
+ */
+const answered = z.object({
+  port: z.number().optional(),
+  connections: z.number().optional(),
+  deaf: z.boolean().optional(),
+});
+
+let server: Worker;
+let port: number;
+const others: Socket[] = [];
+
+const ask = async (message: "count" | number) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  server.postMessage(message);
+  return answered.parse((await once(server, "message"))[0]);
+};
+
+const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
+beforeEach(async () => {
+  server = new Worker(new URL("../support/deaf-server.cjs", import.meta.url));
+  port = answered.parse((await once(server, "message"))[0]).port ?? 0;
+  process.env["AWS_ENDPOINT_URL_DYNAMODB"] = `http://127.0.0.1:${port}`;
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  for (const socket of others.splice(0)) socket.destroy();
+  await server.terminate();
+  process.env["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint;
+});
+
+const readNothing = async (): Promise<unknown> => {
+  const { client } = openTable("table");
+  try {
+    return (await client.send(new GetCommand({ TableName: "table", Key: { pk: "a", sk: "b" } }))).Item;
+  } finally {
+    client.destroy();
+  }
+};
+
+test("a function that gets no processor for two seconds while it connects loses no attempt", async () => {
+  const real = Socket.prototype.connect;
+  jest.spyOn(Socket.prototype, "connect").mockImplementation(function (this: Socket, ...given: unknown[]) {
+    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000));
+    return Reflect.apply(real, this, given);
+  });
+  expect(await readNothing()).toBeUndefined();
+  expect((await ask("count")).connections).toBe(1);
+});
+
+test("a database that takes no connection for four seconds is waited for", async () => {
+  await ask(4_000);
+  // The kernel queues two connections where it was asked for one, and lets the next ones wait.
+  for (let count = 0; count < 4; count += 1)
+    others.push(connect(port, "127.0.0.1").on("error", () => undefined));
+  expect(await readNothing()).toBeUndefined();
+});

@@ -1,0 +1,187 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import * as z from "zod";
+import { hostileBodies } from "../../../bench/hostile.ts";
+import { fingerprintOf } from "../../../infra/local/sandbox/ios-signing.ts";
+import { readAssembly, Template } from "../../../infra/local/template.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { assemblyFolder, SERVICE_APP } from "../../support/local-gateway.ts";
+import { inLength, LONG, SEED } from "../../support/proof.ts";
+import { startTestService, type TestApplication, type TestService } from "../../support/service.ts";
+import { APPLE_ID, attackOf, type Target } from "./attacks.ts";
+import { choicesFrom } from "./choices.ts";
+import { chainNamed } from "./signing.ts";
+
+/**
+ * What functions keep of the requests they have served: their bundles, in a process of its own, with garbage not counted.
+ * No two rounds send the same requests, so that a list of what was seen would grow.
+ */
+const ATTACKS = inLength(60, 500);
+const ROUNDS = inLength(5, 20);
+/** Until then there is code that runs for the first time. */
+const WARM_UP_ROUNDS = 2;
+/** For each round, of some two hundred requests and seven megabytes. */
+const MAY_GROW_BYTES = 100 * 1024;
+/** Compiled code and what is noted for it are part of the heap, and grow with the time that code runs. */
+const WITHOUT_COMPILER = [
+  "--no-opt",
+  "--no-maglev",
+  "--no-sparkplug",
+  "--no-lazy-feedback-allocation",
+  "--no-flush-bytecode",
+];
+const HONEST = 15;
+const HOSTILE_CHARACTERS = 200_000;
+
+const WORKER = fileURLToPath(new URL("invoke-again.cjs", import.meta.url));
+const run = promisify(execFile);
+
+interface Invocation {
+  readonly name: string;
+  readonly event: object;
+}
+
+let service: TestService;
+let app: TestApplication;
+const chain = chainNamed("store");
+
+beforeAll(async () => {
+  service = await startTestService({ IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root) });
+  const name = "com.example.target";
+  app = await service.application({
+    bundleIdentifier: name,
+    packageName: name,
+    iosStore: { appAppleIdentifier: APPLE_ID },
+  });
+}, 90_000);
+afterAll(() => service.stop());
+
+/** The deployed bundles, by the functions that the endpoints name; and the authorizer. */
+const bundles = async (): Promise<Record<string, string>> => {
+  const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
+  const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
+    "AWS::Lambda::Function",
+    z.object({ Code: z.object({ S3Key: z.string() }) }),
+  );
+  const names = ["authorizeCredential", ...Object.keys(endpoints)];
+  return Object.fromEntries(
+    names.map((name) => {
+      const [, found] =
+        [...functions].find(([id]) => id.toLowerCase().startsWith(`${name.toLowerCase()}function`)) ?? [];
+      if (found === undefined) throw new Error(`The stack has no function ${name}.`);
+      return [name, join(assembly.codeFolder(found.Code.S3Key), "index.cjs")];
+    }),
+  );
+};
+
+const requestContext = () => ({
+  requestId: "1",
+  authorizer: { applicationIdentifier: app.identifier, keyIdentifier: "test" },
+});
+const posted = (name: string, body: string | null, isBase64Encoded = false): Invocation => ({
+  name,
+  event: { body, isBase64Encoded, pathParameters: null, requestContext: requestContext() },
+});
+const read = (applicationAccountIdentifier: string): Invocation => ({
+  name: "readAccountEntitlements",
+  event: { pathParameters: { applicationAccountIdentifier }, requestContext: requestContext() },
+});
+const authorize = (authorizationToken: string): Invocation => ({
+  name: "authorizeCredential",
+  event: {
+    type: "TOKEN",
+    authorizationToken,
+    methodArn: "arn:aws:execute-api:us-east-1:123456789012:api/v1/GET/v1/customers/a/entitlements",
+  },
+});
+
+/** The fuzzing's attacks, as the gateway would hand them on. */
+const attacks = (target: Target, from: number): Invocation[] =>
+  Array.from({ length: ATTACKS }, (_, index) =>
+    attackOf(target, choicesFrom(SEED + (from + index) * 7_919), from + index),
+  )
+    .filter(({ body }) => (body?.length ?? 0) < 256 * 1024)
+    .flatMap(({ endpoint, body, path, headers }) => {
+      const [, token] = headers.find(([name]) => name.toLowerCase() === "authorization") ?? [];
+      return [
+        endpoint === "readAccountEntitlements"
+          ? read(path.split("/")[3] ?? "")
+          : posted(endpoint, body === null ? null : body.toString("utf8")),
+        ...(token === undefined ? [] : [authorize(token)]),
+      ];
+    });
+
+test("no function keeps anything of the requests it has served, hostile or honest", async () => {
+  const purchaseToken = app.buyOnAndroid();
+  const target: Target = {
+    bundleIdentifier: app.bundleIdentifier,
+    packageName: app.packageName,
+    key: app.key,
+    readOnlyKey: app.key,
+    chain,
+    purchaseToken,
+    putAnswer: (token, answer) =>
+      service.android.put(token, {
+        packageName: app.packageName,
+        productKind: "subscription",
+        answer: Object(answer),
+      }),
+  };
+  const purchase = JSON.stringify({
+    packageName: app.packageName,
+    purchaseToken,
+    productKind: "subscription",
+    applicationAccountIdentifier: "known",
+  });
+  const round = (number: number): Invocation[] => [
+    ...attacks(target, number * ATTACKS),
+    ...hostileBodies(HOSTILE_CHARACTERS, {
+      chain: service.chain,
+      request: app.device().request({}, {}),
+    }).map(({ body, isBase64Encoded }) => posted("synchronizeIosStorePurchases", body, isBase64Encoded)),
+    ...Array.from({ length: HONEST }, () => JSON.stringify(app.device().request({}, {}))).flatMap((body) => [
+      posted("synchronizeIosStorePurchases", body),
+      posted("linkAndroidStoreCustomer", purchase),
+      read("known"),
+      authorize(`Bearer ${app.key}`),
+    ]),
+  ];
+  const folder = mkdtempSync(join(tmpdir(), "heap-"));
+  try {
+    const rounds = Array.from({ length: ROUNDS }, (_, number) => {
+      const file = join(folder, `${number}.json`);
+      writeFileSync(file, JSON.stringify(round(number)));
+      return file;
+    });
+    const file = join(folder, "rounds.json");
+    writeFileSync(file, JSON.stringify({ bundles: await bundles(), rounds }));
+    const { stdout } = await run(process.execPath, ["--expose-gc", ...WITHOUT_COMPILER, WORKER, file], {
+      env: {
+        PATH: process.env["PATH"],
+        AWS_REGION: "us-east-1",
+        AWS_ACCESS_KEY_ID: "local",
+        AWS_SECRET_ACCESS_KEY: "local",
+        AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"],
+        POWERTOOLS_SERVICE_NAME: "customer-entitlements",
+        TABLE_NAME: service.table.name,
+        ANDROID_PUBLISHER_URL: `${service.address}/sandbox/android-publisher`,
+        // The hostile bodies replay a genuine app transaction of the service's own chain.
+        IOS_STORE_TRUSTED_ROOTS: [chain, service.chain].map(({ root }) => fingerprintOf(root)).join(","),
+      },
+    });
+    const { heaps, answers } = z
+      .object({ heaps: z.array(z.number()), answers: z.record(z.string(), z.number()) })
+      .parse(JSON.parse(stdout));
+    const [before = Number.NaN, ...after] = heaps.slice(WARM_UP_ROUNDS - 1);
+    if (LONG) process.stdout.write(`heap: SEED=${SEED}, ${JSON.stringify({ heaps, answers })}\n`);
+    expect(answers["200"]).toBeGreaterThanOrEqual(3 * HONEST * ROUNDS);
+    expect(answers["400"]).toBeGreaterThanOrEqual(30 * ROUNDS);
+    expect((after.at(-1) ?? Infinity) - before).toBeLessThan(after.length * MAY_GROW_BYTES);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 900_000);
