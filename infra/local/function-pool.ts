@@ -45,6 +45,7 @@ const failed = (errorType: string, errorMessage: string, trace: readonly string[
 class Environment {
   readonly #worker: Worker;
   readonly #timeout: number;
+  readonly #started = Promise.withResolvers<void>();
   #finish: ((outcome: Outcome) => void) | null = null;
   ended = false;
 
@@ -62,7 +63,9 @@ class Environment {
     createInterface({ input: this.#worker.stderr }).on("line", log);
     if (output) createInterface({ input: this.#worker.stdout }).on("line", output);
     else this.#worker.stdout.resume();
-    this.#worker.on("message", (outcome: Outcome) => this.#settle(outcome));
+    this.#worker.on("message", (message: Outcome | "started") =>
+      message === "started" ? this.#started.resolve() : this.#settle(message),
+    );
     this.#worker.on("error", (error) => {
       const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
       this.#end(failed(name, message, stack?.split("\n")));
@@ -75,6 +78,9 @@ class Environment {
   async invoke(requestId: string, event: string): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#finish = resolve;
+    // As in Lambda, the start of an environment is not part of the function's time.
+    await this.#started.promise;
+    if (this.ended) return promise;
     const timer = setTimeout(() => {
       this.#end(
         failed("Sandbox.Timedout", `Task timed out after ${(this.#timeout / 1000).toFixed(2)} seconds`),
@@ -97,6 +103,7 @@ class Environment {
 
   #end(outcome: Outcome): void {
     this.ended = true;
+    this.#started.resolve();
     this.#settle(outcome);
   }
 

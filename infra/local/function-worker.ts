@@ -58,8 +58,9 @@ const failure = (error: unknown, environmentFailed: boolean): Outcome => ({
 /** Serves invocations, one after the other, as Lambda's runtime does. */
 const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): void => {
   const loading = loadHandler(data);
-  // Reported by the first invocation.
-  loading.catch(() => undefined);
+  // A failure is reported by the first invocation.
+  const tell = (): void => port.postMessage("started");
+  void loading.then(tell, tell);
 
   const run = async ({ requestId, event, deadline }: Invocation): Promise<Outcome> => {
     let handler: Handler;
