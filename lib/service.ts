@@ -69,7 +69,6 @@ const DIRECTORY_AGE_MILLISECONDS = 60_000;
 /** Customers that an account may have because clients say so, without a credential. */
 const CLAIMS_PER_ACCOUNT = 20;
 
-const CONNECT_WITHIN_MILLISECONDS = 1_000;
 /**
  * Of each of the SDK's three attempts. A lost packet is sent again after a second, and a function that starts on a busy
  * machine may get no processor for longer: one second gave up three times in 3.2 s, which was a 500. From two seconds on
