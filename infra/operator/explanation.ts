@@ -1,13 +1,7 @@
 import type { ReportedCustomer } from "../../lib/customers/account-report.ts";
 import type { Status } from "../../lib/contract/schemas.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import {
-  grantingLines,
-  grantOrder,
-  grantsAt,
-  type Grant,
-  type Holding,
-} from "../../lib/entitlements/entitlements.ts";
+import { grantOrder, grantsAt, type Grant, type Holding } from "../../lib/entitlements/entitlements.ts";
 import { eventName } from "../../lib/entitlements/events.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
@@ -97,7 +91,8 @@ const whyNothing = (
   granted: readonly Line[],
 ): string => {
   const { productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, startsAt } = line;
-  if (!grantingLines({ ...purchase, selectedProducts: null }).includes(line))
+  const { replacedBy, replacedAt } = purchase;
+  if (replacedBy !== null && (replacedAt === null || (startsAt ?? 0) <= replacedAt))
     return `grants nothing: replaced by purchase ${purchase.replacedBy}`;
   if (purchase.selectedProducts?.includes(productIdentifier) === false)
     return `grants nothing: not among the products that were asked for (${purchase.selectedProducts.join(", ") || "none"})`;

@@ -40,19 +40,19 @@ const SILENT_RETRY_MILLISECONDS = 48 * 3600 * 1000;
 
 const ENVIRONMENT_RANK: Record<Environment, number> = { production: 0, sandbox: 1, xcode: 2 };
 
-/** The lines that a purchase gives at all: none from before it was replaced; of a one-time purchase those asked for. */
+/**
+ * The lines that a purchase may give anything by: none once another has taken its place altogether; of a one-time purchase
+ * those asked for. Which lines were replaced up to a moment depends on what else the customer has: {@link grantsAt}.
+ */
 export const grantingLines = ({
   lines,
   selectedProducts,
   replacedBy,
   replacedAt,
 }: Purchase): readonly Line[] => {
-  if (replacedBy === null && selectedProducts === null) return lines;
-  return lines.filter(
-    ({ productIdentifier, startsAt }) =>
-      (replacedBy === null || (replacedAt !== null && (startsAt ?? 0) > replacedAt)) &&
-      (selectedProducts === null || selectedProducts.includes(productIdentifier)),
-  );
+  if (replacedBy !== null && replacedAt === null) return [];
+  if (selectedProducts === null) return lines;
+  return lines.filter(({ productIdentifier }) => selectedProducts.includes(productIdentifier));
 };
 
 /**
@@ -74,38 +74,46 @@ const inSuccession = (lines: readonly Line[]): readonly Line[] => {
   });
 };
 
-/** A holding, and its lines that grant at all. */
+/** A holding, and its lines that may grant. */
 interface Granting {
   readonly holding: Holding;
   readonly lines: readonly Line[];
 }
 
+/** Whether a line was given before another lineage took this one's place. */
+const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
+  replacedAt !== null && (startsAt ?? 0) <= replacedAt;
+
 /**
- * The store has been seen to move a transaction into another lineage of the same customer: it counts where it was signed
- * later. Says of a line whether that is here.
+ * Says of a line of an iOS lineage whether it counts. The store has been seen to move a transaction into another lineage
+ * of the same customer: it counts where it was signed later, whichever of the two took the other's place. What was not
+ * moved, and was given before another lineage took this one's place, is over.
  */
-const countedHere = (holdings: readonly Granting[]): ((holding: Holding, line: Line) => boolean) => {
+const counting = (holdings: readonly Granting[]): ((holding: Holding, line: Line) => boolean) => {
   const moving = holdings.filter(
     ({ holding: { purchase } }) => purchase.store === "ios-store" && purchase.environment !== "xcode",
   );
-  if (moving.length < 2) return () => true;
+  if (moving.length < 2) return ({ purchase }, line) => !isBeforeReplacement(purchase, line);
   const nameOf = ({ customerIdentifier, purchase }: Holding, { transactionIdentifier }: Line): string =>
     `${customerIdentifier} ${purchase.environment} ${transactionIdentifier}`;
-  const last = new Map<string, { readonly key: string; readonly verifiedAt: Instant }>();
+  const last = new Map<string, { key: string; verifiedAt: Instant; moved: boolean }>();
   for (const { holding, lines } of moving)
     for (const line of lines) {
       const { key } = holding.purchase;
+      const { verifiedAt } = line;
       const name = nameOf(holding, line);
       const known = last.get(name);
       const isLater =
         known === undefined ||
-        line.verifiedAt > known.verifiedAt ||
-        (line.verifiedAt === known.verifiedAt && key < known.key);
-      if (isLater) last.set(name, { key, verifiedAt: line.verifiedAt });
+        verifiedAt > known.verifiedAt ||
+        (verifiedAt === known.verifiedAt && key < known.key);
+      const where = isLater ? { key, verifiedAt } : known;
+      last.set(name, { ...where, moved: known !== undefined });
     }
   return (holding, line) => {
     const known = last.get(nameOf(holding, line));
-    return known === undefined || known.key === holding.purchase.key;
+    if (known?.moved === true) return known.key === holding.purchase.key;
+    return !isBeforeReplacement(holding.purchase, line);
   };
 };
 
@@ -120,11 +128,11 @@ interface Access {
 
 const accesses = (holdings: readonly Holding[], catalog: Catalog): Access[] => {
   const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
-  const isCounted = countedHere(granting);
+  const counts = counting(granting);
   return granting.flatMap(({ holding, lines }) => {
     const { purchase } = holding;
     const standing =
-      purchase.store === "ios-store" ? inSuccession(lines.filter((line) => isCounted(holding, line))) : lines;
+      purchase.store === "ios-store" ? inSuccession(lines.filter((line) => counts(holding, line))) : lines;
     return standing.flatMap((line): Access[] => {
       const product = catalog.productOf(purchase.store, line);
       if (product === undefined || (line.rented && product.accessDuration === null)) return [];

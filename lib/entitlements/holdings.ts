@@ -1,3 +1,4 @@
+import type { Store } from "../contract/schemas.ts";
 import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
 import { grantingLines } from "./entitlements.ts";
@@ -48,13 +49,22 @@ interface Candidate {
 
 const startOf = ({ startsAt, verifiedAt }: Line): number => startsAt ?? verifiedAt;
 
-const endOf = (line: Line, purchase: Purchase, catalog: Catalog): number => {
-  const duration = catalog.productOf(purchase.store, line)?.accessDuration ?? null;
+const isRevoked = ({ standing, revokedAt }: Line): boolean => standing === "revoked" || revokedAt !== null;
+
+const endOf = (line: Line, store: Store, catalog: Catalog): number => {
+  const duration = catalog.productOf(store, line)?.accessDuration ?? null;
   if (line.endsAt !== null || duration === null) return line.endsAt ?? Infinity;
-  return plusPeriod(startOf(line), times(line.quantity, duration));
+  return plusPeriod(startOf(line), times(line.quantity - line.refundedQuantity, duration));
+};
+
+/** A rental that the catalog gives no duration grants nothing. */
+const isMapped = (line: Line, store: Store, catalog: Catalog): boolean => {
+  const product = catalog.productOf(store, line);
+  return product !== undefined && !(line.rented && product.accessDuration === null);
 };
 
 const candidate = (purchase: Purchase, catalog: Catalog): Candidate | null => {
+  const { store } = purchase;
   const lines = grantingLines(purchase);
   const [first] = [...lines].sort((a, b) => PRECEDENCE[a.nature] - PRECEDENCE[b.nature]);
   if (first === undefined) return null;
@@ -62,10 +72,10 @@ const candidate = (purchase: Purchase, catalog: Catalog): Candidate | null => {
     purchase: { ...purchase, lines },
     reference: referenceText(purchase),
     nature: first.nature,
-    mapped: lines.some((line) => catalog.productOf(purchase.store, line) !== undefined),
-    revoked: lines.every((line) => line.standing === "revoked" || line.revokedAt !== null),
+    mapped: lines.some((line) => isMapped(line, store, catalog)),
+    revoked: lines.every(isRevoked),
     start: Math.max(...lines.map(startOf)),
-    end: Math.max(...lines.map((line) => endOf(line, purchase, catalog))),
+    end: Math.max(...lines.map((line) => endOf(line, store, catalog))),
   };
 };
 
@@ -81,47 +91,72 @@ const mostWorthFirst = (a: Candidate, b: Candidate): number =>
   PRECEDENCE[a.nature] - PRECEDENCE[b.nature] ||
   newestFirst(a, b);
 
-/** What a purchase is one of several of. */
-const groupsOf = ({ purchase: { store, environment, lines } }: Candidate): string[] =>
-  [...new Set(lines.map(({ productIdentifier }) => productIdentifier))].map((product) =>
-    JSON.stringify([store, environment, product]),
-  );
+/** What a purchase gives of one product, among all that the customer has bought of it. */
+interface Share {
+  readonly held: Candidate;
+  readonly revokedAt: number | null;
+  readonly revoked: boolean;
+  readonly start: number;
+  readonly end: number;
+}
 
-/** When a revoked purchase was revoked; null where the store does not say. */
-const revocationOf = ({ purchase: { lines } }: Candidate): number | null =>
-  lines.reduce<number | null>((last, { revokedAt }) => Math.max(last ?? 0, revokedAt ?? 0) || null, null);
+const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Share => {
+  const valid = lines.filter((line) => !isRevoked(line));
+  const ends = (valid.length > 0 ? valid : lines).map((line) => endOf(line, held.purchase.store, catalog));
+  return {
+    held,
+    revokedAt: Math.max(...lines.map(({ revokedAt }) => revokedAt ?? 0)) || null,
+    revoked: valid.length === 0,
+    start: Math.max(...lines.map(startOf)),
+    end: Math.max(...ends),
+  };
+};
+
+const newestShareFirst = (a: Share, b: Share): number =>
+  compare(b.start, a.start) || byReferenceText(a.held, b.held);
 
 /** Passes add up: those that reach, one after the other, beyond the purchase of the newest. */
-const stillRunning = (newest: readonly Candidate[]): readonly Candidate[] => {
-  let running: Candidate[] = [];
+const stillRunning = (newest: readonly Share[]): readonly Share[] => {
+  let running: Share[] = [];
   let taken = 0;
   for (const pass of newest.toReversed()) {
     running = pass.start < taken ? [...running, pass] : [pass];
     const begins = Math.max(taken, pass.start);
     const ends = begins + pass.end - pass.start;
-    taken = pass.revoked ? Math.max(begins, Math.min(ends, revocationOf(pass) ?? begins)) : ends;
+    taken = pass.revoked ? Math.max(begins, Math.min(ends, pass.revokedAt ?? begins)) : ends;
   }
   return running;
 };
 
-const heldOfProduct = (group: readonly Candidate[]): readonly Candidate[] => {
-  if (group.length <= NEWEST_HELD_PER_PRODUCT.revoked) return group;
-  const newest = group.toSorted(newestFirst);
-  const isPass = newest.every(({ end }) => end < Infinity);
+const heldOfProduct = (shares: readonly Share[]): readonly Share[] => {
+  if (shares.length <= NEWEST_HELD_PER_PRODUCT.revoked) return shares;
+  const newest = shares.toSorted(newestShareFirst);
+  const valid = newest.filter(({ revoked }) => !revoked);
+  const passes = newest.filter(({ end }) => end < Infinity);
   return [
-    ...newest.filter(({ revoked }) => !revoked).slice(0, NEWEST_HELD_PER_PRODUCT.valid),
+    ...valid.filter(({ end }) => end === Infinity).slice(0, NEWEST_HELD_PER_PRODUCT.valid),
+    ...valid.filter(({ end }) => end < Infinity).slice(0, NEWEST_HELD_PER_PRODUCT.valid),
     ...newest.filter(({ revoked }) => revoked).slice(0, NEWEST_HELD_PER_PRODUCT.revoked),
-    ...(isPass ? stillRunning(newest) : []),
+    ...stillRunning(passes),
   ];
 };
 
 /** A purchase of several products is kept while it is held for any of them. */
-const boundedPerProduct = (candidates: readonly Candidate[]): Candidate[] => {
-  const entries = candidates.flatMap((held) => groupsOf(held).map((group) => ({ held, group })));
+const boundedPerProduct = (candidates: readonly Candidate[], catalog: Catalog): Candidate[] => {
+  const entries = candidates.flatMap((held) => {
+    const { store, environment, lines } = held.purchase;
+    const granting = lines.filter((line) => !line.rented || isMapped(line, store, catalog));
+    return [...Map.groupBy(granting, ({ productIdentifier }) => productIdentifier)].map(
+      ([name, ofProduct]) => ({
+        product: JSON.stringify([store, environment, name]),
+        share: shareOf(held, ofProduct, catalog),
+      }),
+    );
+  });
   const kept = new Set(
-    [...Map.groupBy(entries, ({ group }) => group).values()].flatMap((group) =>
-      heldOfProduct(group.map(({ held }) => held)),
-    ),
+    [...Map.groupBy(entries, ({ product }) => product).values()]
+      .flatMap((group) => heldOfProduct(group.map(({ share }) => share)))
+      .map(({ held }) => held),
   );
   return candidates.filter((held) => kept.has(held));
 };
@@ -139,7 +174,10 @@ export const holdingsOf = (purchases: Iterable<Purchase>, catalog: Catalog): Pur
     .filter(({ nature, mapped }) => nature !== "consumable" || mapped);
   const bounded = [
     ...candidates.filter(({ nature }) => !REPEATABLE.has(nature)),
-    ...boundedPerProduct(candidates.filter(({ nature }) => REPEATABLE.has(nature))),
+    ...boundedPerProduct(
+      candidates.filter(({ nature }) => REPEATABLE.has(nature)),
+      catalog,
+    ),
   ].sort(mostWorthFirst);
   let bytes = 0;
   return bounded
@@ -148,9 +186,11 @@ export const holdingsOf = (purchases: Iterable<Purchase>, catalog: Catalog): Pur
     .map(({ purchase }) => purchase);
 };
 
-/** Whether a purchase is held alike: of one that is held only its lines are stored. */
+/** Whether a purchase is held alike: of one that is held only its lines are stored, and since when it is replaced. */
 export const heldAlike = (a: Purchase | undefined, b: Purchase | undefined): boolean =>
-  a === undefined || b === undefined ? a === b : sameLines(a, b);
+  a === undefined || b === undefined
+    ? a === b
+    : a.replacedBy === b.replacedBy && a.replacedAt === b.replacedAt && sameLines(a, b);
 
 /** Of holdings as {@link holdingsOf} gives them. */
 export const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>

@@ -19,8 +19,8 @@ const EVENTS_KEPT_PER_PRODUCT = 2;
 /** Events kept of a lineage that has had very many products, those that end last. */
 const EVENTS_KEPT = 100;
 
-/** Copies kept of one event: the newest of those never refunded, and of those that were. */
-const COPIES_KEPT = 8;
+/** Copies kept of one event: the newest of those never refunded, and of those that were, and what was signed last. */
+const COPIES_KEPT = 32;
 
 /** Of each transaction id the later signed copy counts. In Xcode all are called "0", so the event tells them apart. */
 const latestCopies = (lines: readonly Line[], environment: Environment): readonly Line[] => {
@@ -39,10 +39,12 @@ const latestCopies = (lines: readonly Line[], environment: Environment): readonl
 const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
   if (copies.length <= COPIES_KEPT) return copies;
   const newest = copies.toSorted(newestCopyFirst);
-  return [
-    ...newest.filter(({ wasRevoked }) => !wasRevoked).slice(0, COPIES_KEPT),
-    ...newest.filter(({ wasRevoked }) => wasRevoked).slice(0, COPIES_KEPT),
-  ];
+  return [true, false].flatMap((refunded) => {
+    const [first, ...others] = newest.filter(({ wasRevoked }) => wasRevoked === refunded);
+    if (first === undefined) return [];
+    const lastSigned = others.reduce(laterLine, first);
+    return [...new Set([lastSigned, first, ...others])].slice(0, COPIES_KEPT);
+  });
 };
 
 const newestEventFirst = ({ line: a }: PurchaseEvent, { line: b }: PurchaseEvent): number =>

@@ -22,7 +22,7 @@ const identifier = () => shape.branded<ApplicationId>(shape.uuid());
 export const applicationItem = once(() =>
   z.object({
     kind: z.literal("application"),
-    format: z.literal(TABLE_FORMAT),
+    tableFormat: z.literal(TABLE_FORMAT),
     identifier: identifier(),
     name: shape.text(),
     transfers: z.enum(TRANSFERS),
@@ -126,8 +126,8 @@ export const storeRegistrationItem = once(() =>
 type Item<Schema extends () => z.ZodMiniType> = z.input<ReturnType<Schema>>;
 
 export const toApplicationItem = (
-  application: Omit<Item<typeof applicationItem>, "kind" | "format">,
-): Item<typeof applicationItem> => ({ kind: "application", format: TABLE_FORMAT, ...application });
+  application: Omit<Item<typeof applicationItem>, "kind" | "tableFormat">,
+): Item<typeof applicationItem> => ({ kind: "application", tableFormat: TABLE_FORMAT, ...application });
 
 export const toStoreRegistrationItem = (application: ApplicationId): Item<typeof storeRegistrationItem> => ({
   kind: "store-registration",

@@ -91,8 +91,8 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
     for await (const page of pages) items.push(...(page.Items ?? []));
     const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
     const [written] = byKind.get("application") ?? [];
-    if (written !== undefined && written["format"] !== TABLE_FORMAT)
-      throw new TableFormatError(TableName, written["format"]);
+    if (written !== undefined && written["tableFormat"] !== TABLE_FORMAT)
+      throw new TableFormatError(TableName, written["tableFormat"]);
     const [application] = parseItems(applicationItem, byKind.get("application"));
     if (application === undefined) return null;
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
@@ -142,7 +142,7 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
 
   /** Marks the table as of this format, and the application as one of its. */
   const register = ({ identifier, name }: Application): Write[] => [
-    setAttributes(TableName, keys.format(), { format: TABLE_FORMAT }, unmarkedOrOfThisFormat),
+    setAttributes(TableName, keys.format(), { tableFormat: TABLE_FORMAT }, unmarkedOrOfThisFormat),
     setAttributes(TableName, keys.applicationOfTable(identifier), { identifier, name }),
   ];
 

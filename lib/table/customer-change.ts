@@ -4,7 +4,7 @@ import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { IdentityReference } from "../stores/proven-purchase.ts";
-import { claimsCounter, encodeHoldings, type ClaimsCounter } from "./items.ts";
+import { claimsCounter, encodeHoldings, encodeLines, type ClaimsCounter } from "./items.ts";
 import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, type Key } from "./keys.ts";
 import type { DueAcknowledgement, Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";
 import { absent, type Table } from "./table.ts";
@@ -239,6 +239,7 @@ const purchaseWrite = (
     owner: customerPartition(application, after.identifier),
     revision: revision + 1,
     ...purchase,
+    lines: encodeLines(purchase.lines),
   };
   if (revision === 0)
     return {

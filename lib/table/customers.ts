@@ -11,6 +11,7 @@ import {
   claimsCounter,
   customerItem,
   decodeHoldings,
+  decodeLines,
   identityItem,
   purchaseItem,
   tombstone,
@@ -66,8 +67,14 @@ export interface CustomerTable {
 }
 
 export const storedPurchase = (item: Item): StoredPurchase => {
-  const { customer, revision, acknowledgementDueSince = null, ...purchase } = parseItem(purchaseItem, item);
-  return { purchase, customer, revision, acknowledgementDueSince };
+  const parsed = parseItem(purchaseItem, item);
+  const { customer, revision, acknowledgementDueSince = null, lines, ...purchase } = parsed;
+  return {
+    purchase: { ...purchase, lines: decodeLines(lines) },
+    customer,
+    revision,
+    acknowledgementDueSince,
+  };
 };
 
 export const storedCustomer = (item: Item): StoredCustomer => {

@@ -12,7 +12,7 @@ export const TABLE_FORMAT = 1;
 
 /** A new table is marked when its first application is written. */
 export const unmarkedOrOfThisFormat: Condition = {
-  ConditionExpression: `${absent} OR format = :format`,
+  ConditionExpression: `${absent} OR tableFormat = :format`,
   ExpressionAttributeValues: { ":format": TABLE_FORMAT },
 };
 
@@ -31,8 +31,8 @@ export class TableFormatError extends Error {
 /** @throws TableFormatError where the table holds anything of another format */
 export const requireTableFormat = async ({ client, name: TableName }: Table): Promise<void> => {
   const { Item } = await client.send(new GetCommand({ TableName, Key: { ...keys.format() } }));
-  if (Item?.["format"] === TABLE_FORMAT) return;
-  if (Item !== undefined) throw new TableFormatError(TableName, Item["format"]);
+  if (Item?.["tableFormat"] === TABLE_FORMAT) return;
+  if (Item !== undefined) throw new TableFormatError(TableName, Item["tableFormat"]);
   const { Items = [] } = await client.send(new ScanCommand({ TableName, Limit: 1 }));
   if (Items.length > 0) throw new TableFormatError(TableName, undefined);
 };

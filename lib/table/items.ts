@@ -20,28 +20,34 @@ const nullableInstant = shape.nullableInteger;
 const customerIdentifier = () => shape.branded<CustomerId>(shape.uuid());
 const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
-const line = once(() =>
-  z.object({
-    transactionIdentifier: shape.nullableText(),
-    event: shape.nullableText(),
-    productIdentifier: shape.text(),
-    basePlanIdentifier: shape.nullableText(),
-    purchaseOptionIdentifier: shape.nullableText(),
-    nature: z.enum(NATURES),
-    standing: z.enum(STANDINGS),
-    startsAt: nullableInstant(),
-    purchasedAt: nullableInstant(),
-    endsAt: nullableInstant(),
-    revokedAt: nullableInstant(),
-    wasRevoked: z.boolean(),
-    quantity: shape.integer(),
-    refundedQuantity: shape.integer(),
-    rented: z.boolean(),
-    willRenew: z.nullable(z.boolean()),
-    verifiedAt: instant(),
-  }),
+/**
+ * Lines are stored in purchases, customers and accounts, and read on every read: positions in place of names, so that one
+ * takes about a hundred bytes. The lists that give the positions may only grow at their end.
+ */
+const encodedLine = once(() =>
+  // What a later version adds at the end is left aside.
+  z.tuple(
+    [
+      shape.nullableText(),
+      shape.text(),
+      shape.nullableText(),
+      shape.positionIn(NATURES),
+      shape.positionIn(STANDINGS),
+      nullableInstant(),
+      nullableInstant(),
+      nullableInstant(),
+      z.nullable(z.boolean()),
+      instant(),
+      shape.nullableText(),
+      shape.nullableText(),
+      nullableInstant(),
+      shape.integer(),
+      shape.integer(),
+      shape.integer(),
+    ],
+    z.unknown(),
+  ),
 );
-
 export const purchaseItem = once(() =>
   z.object({
     customer: customerIdentifier(),
@@ -49,7 +55,7 @@ export const purchaseItem = once(() =>
     store: shape.store(),
     environment: shape.environment(),
     key: storedPurchaseKey(),
-    lines: z.array(line()),
+    lines: z.array(encodedLine()),
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
     replacedAt: nullableInstant(),
@@ -80,37 +86,16 @@ export const identityItem = once(() => z.object({ customer: customerIdentifier()
 /** What stays of an identity or a purchase whose customer was erased, until the moment it names. */
 export const tombstone = once(() => z.object({ erasedUntil: instant() }));
 
-/**
- * Holdings are stored in both a customer and its account, and read on every read: positions in place of names, so that
- * a purchase takes about a hundred bytes. The lists that give the positions may only grow at their end.
- */
-const encodedLine = once(() =>
-  // What a later version adds at the end is left aside.
-  z.tuple(
-    [
-      shape.nullableText(),
-      shape.text(),
-      shape.nullableText(),
-      shape.positionIn(NATURES),
-      shape.positionIn(STANDINGS),
-      nullableInstant(),
-      nullableInstant(),
-      nullableInstant(),
-      z.nullable(z.boolean()),
-      instant(),
-      shape.nullableText(),
-      shape.nullableText(),
-      nullableInstant(),
-      shape.integer(),
-      shape.integer(),
-      shape.integer(),
-    ],
-    z.unknown(),
-  ),
-);
 const encodedHolding = once(() =>
   z.tuple(
-    [shape.positionIn(STORES), shape.positionIn(ENVIRONMENTS), shape.text(), z.array(encodedLine())],
+    [
+      shape.positionIn(STORES),
+      shape.positionIn(ENVIRONMENTS),
+      shape.text(),
+      z.array(encodedLine()),
+      z.optional(storedPurchaseKey()),
+      z.optional(instant()),
+    ],
     z.unknown(),
   ),
 );
@@ -184,22 +169,35 @@ const decodeLine = ([
   verifiedAt,
 });
 
-export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
-  holdings.map(({ store, environment, key, lines }) => [
-    STORES.indexOf(store),
-    ENVIRONMENTS.indexOf(environment),
-    key,
-    lines.map(encodeLine),
-  ]);
+export const encodeLines = (lines: readonly Line[]): EncodedLine[] => lines.map(encodeLine);
+export const decodeLines = (encoded: readonly EncodedLine[]): readonly Line[] => encoded.map(decodeLine);
 
-const decodeHolding = ([store, environment, key, lines]: EncodedHolding): Purchase => ({
+export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
+  holdings.map(({ store, environment, key, lines, replacedBy, replacedAt }) => {
+    const held: EncodedHolding = [
+      STORES.indexOf(store),
+      ENVIRONMENTS.indexOf(environment),
+      key,
+      encodeLines(lines),
+    ];
+    return replacedBy === null || replacedAt === null ? held : [...held, replacedBy, replacedAt];
+  });
+
+const decodeHolding = ([
+  store,
+  environment,
+  key,
+  lines,
+  replacedBy,
+  replacedAt,
+]: EncodedHolding): Purchase => ({
   store: member(STORES, store),
   environment: member(ENVIRONMENTS, environment),
   key: purchaseKey(key),
-  lines: lines.map(decodeLine),
+  lines: decodeLines(lines),
   selectedProducts: null,
-  replacedBy: null,
-  replacedAt: null,
+  replacedBy: replacedBy ?? null,
+  replacedAt: replacedAt ?? null,
   verifiedAt: Math.max(...lines.map((line) => line[9])),
 });
 

@@ -1,4 +1,4 @@
-import { aCatalog, aProduct } from "../support/purchases.ts";
+import { aCatalog, aProduct, period } from "../support/purchases.ts";
 
 test("a catalog sells in the stores of its products, and in no other", () => {
   const catalog = aCatalog([aProduct({ store: "ios-store" })]);
@@ -14,8 +14,27 @@ test("a product with a base plan comes before the one without, which is all othe
   });
   const any = aProduct({ store: "android-store", productIdentifier: "premium", basePlanIdentifier: null });
   const { productOf } = aCatalog([any, yearly]);
-  expect(productOf("android-store", "premium", "yearly")).toEqual(yearly);
-  expect(productOf("android-store", "premium", "monthly")).toEqual(any);
-  expect(productOf("android-store", "premium", null)).toEqual(any);
-  expect(productOf("ios-store", "premium", null)).toBeUndefined();
+  const plan = (basePlanIdentifier: string | null) => ({ productIdentifier: "premium", basePlanIdentifier });
+  expect(productOf("android-store", plan("yearly"))).toEqual(yearly);
+  expect(productOf("android-store", plan("monthly"))).toEqual(any);
+  expect(productOf("android-store", plan(null))).toEqual(any);
+  expect(productOf("android-store", { productIdentifier: "premium" })).toEqual(any);
+  expect(productOf("ios-store", plan(null))).toBeUndefined();
+});
+
+test("a product with a purchase option comes before the one without", () => {
+  const rent = aProduct({
+    store: "android-store",
+    productIdentifier: "film",
+    purchaseOptionIdentifier: "rent",
+    accessDuration: period("P2D"),
+  });
+  const any = aProduct({ store: "android-store", productIdentifier: "film" });
+  const option = (purchaseOptionIdentifier: string) => ({
+    productIdentifier: "film",
+    purchaseOptionIdentifier,
+  });
+  expect(aCatalog([any, rent]).productOf("android-store", option("rent"))).toEqual(rent);
+  expect(aCatalog([any, rent]).productOf("android-store", option("buy"))).toEqual(any);
+  expect(aCatalog([rent]).productOf("android-store", option("buy"))).toBeUndefined();
 });

@@ -129,19 +129,53 @@ describe("linking", () => {
     expect(await tableText()).toBe(before);
   });
 
-  test("a second account is refused, and nothing changes", async () => {
+  test.each([".", ".."])(
+    "the account %j, which no URL can name, is 400 wherever it is sent",
+    async (account) => {
+      const app = await service.application();
+      const request = app.device().request({});
+      const before = await tableText();
+      for (const answer of [
+        await app.link(request, account),
+        await app.synchronize(request, account),
+        await app.linkAndroid(app.buyOnAndroid(), account),
+      ]) {
+        expect(outcome(answer)).toEqual([400, "INVALID_REQUEST"]);
+        expect(answer.body.issues).toEqual([
+          { path: "applicationAccountIdentifier", message: "must not be . or .." },
+        ]);
+      }
+      expect(await tableText()).toBe(before);
+      expect((await app.link(request, "...")).status).toBe(200);
+    },
+  );
+
+  test("a second account is refused, and no link changes; what is known already writes nothing", async () => {
     const app = await service.application();
-    const device = app.device();
-    const request = device.request({});
+    const request = app.device().request({});
     await app.link(request, "user-1");
     const token = app.buyOnAndroid();
     await app.linkAndroid(token, "user-1");
     const before = await tableText();
-    const more = { ...device.request({ productIdentifier: "basic" }) };
-    expect(outcome(await app.link(more, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
-    expect(outcome(await app.synchronize(more, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
-    expect(outcome(await app.linkAndroid(token, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(outcome(await app.link(request, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(outcome(await app.synchronize(request, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
     expect(await tableText()).toBe(before);
+    expect(outcome(await app.linkAndroid(token, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect((await app.read("user-2")).body.customerIdentifiers).toEqual([]);
+    expect((await app.read("user-1")).body.customerIdentifiers).toHaveLength(2);
+  });
+
+  test("a link is refused, a fact never: what a refused request shows is kept for the owner", async () => {
+    const app = await service.application();
+    const device = app.device();
+    await app.link(device.request({}), "user-1");
+    const more = device.request({ productIdentifier: "basic" });
+    expect(outcome(await app.link(more, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(statuses(await app.read("user-1"))).toEqual([
+      ["basics", "active"],
+      ["premium", "active"],
+    ]);
+    expect((await app.read("user-2")).body).toMatchObject({ customerIdentifiers: [], entitlements: [] });
   });
 
   test("before any money moves, an app can ask whether its customer is linked elsewhere", async () => {
@@ -203,10 +237,16 @@ describe("linking", () => {
     ]);
   });
 
-  test("customers of different accounts are not merged, and nothing changes", async () => {
+  test("customers of different accounts are not merged, and what is known already writes nothing", async () => {
     const app = await service.application();
     const old = app.device({ appTransactionIdentifier: null });
-    const bought = { transactionIdentifier: "9002" };
+    const now = Date.now();
+    const bought = {
+      transactionIdentifier: "9002",
+      purchaseDate: now - DAY,
+      expiresDate: now + DAY,
+      signedDate: now - 1000,
+    };
     await app.link(old.request(bought), "user-1");
     const device = app.device();
     await app.link(device.request(), "user-2");
@@ -217,6 +257,19 @@ describe("linking", () => {
     ])
       expect(outcome(answer)).toEqual([409, "IDENTITY_CONFLICT"]);
     expect(await tableText()).toBe(before);
+  });
+
+  test("a refund that is shown between two accounts is its owner's refund, and moves nobody", async () => {
+    const app = await service.application();
+    const old = app.device({ appTransactionIdentifier: null });
+    const bought = { transactionIdentifier: "9003", signedDate: Date.now() - 2000 };
+    await app.link(old.request(bought), "user-1");
+    const device = app.device();
+    await app.link(device.request({ productIdentifier: "basic" }), "user-2");
+    const refunded = { ...bought, signedDate: Date.now() - 1000, revocationDate: Date.now() - 1500 };
+    expect(outcome(await app.link(device.request(refunded), "user-2"))).toEqual([409, "IDENTITY_CONFLICT"]);
+    expect(statuses(await app.read("user-1"))).toEqual([["premium", "revoked"]]);
+    expect(statuses(await app.read("user-2"))).toEqual([["basics", "active"]]);
   });
 
   test("an app transaction alone, of nobody known, answers nobody and writes nothing; with a credential it links", async () => {
@@ -270,14 +323,89 @@ describe("linking", () => {
     );
   });
 
-  test("an Android purchase of the same obfuscated account is the same customer's", async () => {
+  test("an obfuscated account id, which the client chooses, names nobody", async () => {
     const app = await service.application();
     const buy = () => app.buyOnAndroid({ obfuscatedAccountIdentifier: "person-7" });
-    const first = await app.linkAndroid(buy(), "user-1");
-    expect((await app.linkAndroid(buy(), "user-1")).body.customerIdentifier).toBe(
-      first.body.customerIdentifier,
+    const [first, second] = [await app.linkAndroid(buy(), "user-1"), await app.linkAndroid(buy(), "user-2")];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.body.customerIdentifier).not.toBe(first.body.customerIdentifier);
+    expect((await app.read("user-1")).body.customerIdentifiers).toEqual([first.body.customerIdentifier]);
+    expect((await app.read("user-2")).body.customerIdentifiers).toEqual([second.body.customerIdentifier]);
+  });
+
+  test("an app account token, which the client chooses, names nobody", async () => {
+    const app = await service.application();
+    const bought = { appAccountToken: "7e3fb20b-4cdb-47cc-936d-99d65f608138" };
+    const [first, second] = [
+      await app.link(app.device().request(bought), "user-1"),
+      await app.link(app.device().request(bought), "user-2"),
+    ];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.body.customerIdentifier).not.toBe(first.body.customerIdentifier);
+  });
+
+  test("a replacement that is pending, or was never paid, leaves the older purchase as it is", async () => {
+    const app = await service.application();
+    const older = app.buyOnAndroid();
+    const linked = await app.linkAndroid(older, "user-1");
+    const newer = app.buyOnAndroid({ replaces: older, pending: true });
+    const stays = [{ status: "active", customerIdentifier: linked.body.customerIdentifier }];
+    expect((await app.linkAndroid(newer, "user-1")).status).toBe(200);
+    expect((await app.read("user-1")).body.entitlements).toMatchObject(stays);
+    service.android.change(newer, "decline");
+    expect((await app.linkAndroid(newer, "user-1")).status).toBe(200);
+    expect((await app.read("user-1")).body.entitlements).toMatchObject(stays);
+    expect((await app.linkAndroid(older, "user-1")).body.entitlements).toMatchObject(stays);
+  });
+
+  test("a replacement takes the older purchase's place once it is paid, and is its customer's", async () => {
+    const app = await service.application();
+    const older = app.buyOnAndroid();
+    const linked = await app.linkAndroid(older, "user-1");
+    const newer = app.buyOnAndroid({ replaces: older, pending: true });
+    await app.linkAndroid(newer, "user-1");
+    service.android.change(newer, "complete", "P1Y");
+    const paid = await app.linkAndroid(newer, "user-1");
+    expect(paid.body.customerIdentifier).toBe(linked.body.customerIdentifier);
+    const read = await app.read("user-1");
+    expect(read.body.customerIdentifiers).toEqual([linked.body.customerIdentifier]);
+    expect(read.body.entitlements).toEqual(paid.body.entitlements);
+    expect(statuses(read)).toEqual([["premium", "active"]]);
+  });
+
+  test("a lineage names the one that it replaced: their customers are one, and the older grants nothing", async () => {
+    const app = await service.application();
+    const now = Date.now();
+    const older = { originalTransactionIdentifier: "6000", transactionIdentifier: "6000" };
+    const first = await app.link(
+      app.device({ appTransactionIdentifier: null }).request({ ...older, purchaseDate: now - 20 * DAY }),
+      "user-1",
     );
-    expect(outcome(await app.linkAndroid(buy(), "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    const device = app.device({ appTransactionIdentifier: null });
+    const moved = {
+      originalTransactionIdentifier: "6001",
+      transactionIdentifier: "6001",
+      purchaseDate: now - 5 * DAY,
+      signedDate: now - 2000,
+      previousOriginalTransactionIdentifier: "6000",
+    };
+    // Somebody who knows only the new lineage was another customer until it named the older.
+    const { previousOriginalTransactionIdentifier: _, ...unnamed } = moved;
+    const second = await app.synchronize(device.request({ ...unnamed, signedDate: now - 3000 }));
+    expect(second.body.customerIdentifier).not.toBe(first.body.customerIdentifier);
+    const merged = await app.synchronize(device.request(moved));
+    expect(merged.body.customerIdentifier).toBe(first.body.customerIdentifier);
+    expect(merged.body.entitlements).toMatchObject([
+      { status: "active", startsAt: new Date(now - 5 * DAY).toISOString() },
+    ]);
+    expect((await app.read("user-1")).body.customerIdentifiers).toEqual([first.body.customerIdentifier]);
+    const refunded = { ...moved, signedDate: now - 1000, revocationDate: now - 1500 };
+    expect(statuses(await app.synchronize(device.request(refunded)))).toEqual([["premium", "revoked"]]);
+    expect(statuses(await app.read("user-1"))).toEqual([["premium", "revoked"]]);
+    expect(outcome(await app.link(device.request(moved), "user-2"))).toEqual([
+      409,
+      "CUSTOMER_ALREADY_LINKED",
+    ]);
   });
 
   test("a pending Android purchase is linked and gives no entry until it is paid", async () => {
@@ -329,6 +457,212 @@ describe("entitlements", () => {
       ["basics", "expired"],
       ["premium", "active"],
     ]);
+  });
+
+  describe("a lifetime that was restored under another transaction id", () => {
+    const forever = { productIdentifier: "forever", type: "Non-Consumable" } as const;
+    const scene = async () => {
+      const app = await service.application();
+      const now = Date.now();
+      const copy = (transactionIdentifier: string, signed: number, changes: object = {}) => ({
+        ...forever,
+        originalTransactionIdentifier: "5500",
+        transactionIdentifier,
+        purchaseDate: now - 90 * DAY,
+        originalPurchaseDate: now - 90 * DAY,
+        signedDate: now - signed,
+        ...changes,
+      });
+      const device = app.device();
+      const refunded = copy("5500", 9000, { revocationDate: now - 10_000 });
+      await app.link(device.request(copy("5500", 20_000), copy("5501", 19_000)), "user-1");
+      const after = async (...transactions: object[]) => {
+        for (const transaction of transactions) await app.link(device.request(transaction), "user-1");
+        return statuses(await app.read("user-1"));
+      };
+      return { now, copy, refunded, after };
+    };
+    test("and refunded under one is revoked, though the other is signed later without it", async () => {
+      const { copy, refunded, after } = await scene();
+      expect(await after(refunded, copy("5501", 1000))).toEqual([["premium", "revoked"]]);
+    });
+    test("is there again where it was bought anew, later and signed later", async () => {
+      const { now, copy, refunded, after } = await scene();
+      const anew = copy("5502", 1000, { purchaseDate: now - 5000 });
+      expect(await after(anew, refunded)).toEqual([["premium", "active"]]);
+    });
+    test("is there again where the refund is reversed under its own id", async () => {
+      const { copy, refunded, after } = await scene();
+      expect(await after(copy("5500", 1000), refunded)).toEqual([["premium", "active"]]);
+    });
+  });
+
+  test("a period refunded under either of its ids is revoked under both", async () => {
+    for (const [carrying, other] of [
+      ["5601", "5602"],
+      ["5602", "5601"],
+    ]) {
+      const app = await service.application();
+      const now = Date.now();
+      const copy = (transactionIdentifier: string | undefined, changes: object) => ({
+        originalTransactionIdentifier: "5600",
+        ...(transactionIdentifier !== undefined && { transactionIdentifier }),
+        webOrderLineItemIdentifier: "1",
+        purchaseDate: now - DAY,
+        ...changes,
+      });
+      const refunded = copy(carrying, { signedDate: now - 2000, revocationDate: now - 3000 });
+      const answer = await app.synchronize(
+        app.device().request(refunded, copy(other, { signedDate: now - 1000 })),
+      );
+      expect(statuses(answer)).toEqual([["premium", "revoked"]]);
+    }
+  });
+
+  test("1,100 coin packs that nothing maps leave a paid lifetime as it is", async () => {
+    const app = await service.application();
+    const device = app.device();
+    const forever = { productIdentifier: "forever", type: "Non-Consumable" } as const;
+    await app.link(device.request({ ...forever, purchaseDate: Date.now() - 900 * DAY }), "user-1");
+    const coins = (count: number) =>
+      Array.from({ length: count }, () => ({ productIdentifier: "coins", type: "Consumable" }) as const);
+    for (const count of [1000, 100])
+      expect((await app.synchronize(device.request(...coins(count)))).status).toBe(200);
+    expect((await app.read("user-1")).body.entitlements).toMatchObject([
+      { status: "active", expiresAt: null, productIdentifier: "forever" },
+    ]);
+  });
+
+  test("a restored copy of an old day pass does not start anew", async () => {
+    const app = await service.application();
+    const restored = {
+      productIdentifier: "day_pass",
+      type: "Non-Renewing Subscription",
+      purchaseDate: Date.now() - 1000,
+      originalPurchaseDate: Date.now() - 90 * DAY,
+      transactionIdentifier: "5701",
+      originalTransactionIdentifier: "5700",
+    } as const;
+    expect(statuses(await app.synchronize(app.device().request(restored)))).toEqual([["premium", "expired"]]);
+  });
+
+  test("day passes of two customers of an account add up", async () => {
+    const app = await service.application();
+    const HOUR = DAY / 24;
+    const now = Date.now();
+    const pass = (hoursAgo: number) =>
+      app.device().request({
+        productIdentifier: "day_pass",
+        type: "Non-Renewing Subscription",
+        purchaseDate: now - hoursAgo * HOUR,
+      });
+    const later = await app.link(pass(26), "user-1");
+    expect(statuses(await app.read("user-1"))).toEqual([["premium", "expired"]]);
+    await app.link(pass(30), "user-1");
+    expect((await app.read("user-1")).body.entitlements).toMatchObject([
+      {
+        status: "active",
+        startsAt: new Date(now - 26 * HOUR).toISOString(),
+        expiresAt: new Date(now + 18 * HOUR).toISOString(),
+        customerIdentifier: later.body.customerIdentifier,
+      },
+    ]);
+  });
+
+  test("of three passes on Android those that are not refunded count", async () => {
+    const pass = {
+      store: "android-store",
+      productIdentifier: "pass",
+      grants: ["premium"],
+      accessDuration: "P1D",
+    };
+    const app = await service.application({ products: [pass] });
+    const token = app.buyOnAndroid({
+      productKind: "one_time_product",
+      productIdentifier: "pass",
+      basePlanIdentifier: undefined,
+      quantity: 3,
+    });
+    const days = async () => {
+      const { body } = await app.linkAndroid(token, "user-1", { productKind: "one_time_product" });
+      const [{ startsAt, expiresAt } = { startsAt: null, expiresAt: null }] = body.entitlements ?? [];
+      return (Date.parse(expiresAt ?? "") - Date.parse(startsAt ?? "")) / DAY;
+    };
+    expect(await days()).toBe(3);
+    const stored = service.android.read(token);
+    if (stored?.productKind !== "one_time_product") throw new Error("There is one.");
+    const [line] = stored.answer.productLineItem ?? [];
+    const productOfferDetails = { ...line?.productOfferDetails, refundableQuantity: 2 };
+    service.android.put(token, {
+      ...stored,
+      answer: { ...stored.answer, productLineItem: [{ ...line, productOfferDetails }] },
+    });
+    expect(await days()).toBe(2);
+  });
+
+  test("a rental lasts as long as the catalog says of its purchase option, and gives nothing where it says nothing", async () => {
+    const film = { store: "android-store", productIdentifier: "maps", grants: ["maps"] };
+    const app = await service.application({ products: [film] });
+    const token = app.buyOnAndroid({
+      productKind: "one_time_product",
+      productIdentifier: "maps",
+      basePlanIdentifier: undefined,
+    });
+    const stored = service.android.read(token);
+    if (stored?.productKind !== "one_time_product") throw new Error("There is one.");
+    const productOfferDetails = { purchaseOptionId: "rent", rentOfferDetails: {} };
+    service.android.put(token, {
+      ...stored,
+      answer: { ...stored.answer, productLineItem: [{ productId: "maps", productOfferDetails }] },
+    });
+    const link = (changes = {}) =>
+      app.linkAndroid(token, "user-1", { productKind: "one_time_product", ...changes });
+    expect((await link()).body.entitlements).toEqual([]);
+    const other = await service.application({
+      packageName: `${app.packageName}.rent`,
+      products: [film, { ...film, purchaseOptionIdentifier: "rent", accessDuration: "P2D" }],
+    });
+    service.android.put(token, {
+      ...stored,
+      packageName: other.packageName,
+      answer: { ...stored.answer, productLineItem: [{ productId: "maps", productOfferDetails }] },
+    });
+    const rented = await other.linkAndroid(token, "user-1", { productKind: "one_time_product" });
+    const [{ startsAt, expiresAt } = { startsAt: null, expiresAt: null }] = rented.body.entitlements ?? [];
+    expect(statuses(rented)).toEqual([["maps", "active"]]);
+    expect(Date.parse(expiresAt ?? "") - Date.parse(startsAt ?? "")).toBe(2 * DAY);
+  });
+
+  test.each([
+    ["an hour", 1, true, "active"],
+    ["47 hours", 47, true, "active"],
+    ["49 hours", 49, true, "expired"],
+    ["an hour, of one that does not renew", 1, false, "expired"],
+  ])("what Google calls active %s past its end: %i h, renews: %s → %s", async (_, hours, renews, status) => {
+    const app = await service.application();
+    const token = app.buyOnAndroid();
+    const stored = service.android.read(token);
+    if (stored?.productKind !== "subscription") throw new Error("There is one.");
+    const end = new Date(Date.now() - (hours * DAY) / 24).toISOString();
+    const lineItems = (stored.answer.lineItems ?? []).map((line) => ({
+      ...line,
+      expiryTime: end,
+      autoRenewingPlan: { autoRenewEnabled: renews },
+    }));
+    const startTime = new Date(Date.now() - 40 * DAY).toISOString();
+    service.android.put(token, { ...stored, answer: { ...stored.answer, startTime, lineItems } });
+    expect((await app.linkAndroid(token, "user-1")).body.entitlements).toMatchObject([
+      { status, expiresAt: end },
+    ]);
+  });
+
+  test.each([
+    ["50 s ahead of our clock is there", 50_000, [["premium", "active"]]],
+    ["70 s ahead is not there yet", 70_000, []],
+  ])("a purchase that starts %s", async (_, ahead, expected) => {
+    const app = await service.application();
+    const request = app.device().request({ purchaseDate: Date.now() + ahead });
+    expect(statuses(await app.synchronize(request))).toEqual(expected);
   });
 
   test("a shared family purchase grants", async () => {

@@ -18,6 +18,7 @@ import {
   acknowledgementItem,
   customerItem,
   decodeHoldings,
+  decodeLines,
   identityItem,
   purchaseItem,
   tombstone,
@@ -103,7 +104,7 @@ const linesText = (lines: readonly Line[]): string => text(lines.map(lineText).s
 /** The lines that a purchase can grant with: none from before it was replaced, and of a one-time purchase those asked for. */
 const linesThatGrant = ({ lines, replacedBy, replacedAt, selectedProducts }: Purchase): readonly Line[] =>
   lines
-    .filter(({ startsAt }) => replacedBy === null || (replacedAt !== null && (startsAt ?? 0) > replacedAt))
+    .filter(() => replacedBy === null || replacedAt !== null)
     .filter(
       ({ productIdentifier }) => selectedProducts === null || selectedProducts.includes(productIdentifier),
     );
@@ -259,8 +260,13 @@ const sort = (
         if (purchase === null) break;
         violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
         violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
-        const { customer, acknowledgementDueSince: dueSince = null } = purchase;
-        tenant.purchases.push({ key: keyOf(item), customer, purchase, dueSince });
+        const { customer, acknowledgementDueSince: dueSince = null, lines } = purchase;
+        tenant.purchases.push({
+          key: keyOf(item),
+          customer,
+          purchase: { ...purchase, lines: decodeLines(lines) },
+          dueSince,
+        });
         checkOwner(violations, item, application, purchase.customer);
         break;
       }
@@ -327,7 +333,10 @@ const checkHoldings = (
     const lines = linesThatGrant(purchase);
     const [first] = lines;
     if (first === undefined || held.has(reference)) continue;
-    const isMapped = lines.some((line) => catalog?.productOf(purchase.store, line) !== undefined);
+    const isMapped = lines.some((line) => {
+      const product = catalog?.productOf(purchase.store, line);
+      return product !== undefined && !(line.rented && product.accessDuration === null);
+    });
     if (lines.every(({ nature }) => nature === "consumable") && !isMapped) continue;
     const ofTheSameProduct = customer.holdings.filter((holding) =>
       holding.lines.some(({ productIdentifier }) => productIdentifier === first.productIdentifier),

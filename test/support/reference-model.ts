@@ -308,7 +308,7 @@ const eventName = (fact: IosFact): string => {
   const { environment, product, type, transaction, webOrder, end, start, originalStart } = fact;
   const isXcode = environment === "xcode";
   if (type === "subscription")
-    return isXcode || webOrder === null ? `${product} until ${end}` : `web order ${webOrder}`;
+    return isXcode || webOrder === null ? `${product} until ${end}` : `${product} web order ${webOrder}`;
   if (type === "consumable") return isXcode ? `${product} at ${start}` : `consumable ${transaction}`;
   return isXcode ? `${product} at ${originalStart}` : `one ${product}`;
 };
@@ -656,10 +656,18 @@ export const entitlementsFrom = (
     owners.flatMap(([customer, owned]) => {
       const owner = { customer, by: owned[0]?.by ?? null };
       const ios = owned.flatMap(({ fact }) => (fact.store === "ios-store" ? [fact] : []));
-      const remembered = [...Map.groupBy(ios, purchaseName).values()]
-        .flatMap(rememberedOf)
-        .filter(({ latest }) => !isReplacedLineage(latest, everything));
-      const counting = remembered.filter(({ latest }) => countsHere(latest, remembered));
+      const remembered = [...Map.groupBy(ios, purchaseName).values()].flatMap(rememberedOf);
+      const counting = remembered.filter(({ latest }) => {
+        // What was moved counts where it was signed later, whichever lineage took the other's place.
+        const isMoved = remembered.some(
+          ({ latest: other }) =>
+            latest.environment !== "xcode" &&
+            other.environment === latest.environment &&
+            other.transaction === latest.transaction &&
+            other.original !== latest.original,
+        );
+        return isMoved ? countsHere(latest, remembered) : !isReplacedLineage(latest, everything);
+      });
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
         ...[...Map.groupBy(counting, ({ latest }) => purchaseName(latest)).values()].flatMap((copies) =>

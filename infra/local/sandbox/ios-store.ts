@@ -25,9 +25,21 @@ export interface SandboxTransaction {
   readonly transactionIdentifier?: string;
   /** Absent: it is the first of its lineage. */
   readonly originalTransactionIdentifier?: string;
+  /** What it replaced when the subscription was moved to a lineage of its own. */
+  readonly previousOriginalTransactionIdentifier?: string;
+  /** Of auto-renewable subscriptions: names the period under every transaction id; absent: the transaction's own id. */
+  readonly webOrderLineItemIdentifier?: string;
+  /** Of a restored copy, when the original was bought; absent: the purchase date. */
+  readonly originalPurchaseDate?: number;
+  /** Absent: one. */
+  readonly quantity?: number;
   readonly revocationDate?: number;
+  /** The refunded share in thousandths of a per cent. */
+  readonly revocationPercentage?: number;
   readonly isUpgraded?: boolean;
   readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED";
+  /** What the app chose for its own account; a UUID. */
+  readonly appAccountToken?: string;
 }
 
 /** One Apple Account's copy of an app, and what it has bought there. */
@@ -107,8 +119,12 @@ export const transactionPayload = (
   return {
     transactionId,
     originalTransactionId,
+    ...(transaction.previousOriginalTransactionIdentifier !== undefined && {
+      previousOriginalTransactionId: transaction.previousOriginalTransactionIdentifier,
+    }),
     ...(transaction.type === "Auto-Renewable Subscription" && {
-      webOrderLineItemId: newIdentifier(environment),
+      webOrderLineItemId:
+        environment === "Xcode" ? "0" : (transaction.webOrderLineItemIdentifier ?? transactionId),
       subscriptionGroupIdentifier: "21454321",
       expiresDate: transaction.expiresDate,
       isUpgraded: transaction.isUpgraded ?? false,
@@ -117,13 +133,17 @@ export const transactionPayload = (
     productId: transaction.productIdentifier,
     type: transaction.type,
     purchaseDate: transaction.purchaseDate,
-    originalPurchaseDate: transaction.purchaseDate,
+    originalPurchaseDate: transaction.originalPurchaseDate ?? transaction.purchaseDate,
     ...(transaction.revocationDate !== undefined && {
       revocationDate: transaction.revocationDate,
       revocationReason: 0,
     }),
-    quantity: 1,
+    ...(transaction.revocationPercentage !== undefined && {
+      revocationPercentage: transaction.revocationPercentage,
+    }),
+    quantity: transaction.quantity ?? 1,
     inAppOwnershipType: transaction.inAppOwnershipType ?? "PURCHASED",
+    ...(transaction.appAccountToken !== undefined && { appAccountToken: transaction.appAccountToken }),
     signedDate: transaction.signedDate,
     environment,
     transactionReason: transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL",

@@ -110,7 +110,7 @@ export const appTransactionIdentityOf = (
   payloads: readonly Pick<Transaction, "environment" | "appTransactionIdentifier">[],
 ): IdentityReference | null => payloads.map(identityOf).find((identity) => identity !== null) ?? null;
 
-/** The purchases that verified transactions prove: one for each lineage, in order of reference. */
+/** The purchases that verified transactions prove: one for each lineage, as they first come. */
 export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchase[] => {
   const lineages = Map.groupBy(transactions, (transaction) =>
     JSON.stringify([transaction.environment, lineageKeyOf(transaction)]),

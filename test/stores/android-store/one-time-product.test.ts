@@ -44,22 +44,29 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
       lines: [
         {
           transactionIdentifier: null,
+          event: null,
           productIdentifier: "lifetime",
           basePlanIdentifier: null,
-          nature: "non_consumable",
+          purchaseOptionIdentifier: null,
+          nature: "consumable",
           standing: "entitled",
           startsAt: NOW - DAY,
+          purchasedAt: null,
           endsAt: null,
           revokedAt: null,
+          wasRevoked: false,
+          quantity: 1,
+          refundedQuantity: 0,
+          rented: false,
           willRenew: null,
           verifiedAt: NOW,
         },
       ],
       selectedProducts: null,
       replacedBy: null,
+      replacedAt: null,
       verifiedAt: NOW,
     },
-    identities: { obfuscatedAccountIdentifier: null },
     replaces: null,
     samePerson: [],
     acknowledgement: null,
@@ -78,33 +85,71 @@ test("PENDING is verified and gives nothing: no line, nothing acknowledged", asy
   const { purchaseCompletionTime: _, ...answer } = aOneTimeAnswer({
     purchaseStateContext: { purchaseState: "PENDING" },
     acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-    obfuscatedExternalAccountId: "account",
   });
   expect(await verified(answer)).toMatchObject({
     purchase: { lines: [] },
-    identities: { obfuscatedAccountIdentifier: "account" },
     acknowledgement: null,
   });
 });
 
 test.each([
-  ["a fully refunded quantity", { quantity: 3, refundableQuantity: 0 }, "revoked"],
-  ["a fully refunded single one, whose quantity the store leaves out", { refundableQuantity: 0 }, "revoked"],
-  ["a partly refunded quantity", { quantity: 3, refundableQuantity: 1 }, "entitled"],
-  ["a quantity that is not refunded", { quantity: 3, refundableQuantity: 3 }, "entitled"],
-  ["a quantity whose refunds the store leaves out", { quantity: 3 }, "entitled"],
-] as const)("%s stands so: %j → %s", async (_, details, standing) => {
-  const { purchase } = await verified(
-    aOneTimeAnswer({ productLineItem: [aOneTimeLine("lifetime", details)] }),
-  );
-  expect(purchase.lines).toMatchObject([{ standing }]);
+  ["a fully refunded quantity", { quantity: 3, refundableQuantity: 0 }, "revoked", 3, 0],
+  [
+    "a fully refunded single one, whose quantity the store leaves out",
+    { refundableQuantity: 0 },
+    "revoked",
+    1,
+    0,
+  ],
+  ["a quantity of which two are refunded", { quantity: 3, refundableQuantity: 1 }, "entitled", 3, 2],
+  ["a quantity of which one is refunded", { quantity: 3, refundableQuantity: 2 }, "entitled", 3, 1],
+  ["a quantity that is not refunded", { quantity: 3, refundableQuantity: 3 }, "entitled", 3, 0],
+  ["a quantity whose refunds the store leaves out", { quantity: 3 }, "entitled", 3, 0],
+  [
+    "a quantity of which more remain than there were",
+    { quantity: 3, refundableQuantity: 4 },
+    "entitled",
+    3,
+    0,
+  ],
+  ["no quantity", {}, "entitled", 1, 0],
+] as const)(
+  "%s stands so: %j → %s, of %i are refunded %i",
+  async (_, details, standing, quantity, refunded) => {
+    const { purchase } = await verified(
+      aOneTimeAnswer({ productLineItem: [aOneTimeLine("lifetime", details)] }),
+    );
+    expect(purchase.lines).toMatchObject([{ standing, quantity, refundedQuantity: refunded }]);
+  },
+);
+
+test.each(["CONSUMPTION_STATE_CONSUMED", "CONSUMPTION_STATE_YET_TO_BE_CONSUMED"])(
+  "the store does not say what an app consumes, so all may be: %s",
+  async (consumptionState) => {
+    const line = aOneTimeLine("coins", { consumptionState });
+    const { purchase } = await verified(aOneTimeAnswer({ productLineItem: [line] }));
+    expect(purchase.lines).toMatchObject([{ nature: "consumable", standing: "entitled" }]);
+  },
+);
+
+test.each([
+  ["rented, by a purchase option", { purchaseOptionId: "rent", rentOfferDetails: {} }, "rent", true],
+  ["rented, by none", { rentOfferDetails: {} }, null, true],
+  ["bought, by a purchase option", { purchaseOptionId: "buy" }, "buy", false],
+  ["bought", {}, null, false],
+])("a line says how it was bought: %s", async (_, details, purchaseOptionIdentifier, rented) => {
+  const { purchase } = await verified(aOneTimeAnswer({ productLineItem: [aOneTimeLine("film", details)] }));
+  expect(purchase.lines).toMatchObject([{ purchaseOptionIdentifier, rented, endsAt: null }]);
 });
 
-test("what was consumed is a consumable", async () => {
-  const consumed = aOneTimeLine("coins", { consumptionState: "CONSUMPTION_STATE_CONSUMED" });
-  const { purchase } = await verified(aOneTimeAnswer({ productLineItem: [consumed] }));
-  expect(purchase.lines).toMatchObject([{ nature: "consumable" }]);
-});
+test.each(["hash-of-account", "", "h".repeat(257), "\ud800"])(
+  "what the client chose proves nothing and is not read: an obfuscated account id %j",
+  async (obfuscatedExternalAccountId) => {
+    expect(await verified(aOneTimeAnswer({ obfuscatedExternalAccountId }))).toStrictEqual(
+      await verified(aOneTimeAnswer()),
+    );
+  },
+);
 
 test("a test purchase is of the sandbox environment", async () => {
   const { purchase } = await verified(aOneTimeAnswer({ testPurchaseContext: { fopType: "TEST" } }));
@@ -146,6 +191,7 @@ test("a paid purchase that the store has pending is to be acknowledged, with a p
     purchaseToken: TOKEN,
     productKind: "one_time_product",
     productIdentifier: "routes",
+    deadline: NOW + 2 * DAY,
   });
 });
 

@@ -45,22 +45,29 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
       lines: [
         {
           transactionIdentifier: null,
+          event: null,
           productIdentifier: "premium",
           basePlanIdentifier: "monthly",
+          purchaseOptionIdentifier: null,
           nature: "auto_renewable",
           standing: "entitled",
           startsAt: NOW - DAY,
+          purchasedAt: null,
           endsAt: NOW + 30 * DAY,
           revokedAt: null,
+          wasRevoked: false,
+          quantity: 1,
+          refundedQuantity: 0,
+          rented: false,
           willRenew: true,
           verifiedAt: NOW,
         },
       ],
       selectedProducts: null,
       replacedBy: null,
+      replacedAt: null,
       verifiedAt: NOW,
     },
-    identities: { obfuscatedAccountIdentifier: null },
     replaces: null,
     samePerson: [],
     acknowledgement: null,
@@ -84,7 +91,7 @@ test.each([
 );
 
 test.each(["PENDING", "PENDING_PURCHASE_CANCELED"])(
-  "%s is verified, names its person, and gives nothing: no line, nobody replaced, nothing acknowledged",
+  "%s is verified and gives nothing: no line, nobody replaced or named, nothing acknowledged",
   async (state) => {
     const answer = await verified(
       aSubscriptionAnswer({
@@ -92,13 +99,11 @@ test.each(["PENDING", "PENDING_PURCHASE_CANCELED"])(
         acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
         linkedPurchaseToken: "older-token",
         outOfAppPurchaseContext: { expiredPurchaseToken: "expired-token" },
-        externalAccountIdentifiers: { obfuscatedExternalAccountId: "account" },
         lineItems: [{ productId: "premium", autoRenewingPlan: {} }],
       }),
     );
     expect(answer).toMatchObject({
       purchase: { lines: [] },
-      identities: { obfuscatedAccountIdentifier: "account" },
       replaces: null,
       samePerson: [],
       acknowledgement: null,
@@ -132,6 +137,74 @@ test("a deferred line, without a successful order, is not owned yet", async () =
   const { latestSuccessfulOrderId: _, expiryTime: __, ...deferred } = aSubscriptionLine({ productId: "pro" });
   const { purchase } = await verified(aSubscriptionAnswer({ lineItems: [aSubscriptionLine(), deferred] }));
   expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["premium"]);
+});
+
+describe("a deferred change", () => {
+  const end = isoTime(NOW + 7 * DAY);
+  const { latestSuccessfulOrderId: _, expiryTime: __, ...incoming } = aSubscriptionLine({ productId: "pro" });
+  const leaving = (mark: object, line = {}) => aSubscriptionLine({ expiryTime: end, ...mark, ...line });
+  const linesOf = async (...lineItems: androidpublisher_v3.Schema$SubscriptionPurchaseLineItem[]) =>
+    (await verified(aSubscriptionAnswer({ lineItems }))).purchase.lines.map(
+      ({ productIdentifier, endsAt, willRenew, standing }) => [
+        productIdentifier,
+        endsAt,
+        willRenew,
+        standing,
+      ],
+    );
+  const stays = ["premium", NOW + 7 * DAY, false, "entitled"];
+
+  test.each([
+    ["a replacement", { deferredItemReplacement: { productId: "pro" } }],
+    ["a removal", { deferredItemRemoval: {} }],
+  ])("of %s: the line stays until its end and does not renew", async (_, mark) => {
+    expect(await linesOf(leaving(mark), incoming)).toStrictEqual([stays]);
+  });
+  test("what is going to be replaced is owned, whatever order it was carried over from", async () => {
+    const mark = { deferredItemReplacement: { productId: "pro" } };
+    expect(await linesOf(leaving(mark, { latestSuccessfulOrderId: null }), incoming)).toStrictEqual([stays]);
+  });
+  test("what is bought beside it renews", async () => {
+    const addOn = aSubscriptionLine({ productId: "maps" });
+    expect(await linesOf(leaving({ deferredItemRemoval: {} }), addOn)).toStrictEqual([
+      stays,
+      ["maps", NOW + 30 * DAY, true, "entitled"],
+    ]);
+  });
+  test("takes the older purchase's place at once", async () => {
+    const { replaces } = await verified(
+      aSubscriptionAnswer({
+        linkedPurchaseToken: "older-token",
+        lineItems: [leaving({ deferredItemReplacement: { productId: "pro" } }), incoming],
+      }),
+    );
+    expect(replaces).toBe(purchaseKeyOfToken("older-token"));
+  });
+});
+
+describe("a line that lags behind one that was renewed", () => {
+  const line = (productId: string, days: number) =>
+    aSubscriptionLine({ productId, expiryTime: isoTime(NOW + days * DAY) });
+  test.each([
+    ["is over, as it ends", 0, 30, "expired", false],
+    ["is over, after it ended", -1, 30, "expired", false],
+    ["is not, while it lasts", 1, 30, "entitled", true],
+    ["is not, where all have ended: the store is retrying the payment", -1, -1, "entitled", true],
+    ["is not, where the other ends as it answers", -1, 0, "entitled", true],
+  ])("%s", async (_, lagging, other, standing, willRenew) => {
+    const { purchase } = await verified(
+      aSubscriptionAnswer({ lineItems: [line("maps", lagging), line("premium", other)] }),
+    );
+    expect(purchase.lines.find(({ productIdentifier }) => productIdentifier === "maps")).toMatchObject({
+      standing,
+      willRenew,
+    });
+  });
+  test("of what is not owned yet nothing lags behind", async () => {
+    const { latestSuccessfulOrderId: _, ...notOwned } = line("premium", 30);
+    const { purchase } = await verified(aSubscriptionAnswer({ lineItems: [line("maps", -1), notOwned] }));
+    expect(purchase.lines).toMatchObject([{ productIdentifier: "maps", standing: "entitled" }]);
+  });
 });
 
 test("a prepaid plan ends at its expiryTime and does not renew", async () => {
@@ -172,25 +245,13 @@ test("a test purchase is of the sandbox environment", async () => {
   expect(purchase.environment).toBe("sandbox");
 });
 
-test("the obfuscated account id is an identity; an empty one is none", async () => {
-  const withId = (obfuscatedExternalAccountId: string) =>
-    verified(aSubscriptionAnswer({ externalAccountIdentifiers: { obfuscatedExternalAccountId } }));
-  expect((await withId("hash-of-account")).identities).toStrictEqual({
-    obfuscatedAccountIdentifier: "hash-of-account",
-  });
-  expect((await withId("")).identities).toStrictEqual({ obfuscatedAccountIdentifier: null });
-});
-
-test.each([
-  ["of 256 characters", "h".repeat(256), "verified"],
-  ["of 257 characters, which could not be a key", "h".repeat(257), "unavailable"],
-  ["with half a character", "\ud800", "unavailable"],
-])("an obfuscated account id %s", async (_, obfuscatedExternalAccountId, outcome) => {
-  const answer = await lookUp(
-    aSubscriptionAnswer({ externalAccountIdentifiers: { obfuscatedExternalAccountId } }),
-  );
-  expect(answer.outcome).toBe(outcome);
-});
+test.each(["hash-of-account", "", "h".repeat(257), "\ud800"])(
+  "what the client chose proves nothing and is not read: an obfuscated account id %j",
+  async (obfuscatedExternalAccountId) => {
+    const answer = aSubscriptionAnswer({ externalAccountIdentifiers: { obfuscatedExternalAccountId } });
+    expect(await verified(answer)).toStrictEqual(await verified(aSubscriptionAnswer()));
+  },
+);
 
 test("linkedPurchaseToken names the purchase that this one replaces", async () => {
   const { replaces, samePerson } = await verified(
@@ -198,6 +259,17 @@ test("linkedPurchaseToken names the purchase that this one replaces", async () =
   );
   expect(replaces).toBe(purchaseKeyOfToken("older-token"));
   expect(samePerson).toStrictEqual([]);
+});
+
+test("of which nothing is owned yet it takes nobody's place, and is the same person's", async () => {
+  const { replaces, samePerson } = await verified(
+    aSubscriptionAnswer({
+      linkedPurchaseToken: "older-token",
+      lineItems: [{ productId: "pro", autoRenewingPlan: {} }],
+    }),
+  );
+  expect(replaces).toBeNull();
+  expect(samePerson).toStrictEqual([purchaseKeyOfToken("older-token")]);
 });
 
 test("a purchase does not replace itself", async () => {
@@ -219,6 +291,16 @@ test("productIdentifier does not select among the lines of a subscription", asyn
 });
 
 const UNACKNOWLEDGED = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
+const MINUTE = 60_000;
+
+/** A prepaid line with so many days left. */
+const prepaid = (days: number, productId = "premium") => {
+  const { autoRenewingPlan: _, ...line } = aSubscriptionLine({
+    productId,
+    expiryTime: isoTime(NOW + days * DAY),
+  });
+  return { ...line, prepaidPlan: {} };
+};
 
 test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
   "%s is paid: what the store has pending is to be acknowledged, with an owned product",
@@ -236,9 +318,22 @@ test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
       purchaseToken: TOKEN,
       productKind: "subscription",
       productIdentifier: "premium",
+      deadline: NOW + 2 * DAY,
     });
   },
 );
+
+test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2, number]>([
+  ["three days from its start", {}, NOW + 2 * DAY],
+  ["a licence tester's three minutes", { testPurchase: {}, startTime: isoTime(NOW) }, NOW + 3 * MINUTE],
+  ["three days from the answer, where it has no start", { startTime: null }, NOW + 3 * DAY],
+  ["half of a prepaid plan below a week", { lineItems: [prepaid(3)] }, NOW + DAY],
+  ["three days of a prepaid plan of a week", { lineItems: [prepaid(6)] }, NOW + 2 * DAY],
+  ["half of the longest of its prepaid lines", { lineItems: [prepaid(1), prepaid(3, "maps")] }, NOW + DAY],
+])("it is to be acknowledged within %s", async (_, changes, deadline) => {
+  const { acknowledgement } = await verified(aSubscriptionAnswer({ ...UNACKNOWLEDGED, ...changes }));
+  expect(acknowledgement?.deadline).toBe(deadline);
+});
 
 test.each([
   ["an expired subscription", { ...UNACKNOWLEDGED, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" }],
@@ -269,11 +364,6 @@ test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2]>([
     "a line that ends after the year 9999",
     { lineItems: [aSubscriptionLine({ expiryTime: "9999-12-31T23:59:59-01:00" })] },
   ],
-  [
-    "an account that no key can hold",
-    { externalAccountIdentifiers: { obfuscatedExternalAccountId: "a".repeat(257) } },
-  ],
-  ["an account that is no text", { externalAccountIdentifiers: { obfuscatedExternalAccountId: "\ud800" } }],
 ])("an answer with %s is no verdict: unavailable", async (_, changes) => {
   expect(await lookUp(aSubscriptionAnswer(changes))).toMatchObject({
     outcome: "unavailable",

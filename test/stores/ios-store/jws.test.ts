@@ -3,8 +3,9 @@ import * as fc from "fast-check";
 import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, aVerifiedTransaction, trusting, word } from "../../support/ios-store.ts";
+import { aTransaction, trusting, word } from "../../support/ios-store.ts";
 import { NOW } from "../../support/purchases.ts";
+import { asSigned } from "./as-signed.ts";
 
 const chain = makeChain();
 const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -40,7 +41,7 @@ const unaligned = (text: string): string => (Buffer.byteLength(text) % 3 === 0 ?
 
 describe("a compact JWS", () => {
   test("that the chain's leaf signed is verified", async () => {
-    expect(await verify(good)).toEqual({ outcome: "verified", payload: aVerifiedTransaction() });
+    expect(await verify(good)).toEqual({ outcome: "verified", payload: asSigned() });
   });
 
   const spaced = signJws(

@@ -1,35 +1,53 @@
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
-import { aVerifiedTransaction } from "../../support/ios-store.ts";
+import type { Nature } from "../../../lib/entitlements/purchase.ts";
+import { ACCOUNT, aVerifiedTransaction } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 
-const lineOf = (fields: Partial<Transaction> = {}) =>
-  purchasesOf([aVerifiedTransaction(fields)])[0]?.lines[0];
+const provenOf = (fields: Partial<Transaction> = {}) => purchasesOf([aVerifiedTransaction(fields)])[0];
+const lineOf = (fields: Partial<Transaction> = {}) => provenOf(fields)?.purchase.lines[0];
 
 describe("the purchase of a transaction", () => {
   test("is its lineage, with one line", () => {
     expect(purchasesOf([aVerifiedTransaction()])).toEqual([
       {
-        store: "ios-store",
-        environment: "production",
-        key: "700000000000001",
-        lines: [
-          {
-            transactionIdentifier: "700000000000002",
-            productIdentifier: "com.example.trails.premium.monthly",
-            basePlanIdentifier: null,
-            nature: "auto_renewable",
-            standing: "entitled",
-            startsAt: NOW - 10 * DAY,
-            endsAt: NOW + 20 * DAY,
-            revokedAt: null,
-            willRenew: null,
-            verifiedAt: NOW - 1000,
-          },
-        ],
-        selectedProducts: null,
-        replacedBy: null,
-        verifiedAt: NOW - 1000,
+        purchase: {
+          store: "ios-store",
+          environment: "production",
+          key: "700000000000001",
+          lines: [
+            {
+              transactionIdentifier: "700000000000002",
+              event: `until ${NOW + 20 * DAY}`,
+              productIdentifier: "com.example.trails.premium.monthly",
+              basePlanIdentifier: null,
+              purchaseOptionIdentifier: null,
+              nature: "auto_renewable",
+              standing: "entitled",
+              startsAt: NOW - 10 * DAY,
+              purchasedAt: NOW - 10 * DAY,
+              endsAt: NOW + 20 * DAY,
+              revokedAt: null,
+              wasRevoked: false,
+              quantity: 1,
+              refundedQuantity: 0,
+              rented: false,
+              willRenew: null,
+              verifiedAt: NOW - 1000,
+            },
+          ],
+          selectedProducts: null,
+          replacedBy: null,
+          replacedAt: null,
+          verifiedAt: NOW - 1000,
+        },
+        mentioned: [],
+        identity: {
+          store: "ios-store",
+          kind: "app-transaction",
+          environment: "production",
+          value: ACCOUNT,
+        },
       },
     ]);
   });
@@ -40,20 +58,125 @@ describe("the purchase of a transaction", () => {
     },
   );
   test("is revoked from the revocation on", () => {
-    expect(lineOf({ revokedAt: NOW - DAY })).toMatchObject({ revokedAt: NOW - DAY, standing: "entitled" });
-  });
-  test.each([
-    ["the upgrade was signed before the end", NOW - 1000, NOW + 20 * DAY, NOW - 1000],
-    ["the end came before", NOW, NOW - DAY, NOW - DAY],
-  ])("is ended by an upgrade: %s", (_, signedAt, expiresAt, endsAt) => {
-    expect(lineOf({ isUpgraded: true, signedAt, expiresAt })).toMatchObject({ standing: "expired", endsAt });
-  });
-  test("of another type is ended by an upgrade too", () => {
-    expect(lineOf({ isUpgraded: true, nature: "non_consumable", expiresAt: null })).toMatchObject({
-      standing: "expired",
-      endsAt: NOW - 1000,
+    expect(lineOf({ revokedAt: NOW - DAY })).toMatchObject({
+      revokedAt: NOW - DAY,
+      wasRevoked: true,
+      standing: "entitled",
     });
   });
+  test("names nobody beside its lineage where it has no app transaction id, nor in Xcode", () => {
+    expect(provenOf({ appTransactionIdentifier: null })?.identity).toBeNull();
+    expect(provenOf({ environment: "xcode", xcodeCertificate: "ab" })?.identity).toBeNull();
+  });
+  test.each([
+    ["auto_renewable", NOW - 10 * DAY],
+    ["consumable", NOW - 10 * DAY],
+    ["non_renewing", NOW - 90 * DAY],
+    ["non_consumable", NOW - 90 * DAY],
+  ] as const)("starts where it was bought first, if that is what is owned: %s", (nature, startsAt) => {
+    expect(lineOf({ nature, originalPurchasedAt: NOW - 90 * DAY })).toMatchObject({
+      startsAt,
+      purchasedAt: NOW - 10 * DAY,
+    });
+    expect(lineOf({ nature })).toMatchObject({ startsAt: NOW - 10 * DAY });
+  });
+  test.each([
+    ["auto_renewable", { webOrderLineItemIdentifier: "9" }, "9"],
+    ["auto_renewable", {}, `until ${NOW + 20 * DAY}`],
+    ["auto_renewable", { webOrderLineItemIdentifier: "9", environment: "xcode" }, `until ${NOW + 20 * DAY}`],
+    ["non_renewing", { webOrderLineItemIdentifier: "9" }, ""],
+    ["non_consumable", {}, ""],
+    ["non_consumable", { environment: "xcode" }, `from ${NOW - 10 * DAY}`],
+    ["consumable", {}, "700000000000002"],
+    ["consumable", { environment: "xcode" }, `from ${NOW - 10 * DAY}`],
+  ] as const)("names its event: %s with %j → %s", (nature, fields, event) => {
+    expect(lineOf({ nature, ...fields })?.event).toBe(event);
+  });
+
+  describe("refunded in part", () => {
+    const partly = (
+      quantity: number,
+      revokedMilliPercent: number | null,
+      nature: Nature = "non_renewing",
+    ) => {
+      const line = lineOf({ nature, quantity, revokedMilliPercent, revokedAt: NOW - DAY });
+      return line === undefined ? null : [line.revokedAt, line.refundedQuantity];
+    };
+    const WHOLE = [NOW - DAY, 0];
+    test.each([
+      [3, 33_333, [null, 1]],
+      [3, 33_333.3, [null, 1]],
+      [3, 50_000, [null, 2]],
+      [3, 66_667, [null, 2]],
+      [3, 83_333, [null, 2]],
+      [3, 83_334, WHOLE],
+      [3, 100_000, WHOLE],
+      [3, 120_000, WHOLE],
+      [3, null, WHOLE],
+      [3, 16_666, [null, 0]],
+      [2, 50_000, [null, 1]],
+      [1, 1, WHOLE],
+      [1, 50_000, WHOLE],
+    ])("of %i, %p thousandths of a per cent: what is revoked, and how many are refunded", (...row) => {
+      const [quantity, milliPercent, expected] = row;
+      expect(partly(quantity, milliPercent)).toEqual(expected);
+      expect(partly(quantity, milliPercent, "consumable")).toEqual(expected);
+    });
+    test.each(["auto_renewable", "non_consumable"] as const)("a %s is never", (nature) => {
+      expect(partly(3, 33_333, nature)).toEqual(WHOLE);
+    });
+    test("remembers that it was, under that transaction id", () => {
+      expect(
+        lineOf({ nature: "consumable", quantity: 3, revokedMilliPercent: 33_333, revokedAt: 1 }),
+      ).toMatchObject({ wasRevoked: true, quantity: 3 });
+    });
+  });
+
+  describe("that took another lineage's place", () => {
+    const mentioned = (fields: Partial<Transaction>) =>
+      provenOf({ previousOriginalTransactionIdentifier: "600", ...fields })?.mentioned;
+    test("names it, replaced from its own start on", () => {
+      expect(mentioned({})).toEqual([
+        {
+          store: "ios-store",
+          environment: "production",
+          key: "600",
+          lines: [],
+          selectedProducts: [],
+          replacedBy: "700000000000001",
+          replacedAt: NOW - 10 * DAY,
+          verifiedAt: 0,
+        },
+      ]);
+    });
+    test.each([
+      ["no lineage but its own", { previousOriginalTransactionIdentifier: "700000000000001" }],
+      ["none in Xcode, where ids name nothing", { environment: "xcode", xcodeCertificate: "ab" }],
+      ["none where it names none", { previousOriginalTransactionIdentifier: null }],
+    ] as const)("names %s", (_, fields) => {
+      expect(mentioned(fields)).toEqual([]);
+    });
+    test("of several in a lineage the last start counts", () => {
+      const moved = (transactionIdentifier: string, purchasedAt: number) =>
+        aVerifiedTransaction({
+          transactionIdentifier,
+          purchasedAt,
+          expiresAt: purchasedAt + 30 * DAY,
+          previousOriginalTransactionIdentifier: "600",
+        });
+      const [lineage] = purchasesOf([moved("2", NOW), moved("1", NOW - 30 * DAY)]);
+      expect(lineage?.mentioned).toMatchObject([{ key: "600", replacedAt: NOW }]);
+    });
+  });
+  test.each(["auto_renewable", "non_consumable"] as const)(
+    "that was upgraded stands as over, and keeps the end that the store gave it: %s",
+    (nature) => {
+      expect(lineOf({ isUpgraded: true, nature })).toMatchObject({
+        standing: "expired",
+        endsAt: nature === "auto_renewable" ? NOW + 20 * DAY : null,
+      });
+    },
+  );
 });
 
 describe("the purchases of transactions", () => {
@@ -68,11 +191,9 @@ describe("the purchases of transactions", () => {
     const other = aVerifiedTransaction({ originalTransactionIdentifier: "600" });
     const sandbox = aVerifiedTransaction({ environment: "sandbox" });
     expect(
-      purchasesOf([sandbox, renewal("2", 1), other, renewal("3", 2)]).map(({ environment, key, lines }) => [
-        environment,
-        key,
-        lines.length,
-      ]),
+      purchasesOf([sandbox, renewal("2", 1), other, renewal("3", 2)])
+        .map(({ purchase: { environment, key, lines } }) => [environment, key, lines.length])
+        .toSorted(([a, b], [c, d]) => (`${a} ${b}` < `${c} ${d}` ? -1 : 1)),
     ).toEqual([
       ["production", "600", 1],
       ["production", "700000000000001", 2],
@@ -92,10 +213,37 @@ describe("the purchases of transactions", () => {
       aVerifiedTransaction({ signedAt: NOW - 3, revokedAt: NOW - DAY }),
       aVerifiedTransaction({ signedAt: NOW - 2 }),
     ];
-    expect(purchasesOf([restored, refunded])[0]?.lines[0]).toMatchObject({
+    expect(purchasesOf([restored, refunded])[0]?.purchase.lines[0]).toMatchObject({
       revokedAt: null,
+      wasRevoked: true,
       verifiedAt: NOW - 2,
     });
+  });
+  test("in Xcode are one for each certificate, original id, and group or product", () => {
+    const bought = (productIdentifier: string, fields: Partial<Transaction> = {}) =>
+      aVerifiedTransaction({
+        environment: "xcode",
+        xcodeCertificate: "ab",
+        transactionIdentifier: "0",
+        originalTransactionIdentifier: "0",
+        productIdentifier,
+        ...fields,
+      });
+    const keys = purchasesOf([
+      bought("monthly", { subscriptionGroupIdentifier: "premium" }),
+      bought("yearly", { subscriptionGroupIdentifier: "premium", expiresAt: NOW + 300 * DAY }),
+      bought("forever", { nature: "non_consumable" }),
+      bought("maps", { nature: "non_consumable" }),
+      bought("maps", { nature: "non_consumable", xcodeCertificate: "cd" }),
+      bought("maps", { nature: "non_consumable", originalTransactionIdentifier: "1" }),
+    ]).map(({ purchase: { key, lines } }) => [key, lines.length]);
+    expect(keys).toEqual([
+      ["ab:0:premium", 2],
+      ["ab:0:forever", 1],
+      ["ab:0:maps", 1],
+      ["cd:0:maps", 1],
+      ["ab:1:maps", 1],
+    ]);
   });
   test("of none are none", () => {
     expect(purchasesOf([])).toEqual([]);

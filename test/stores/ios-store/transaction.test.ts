@@ -1,13 +1,8 @@
 import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import {
-  anAppTransaction,
-  aTransaction,
-  aVerifiedTransaction,
-  trusting,
-  word,
-} from "../../support/ios-store.ts";
+import { anAppTransaction, aTransaction, trusting, word } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
+import { asSigned } from "./as-signed.ts";
 
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });
@@ -73,6 +68,19 @@ describe("a transaction", () => {
     ["appTransactionId", 704],
     ["appTransactionId", "7 4"],
     ["appTransactionId", "7".repeat(129)],
+    ["previousOriginalTransactionId", ""],
+    ["previousOriginalTransactionId", 700],
+    ["webOrderLineItemId", 7],
+    ["webOrderLineItemId", "7".repeat(129)],
+    ["subscriptionGroupIdentifier", 21454321],
+    ["subscriptionGroupIdentifier", "2".repeat(257)],
+    ["originalPurchaseDate", -1],
+    ["originalPurchaseDate", "2026-01-01"],
+    ["quantity", 1.5],
+    ["quantity", -1],
+    ["quantity", "1"],
+    ["revocationPercentage", -1],
+    ["revocationPercentage", "33333"],
   ])("is refused where %s is %p", async (field, value) => {
     expect(await outcome(aTransaction({ [field]: value }))).toBe("malformed_payload");
   });
@@ -83,6 +91,18 @@ describe("a transaction", () => {
     ["productId", "p".repeat(256)],
     ["revocationDate", null],
     ["isUpgraded", null],
+    ["previousOriginalTransactionId", null],
+    ["webOrderLineItemId", null],
+    ["subscriptionGroupIdentifier", ""],
+    ["originalPurchaseDate", null],
+    ["quantity", null],
+    ["quantity", 0],
+    ["revocationPercentage", null],
+    ["revocationPercentage", 33333.3],
+    ["revocationType", "A_NEW_ONE"],
+    ["billingPlanType", "MONTHLY"],
+    ["commitmentInfo", { commitmentExpiresDate: NOW + 300 * DAY }],
+    ["bundleProductID", "a.bundle"],
     ["appTransactionId", null],
     ["appTransactionId", undefined],
     ["offerType", 99],
@@ -107,7 +127,7 @@ describe("a transaction", () => {
     for (const expiresDate of [undefined, null])
       expect(await verify(aTransaction({ type, expiresDate }))).toEqual({
         outcome: "verified",
-        payload: aVerifiedTransaction({ nature, expiresAt: null }),
+        payload: asSigned({ nature, expiresAt: null }),
       });
   });
   test.each([undefined, null])(
@@ -126,12 +146,31 @@ describe("a transaction", () => {
     });
     expect(await verify(payload)).toEqual({
       outcome: "verified",
-      payload: aVerifiedTransaction({
+      payload: asSigned({
         revokedAt: NOW - DAY,
         isUpgraded: true,
         appTransactionIdentifier: null,
         environment: "sandbox",
       }),
+    });
+  });
+
+  test.each([
+    ["previousOriginalTransactionId", "600", { previousOriginalTransactionIdentifier: "600" }],
+    ["webOrderLineItemId", "0", { webOrderLineItemIdentifier: null }],
+    ["webOrderLineItemId", undefined, { webOrderLineItemIdentifier: null }],
+    ["subscriptionGroupIdentifier", "", { subscriptionGroupIdentifier: null }],
+    ["originalPurchaseDate", NOW - 90 * DAY, { originalPurchasedAt: NOW - 90 * DAY }],
+    ["originalPurchaseDate", undefined, { originalPurchasedAt: null }],
+    ["quantity", 3, { quantity: 3 }],
+    ["quantity", 0, { quantity: 1 }],
+    ["quantity", undefined, { quantity: 1 }],
+    ["revocationPercentage", 33333, { revokedMilliPercent: 33333 }],
+    ["commitmentInfo", { commitmentExpiresDate: NOW + 300 * DAY }, {}],
+  ])("is read where %s is %p", async (field, value, expected) => {
+    expect(await verify(aTransaction({ [field]: value }))).toEqual({
+      outcome: "verified",
+      payload: asSigned(expected),
     });
   });
 });
@@ -237,7 +276,7 @@ describe("a payload", () => {
     const text = adding(
       '"a":{"productId":"x"},"b":[{"productId":"y"},{"productId":"z"}],"c":"\\"c\\":{","d":"\\\\","e":"\\":"',
     );
-    expect(await verify(text)).toEqual({ outcome: "verified", payload: aVerifiedTransaction() });
+    expect(await verify(text)).toEqual({ outcome: "verified", payload: asSigned() });
   });
   test("that names __proto__ changes nothing", async () => {
     const text = `{"__proto__":${json},"signedDate":${NOW}}`;
@@ -250,9 +289,7 @@ describe("the transactions of a request", () => {
     const jws = ["1", "2", "3"].map((transactionId) => signJws(aTransaction({ transactionId }), chain));
     expect(await verifier.verifyTransactions(jws, trust, NOW)).toEqual({
       outcome: "verified",
-      payload: ["1", "2", "3"].map((transactionIdentifier) =>
-        aVerifiedTransaction({ transactionIdentifier }),
-      ),
+      payload: ["1", "2", "3"].map((transactionIdentifier) => asSigned({ transactionIdentifier })),
     });
     expect(await verifier.verifyTransactions([], trust, NOW)).toEqual({ outcome: "verified", payload: [] });
   });

@@ -15,15 +15,9 @@ import {
 import { selfSignedBundle } from "../../../lib/stores/ios-store/app-transaction.ts";
 import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import {
-  anAppTransaction,
-  aTransaction,
-  aVerifiedTransaction,
-  BUNDLE,
-  trusting,
-  word,
-} from "../../support/ios-store.ts";
+import { anAppTransaction, aTransaction, BUNDLE, trusting, word } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
+import { asSigned } from "./as-signed.ts";
 
 const chain = makeChain();
 const xcode = makeXcodeSigner();
@@ -31,7 +25,8 @@ const trust = trusting({ roots: [chain.root], xcodeCertificates: [xcode.certific
 const [xcodeCertificate = ""] = trust.xcodeCertificates;
 const verifier = createIosStoreVerifier();
 
-const inXcode = (fields = {}) => aTransaction({ environment: "Xcode", transactionId: "0", ...fields });
+const inXcode = (fields = {}) =>
+  aTransaction({ environment: "Xcode", transactionId: "0", webOrderLineItemId: "0", ...fields });
 const verify = (payload: object, signer: JwsSigner = xcode, given = trust) =>
   verifier.verifyTransaction(signJws(payload, signer, { kid: "Apple_Xcode_Key" }), given, NOW);
 const outcome = async (...parameters: Parameters<typeof verify>) => word(await verify(...parameters));
@@ -40,7 +35,12 @@ describe("StoreKit testing in Xcode", () => {
   test("is accepted with a registered certificate, and gives the environment xcode", async () => {
     expect(await verify(inXcode())).toEqual({
       outcome: "verified",
-      payload: aVerifiedTransaction({ transactionIdentifier: "0", environment: "xcode", xcodeCertificate }),
+      payload: asSigned({
+        transactionIdentifier: "0",
+        webOrderLineItemIdentifier: null,
+        environment: "xcode",
+        xcodeCertificate,
+      }),
     });
     const appTransaction = signJws(anAppTransaction({ receiptType: "Xcode", appAppleId: undefined }), xcode);
     expect(await verifier.verifyAppTransaction(appTransaction, trust, NOW)).toMatchObject({
@@ -110,11 +110,17 @@ describe("StoreKit testing in Xcode", () => {
     const times = {
       signedDate: NOW - 999.5,
       purchaseDate: NOW - 10 * DAY + 0.7297,
+      originalPurchaseDate: NOW - 11 * DAY + 0.4,
       expiresDate: NOW + DAY + 0.9,
     };
     expect(await verify(inXcode(times))).toMatchObject({
       outcome: "verified",
-      payload: { signedAt: NOW - 1000, purchasedAt: NOW - 10 * DAY, expiresAt: NOW + DAY },
+      payload: {
+        signedAt: NOW - 1000,
+        purchasedAt: NOW - 10 * DAY,
+        originalPurchasedAt: NOW - 11 * DAY,
+        expiresAt: NOW + DAY,
+      },
     });
     expect(await outcome(aTransaction({ signedDate: NOW - 999.5 }), chain)).toBe("signing_time");
     expect(await outcome(aTransaction({ expiresDate: NOW + 0.9 }), chain)).toBe("malformed_payload");

@@ -1,0 +1,337 @@
+import fc from "fast-check";
+import { eventLines } from "../../lib/entitlements/events.ts";
+import { joinAll, joinPurchases } from "../../lib/entitlements/join.ts";
+import {
+  mentionedPurchase,
+  NATURES,
+  referenceText,
+  samePurchase,
+  STANDINGS,
+  type Line,
+  type Purchase,
+} from "../../lib/entitlements/purchase.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+
+const lines = (purchase: Purchase): (string | null)[] =>
+  purchase.lines.map((line) => line.transactionIdentifier);
+
+describe("iOS lineages", () => {
+  test("of one transaction the later signed wins, in either order", () => {
+    const early = aPurchase({ lines: [aLine({ verifiedAt: 1, revokedAt: 5 })] });
+    const late = aPurchase({ lines: [aLine({ verifiedAt: 2 })] });
+    expect(joinPurchases(early, late).lines[0]?.revokedAt).toBeNull();
+    expect(joinPurchases(late, early).lines[0]?.revokedAt).toBeNull();
+  });
+  test("a refund that is signed later revokes, and its reversal restores", () => {
+    const facts = [3, 1, 2].map((verifiedAt) =>
+      aPurchase({ lines: [aLine({ verifiedAt, revokedAt: verifiedAt === 2 ? 9 : null })] }),
+    );
+    expect(joinAll(facts.slice(1))[0]?.lines[0]?.revokedAt).toBe(9);
+    expect(joinAll(facts)[0]?.lines[0]?.revokedAt).toBeNull();
+  });
+  test("of each product the two latest periods stay beside what had not ended when the store last spoke", () => {
+    const of = (transactionIdentifier: string, productIdentifier: string, startsAt: number) =>
+      aPurchase({
+        lines: [aLine({ transactionIdentifier, productIdentifier, startsAt, endsAt: startsAt + 1 })],
+      });
+    const [joined] = joinAll([of("3", "a", 3), of("1", "a", 1), of("2", "a", 2), of("4", "b", 0)]);
+    expect(joined && lines(joined)).toEqual(["4", "2", "3"]);
+  });
+  test.each([
+    ["ends a millisecond after the store last spoke: it stays", 1, ["0", "1", "2"]],
+    ["ends as the store last spoke: it goes", 0, ["1", "2"]],
+  ])("a period that two newer ones follow and that %s", (_, left, expected) => {
+    const of = (transactionIdentifier: string, startsAt: number, endsAt: number) =>
+      aPurchase({ lines: [aLine({ transactionIdentifier, startsAt, endsAt, verifiedAt: NOW })] });
+    const [joined] = joinAll([of("0", 1, NOW + left), of("1", 2, 3), of("2", 3, 4)]);
+    expect(joined && lines(joined)).toEqual(expected);
+  });
+  test("the current period survives ten renewals ahead of time", () => {
+    const months = Array.from({ length: 11 }, (_, index) =>
+      aPurchase({
+        lines: [
+          aLine({
+            transactionIdentifier: String(index).padStart(2, "0"),
+            startsAt: NOW + (index * 30 - 10) * DAY,
+            endsAt: NOW + (index * 30 + 20) * DAY,
+            verifiedAt: NOW - 1000 + index,
+          }),
+        ],
+      }),
+    );
+    for (const order of [months, months.toReversed()]) {
+      const [joined] = joinAll(order);
+      expect(joined && lines(joined)).toEqual(months.flatMap(lines));
+    }
+  });
+  test("the copies of one event are bounded: the newest of those that were refunded, and of those that were not", () => {
+    const copy = (index: number, revokedAt: number | null) =>
+      aPurchase({
+        lines: [
+          aLine({
+            transactionIdentifier: `${revokedAt === null ? "kept" : "refunded"} ${String(index).padStart(2, "0")}`,
+            event: "",
+            nature: "non_consumable",
+            startsAt: 1,
+            purchasedAt: index,
+            endsAt: null,
+            revokedAt,
+            verifiedAt: index,
+          }),
+        ],
+      });
+    const many = Array.from({ length: 40 }, (_, index) => [copy(index, null), copy(index, 1)]).flat();
+    const [joined] = joinAll(many);
+    const kept = joined === undefined ? [] : lines(joined);
+    expect(kept).toHaveLength(64);
+    expect(kept).toEqual(expect.arrayContaining(["kept 08", "kept 39", "refunded 08", "refunded 39"]));
+    expect(joinAll(many.toReversed())).toEqual(joinAll(many));
+  });
+  describe("nine copies of one event", () => {
+    const copy = (id: number, verifiedAt: number, revokedAt: number | null = null) =>
+      aPurchase({
+        lines: [
+          aLine({
+            transactionIdentifier: String(id),
+            event: "",
+            nature: "non_consumable",
+            startsAt: 1,
+            purchasedAt: id,
+            endsAt: null,
+            revokedAt,
+            verifiedAt,
+          }),
+        ],
+      });
+    /** The one that was bought first was signed last. */
+    const nine = Array.from({ length: 9 }, (_, index) => copy(index + 1, 100 - index));
+    test("end in the same state in any grouping, when one is refunded later", () => {
+      const refund = copy(9, 200, 5);
+      expect(joinAll([...joinAll(nine), refund])).toEqual(joinAll([...nine, refund]));
+    });
+    test("are as the one that was signed last says: a reversed refund is", () => {
+      const refunds = Array.from({ length: 9 }, (_, index) => copy(index + 1, 10 + index, 5));
+      const [joined] = joinAll([...refunds, copy(1, 99)]);
+      expect(eventLines(joined?.lines ?? [])).toMatchObject([{ revokedAt: null, verifiedAt: 99 }]);
+    });
+  });
+});
+
+test("of transactions of one product with one start the same two stay, in whatever order facts come", () => {
+  const of = (transactionIdentifier: string, line: Parameters<typeof aLine>[0]) =>
+    aPurchase({ lines: [aLine({ transactionIdentifier, startsAt: 10, ...line })] });
+  const first = of("1", { endsAt: 30, verifiedAt: 40 });
+  const others = [of("2", { endsAt: 20, verifiedAt: 40 }), of("3", { endsAt: 25, verifiedAt: 40 })];
+  const upgradedSince = of("1", { endsAt: 30, verifiedAt: 41, standing: "expired" });
+  const early = joinAll([...joinAll([first, ...others]), upgradedSince]);
+  const late = joinAll([...joinAll([first, upgradedSince]), ...others]);
+  expect(early).toEqual(late);
+  expect(early[0] && lines(early[0])).toEqual(["2", "3"]);
+});
+
+describe("Android purchases", () => {
+  const answered = (verifiedAt: number, line: Partial<Line> = {}): Purchase =>
+    aPurchase({
+      store: "android-store",
+      verifiedAt,
+      lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
+    });
+  test("a later answer takes the place of an earlier one, all its lines", () => {
+    const later = { ...answered(2), lines: [] };
+    expect(joinPurchases(answered(1), later).lines).toEqual([]);
+    expect(joinPurchases(later, answered(1)).lines).toEqual([]);
+  });
+  test("a replaced purchase stays replaced whatever the store says of it later", () => {
+    const replaced = mentionedPurchase(answered(1), purchaseKey("2"));
+    expect(joinPurchases(replaced, answered(5)).replacedBy).toBe("2");
+    expect(joinPurchases(answered(5), replaced).lines).toHaveLength(1);
+  });
+  test("the products asked for add up, and all of them is all of them", () => {
+    const asked = (selectedProducts: string[] | null) => ({ ...answered(1), selectedProducts });
+    expect(joinPurchases(asked(["b"]), asked(["a"])).selectedProducts).toEqual(["a", "b"]);
+    expect(joinPurchases(asked(["b"]), asked(null)).selectedProducts).toBeNull();
+  });
+});
+
+describe("the join of facts", () => {
+  const small = fc.integer({ min: 0, max: 3 });
+  const nullable = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
+  const anyLine = (store: Purchase["store"]): fc.Arbitrary<Line> =>
+    fc
+      .record({
+        transaction: fc.integer({ min: 1, max: 12 }),
+        basePlanIdentifier: nullable(fc.constantFrom("p")),
+        standing: fc.constantFrom(...STANDINGS),
+        revokedAt: nullable(small),
+        quantity: fc.integer({ min: 1, max: 2 }),
+        willRenew: nullable(fc.boolean()),
+        verifiedAt: small,
+      })
+      // What a store never changes of a transaction follows from its identifier; two in a row are copies of one event.
+      .map(({ transaction, ...line }) => {
+        const event = Math.ceil(transaction / 2);
+        return aLine({
+          ...line,
+          transactionIdentifier: store === "ios-store" ? String(transaction) : null,
+          event: store === "ios-store" ? `event ${event}` : null,
+          productIdentifier: event % 2 === 0 ? "even" : "odd",
+          nature: NATURES[event % 4] ?? "consumable",
+          startsAt: event,
+          purchasedAt: transaction,
+          endsAt: event % 4 === 0 ? event + 1 : event % 3 === 0 ? null : 1,
+        });
+      });
+  const anyPurchase = (store: Purchase["store"]): fc.Arbitrary<Purchase> =>
+    fc
+      .record({
+        lines: fc.array(anyLine(store), { maxLength: 4 }),
+        selectedProducts: nullable(fc.uniqueArray(fc.constantFrom("a", "b")).map((values) => values.sort())),
+        replacedBy: nullable(fc.constantFrom("2", "3").map(purchaseKey)),
+        replacedAt: nullable(small),
+        verifiedAt: small,
+      })
+      .map(({ replacedAt, ...purchase }) =>
+        aPurchase({ store, ...purchase, replacedAt: purchase.replacedBy === null ? null : replacedAt }),
+      );
+
+  test.each(["ios-store", "android-store"] as const)(
+    "is the same in any order, any grouping and any number of times (%s)",
+    (store) => {
+      fc.assert(
+        fc.property(
+          fc.array(anyPurchase(store), { minLength: 1, maxLength: 6 }),
+          fc.integer(),
+          (facts, seed) => {
+            const [expected] = joinAll(facts);
+            const shuffled = facts
+              .map((fact, index) => ({ fact, rank: Math.sin(seed + index * 7919) }))
+              .sort((a, b) => a.rank - b.rank)
+              .map(({ fact }) => fact);
+            const half = Math.floor(facts.length / 2);
+            const grouped = joinAll([
+              ...joinAll(shuffled.slice(0, half)),
+              ...joinAll(shuffled.slice(half)),
+              ...facts.slice(0, 2),
+            ])[0];
+            expect(expected && grouped && samePurchase(expected, grouped)).toBe(true);
+            expect(grouped).toEqual(expected);
+          },
+        ),
+        { numRuns: 500 },
+      );
+    },
+  );
+
+  test("a lineage of a thousand products stays bounded, those kept that end last", () => {
+    const many = Array.from({ length: 1000 }, (_, index) =>
+      aPurchase({
+        lines: [
+          aLine({
+            transactionIdentifier: String(index),
+            productIdentifier: `p${index}`,
+            startsAt: NOW - 2000 * DAY + index,
+            endsAt: NOW - 1000 * DAY + index,
+          }),
+        ],
+      }),
+    );
+    const [joined] = joinAll(many);
+    expect(joined?.lines).toHaveLength(100);
+    expect(joined?.lines.at(-1)?.productIdentifier).toBe("p999");
+  });
+});
+
+test("joined purchases are in order of reference", () => {
+  const keys = ["3", "1", "2"].map((key) => aPurchase({ key }));
+  const other = aPurchase({ key: "0", environment: "sandbox" });
+  expect(joinAll([other, ...keys]).map(referenceText)).toEqual([
+    "ios-store production 1",
+    "ios-store production 2",
+    "ios-store production 3",
+    "ios-store sandbox 0",
+  ]);
+});
+
+test("of two transactions that start at the same moment the one that an upgrade ended comes first, whichever was first known", () => {
+  const [upgraded, current] = [
+    aPurchase({ lines: [aLine({ transactionIdentifier: "9", standing: "expired" })] }),
+    aPurchase({ lines: [aLine({ transactionIdentifier: "1", productIdentifier: "yearly" })] }),
+  ];
+  for (const joined of [joinPurchases(upgraded, current), joinPurchases(current, upgraded)])
+    expect(joined.lines.map(({ transactionIdentifier }) => transactionIdentifier)).toEqual(["9", "1"]);
+});
+
+describe("of two that were said at the same moment always the same one counts", () => {
+  test("of a transaction, the one that is more", () => {
+    const [paused, entitled] = (["paused", "entitled"] as const).map((standing) =>
+      aPurchase({ lines: [aLine({ standing, verifiedAt: 5 })] }),
+    );
+    if (paused === undefined || entitled === undefined) throw new Error("There are two.");
+    for (const joined of [joinPurchases(paused, entitled), joinPurchases(entitled, paused)])
+      expect(joined.lines.map(({ standing }) => standing)).toEqual(["paused"]);
+  });
+  test("of answers about all lines, the one that is more", () => {
+    const [a, b] = ["a", "b"].map((productIdentifier) =>
+      aPurchase({
+        store: "android-store",
+        lines: [aLine({ transactionIdentifier: null, productIdentifier })],
+      }),
+    );
+    if (a === undefined || b === undefined) throw new Error("There are two.");
+    for (const joined of [joinPurchases(a, b), joinPurchases(b, a)])
+      expect(joined.lines.map(({ productIdentifier }) => productIdentifier)).toEqual(["b"]);
+  });
+  test("of what replaced it, the greater key, where it did so at the same time", () => {
+    const by = (key: string | null) => aPurchase({ replacedBy: key === null ? null : purchaseKey(key) });
+    for (const [a, b] of [
+      ["1", "2"],
+      ["2", "1"],
+    ] as const)
+      expect(joinPurchases(by(a), by(b)).replacedBy).toBe("2");
+    expect(joinPurchases(by("1"), by(null)).replacedBy).toBe("1");
+    expect(joinPurchases(by(null), by("1")).replacedBy).toBe("1");
+  });
+});
+
+describe("of two replacements the one that reaches further counts", () => {
+  const by = (key: string, replacedAt: number | null) =>
+    aPurchase({ replacedBy: purchaseKey(key), replacedAt });
+  test.each([
+    ["the later", by("2", 5), by("1", 6), { replacedBy: "1", replacedAt: 6 }],
+    [
+      "one without a time, which replaces everything",
+      by("2", 5),
+      by("1", null),
+      { replacedBy: "1", replacedAt: null },
+    ],
+    ["of two at once the greater key", by("2", 5), by("1", 5), { replacedBy: "2", replacedAt: 5 }],
+  ])("%s", (_, a, b, expected) => {
+    expect(joinPurchases(a, b)).toMatchObject(expected);
+    expect(joinPurchases(b, a)).toMatchObject(expected);
+  });
+});
+
+test("of one product's transactions with one start those with the greater names stay", () => {
+  const of = (transactionIdentifier: string) => aLine({ transactionIdentifier, startsAt: 10, endsAt: 11 });
+  const joined = joinAll([aPurchase({ lines: [of("2"), of("3"), of("1")] })]);
+  expect(joined.flatMap(lines)).toEqual(["2", "3"]);
+});
+
+test("of a lineage of two hundred products those that end last stay, the current one among them, in the order of their starts", () => {
+  const all = Array.from({ length: 200 }, (_, index) =>
+    aLine({
+      transactionIdentifier: String(index),
+      productIdentifier: `p${index}`,
+      startsAt: 1_000 - index,
+      // The one that began first is the one that has not ended.
+      endsAt: index === 199 ? NOW + DAY : 2_000 - index,
+    }),
+  );
+  const [joined] = joinAll([aPurchase({ lines: all })]);
+  expect(joined?.lines).toHaveLength(100);
+  expect(joined?.lines.map(({ startsAt }) => startsAt)).toEqual([
+    801,
+    ...Array.from({ length: 99 }, (_, index) => 902 + index),
+  ]);
+});

@@ -1,0 +1,204 @@
+import { entitlementsAt, type Holding } from "../../lib/entitlements/entitlements.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { customerId } from "../../lib/identifiers.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
+
+const [ONE, OTHER] = ["1", "2"].map((digit) => customerId(`00000000-0000-4000-8000-00000000000${digit}`));
+if (ONE === undefined || OTHER === undefined) throw new Error("There are two.");
+
+const catalog = aCatalog([
+  aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
+  aProduct({ productIdentifier: "week", accessDuration: period("P7D") }),
+  aProduct({ store: "android-store", productIdentifier: "pass", accessDuration: period("P1D") }),
+  aProduct({ productIdentifier: "month", accessDuration: period("P1M") }),
+]);
+
+const T = NOW;
+
+/** A day pass; each has a transaction and a lineage of its own. */
+const aPass = (key: string, line: Partial<Line> = {}, purchase: Partial<Purchase> = {}): Purchase => ({
+  ...aPurchase({
+    key,
+    lines: [
+      aLine({
+        transactionIdentifier: purchase.store === "android-store" ? null : key,
+        productIdentifier: "pass",
+        nature: "non_renewing",
+        startsAt: T,
+        endsAt: null,
+        ...line,
+      }),
+    ],
+  }),
+  ...purchase,
+});
+
+const heldBy = (
+  customerIdentifier: Holding["customerIdentifier"],
+  ...purchases: readonly Purchase[]
+): Holding[] => purchases.map((purchase) => ({ customerIdentifier, assertedBy: "credential", purchase }));
+
+const statusAt = (moment: number, holdings: readonly Holding[]): string | undefined =>
+  entitlementsAt(moment, holdings, catalog)[0]?.status;
+
+/** The end of access, found at every quarter of an hour; access must not be interrupted. */
+const days = (...purchases: readonly Purchase[]): number => {
+  const holdings = heldBy(ONE, ...purchases);
+  const step = DAY / 96;
+  let end = T;
+  while (statusAt(end, holdings) === "active") end += step;
+  expect(statusAt(end - 1, holdings)).toBe("active");
+  return (end - T) / DAY;
+};
+
+describe("passes of one product add up", () => {
+  test.each<[rule: string, expected: number, passes: Purchase[]]>([
+    ["one lasts its duration", 1, [aPass("1")]],
+    ["two bought at once last twice as long", 2, [aPass("1"), aPass("2")]],
+    ["the second begins where the first ends", 2, [aPass("1"), aPass("2", { startsAt: T + DAY / 2 })]],
+    ["three", 3, [aPass("1"), aPass("2", { startsAt: T + DAY / 2 }), aPass("3", { startsAt: T + DAY })]],
+    ["one bought as the one before ends goes on", 2, [aPass("1"), aPass("2", { startsAt: T + DAY })]],
+    ["after a gap the next begins anew", 1, [aPass("1"), aPass("2", { startsAt: T + 2 * DAY })]],
+    ["a quantity of three lasts three times as long", 3, [aPass("1", { quantity: 3 })]],
+    ["and what comes after it waits", 4, [aPass("1", { quantity: 3 }), aPass("2", { startsAt: T + DAY })]],
+    ["one of three refunded leaves two", 2, [aPass("1", { quantity: 3, refundedQuantity: 1 })]],
+    ["two of three refunded leave one", 1, [aPass("1", { quantity: 3, refundedQuantity: 2 })]],
+    [
+      "what is refunded in the middle gives its place to the next",
+      2,
+      [aPass("1"), aPass("2", { startsAt: T + 1, revokedAt: T + 2 }), aPass("3", { startsAt: T + 3 })],
+    ],
+    [
+      "what is refunded while it runs took the time until then",
+      1.5,
+      [aPass("1", { revokedAt: T + DAY / 2 }), aPass("2", { startsAt: T + 1 })],
+    ],
+    [
+      "what was refunded after its end took all of its time",
+      2,
+      [aPass("1", { revokedAt: T + 9 * DAY }), aPass("2", { startsAt: T + DAY / 2 })],
+    ],
+    ["passes of another product run beside", 7, [aPass("1"), aPass("2", { productIdentifier: "week" })]],
+    ["of another environment too", 1, [aPass("1"), aPass("2", {}, { environment: "sandbox" })]],
+    [
+      "of another store too",
+      1,
+      [aPass("1"), aPass("2", { nature: "consumable" }, { store: "android-store" })],
+    ],
+    [
+      "Android's two of three that are not refunded",
+      2,
+      [aPass("1", { nature: "consumable", quantity: 3, refundedQuantity: 1 }, { store: "android-store" })],
+    ],
+  ])("%s", (_, expected, passes) => {
+    expect(days(...passes)).toBe(expected);
+    expect(days(...passes.toReversed())).toBe(expected);
+  });
+
+  test("one that waits for another gives no entry of its own until it begins", () => {
+    const holdings = heldBy(ONE, aPass("1"), aPass("2", { startsAt: T + 1 }));
+    expect(entitlementsAt(T + 1, holdings, catalog)).toMatchObject([
+      { startsAt: new Date(T).toISOString(), expiresAt: new Date(T + DAY).toISOString() },
+    ]);
+    expect(entitlementsAt(T + DAY, holdings, catalog)).toMatchObject([
+      { startsAt: new Date(T + 1).toISOString(), expiresAt: new Date(T + 2 * DAY).toISOString() },
+    ]);
+  });
+
+  test("two months from 31 December end with February", () => {
+    const december = Date.UTC(2025, 11, 31);
+    const pass = aPass("1", { productIdentifier: "month", startsAt: december, quantity: 2 });
+    expect(entitlementsAt(december, heldBy(ONE, pass), catalog)).toMatchObject([
+      { expiresAt: new Date(Date.UTC(2026, 1, 28)).toISOString() },
+    ]);
+  });
+
+  test("what is refunded as a whole is revoked, and shows it", () => {
+    const pass = aPass("1", { quantity: 3, revokedAt: T + 5 });
+    expect(entitlementsAt(T + 5, heldBy(ONE, pass), catalog)).toMatchObject([
+      {
+        status: "revoked",
+        expiresAt: new Date(T + 5).toISOString(),
+        revokedAt: new Date(T + 5).toISOString(),
+      },
+    ]);
+  });
+
+  test("two customers of an account add up, whoever bought first", () => {
+    const holdings = [...heldBy(ONE, aPass("2")), ...heldBy(OTHER, aPass("1", { startsAt: T + DAY / 2 }))];
+    for (const account of [holdings, holdings.toReversed()]) {
+      expect(entitlementsAt(T + DAY, account, catalog)).toMatchObject([
+        { customerIdentifier: OTHER, status: "active", expiresAt: new Date(T + 2 * DAY).toISOString() },
+      ]);
+      expect(statusAt(T + 2 * DAY - 1, account)).toBe("active");
+      expect(statusAt(T + 2 * DAY, account)).toBe("expired");
+    }
+  });
+
+  test("what renews itself, or has an end of its own, is no pass", () => {
+    const own = (key: string) => aPass(key, { endsAt: T + 2 * DAY });
+    const renewing = (key: string) => aPass(key, { nature: "auto_renewable", endsAt: T + 2 * DAY });
+    expect(days(own("1"), own("2"), renewing("3"), renewing("4"))).toBe(2);
+  });
+});
+
+describe("a rental", () => {
+  const rented = (purchaseOptionIdentifier: string | null) =>
+    aPurchase({
+      store: "android-store",
+      lines: [
+        aLine({
+          transactionIdentifier: null,
+          productIdentifier: "film",
+          purchaseOptionIdentifier,
+          nature: "consumable",
+          startsAt: T,
+          endsAt: null,
+          rented: true,
+        }),
+      ],
+    });
+  const film = aProduct({ store: "android-store", productIdentifier: "film", grants: ["film"] });
+  const rent = { ...film, purchaseOptionIdentifier: "rent", accessDuration: period("P2D") };
+  const endOf = (purchase: Purchase, ...products: readonly (typeof film)[]) =>
+    entitlementsAt(T, heldBy(ONE, purchase), aCatalog(products)).map(({ expiresAt }) => expiresAt);
+  const after = (count: number) => new Date(T + count * DAY).toISOString();
+
+  test.each([
+    ["grants nothing where the catalog gives no duration", [film], []],
+    ["lasts as long as its product", [{ ...film, accessDuration: period("P5D") }], [after(5)]],
+    ["lasts as long as its purchase option", [rent], [after(2)]],
+    [
+      "by its purchase option before its product",
+      [{ ...film, accessDuration: period("P5D") }, rent],
+      [after(2)],
+    ],
+    [
+      "grants nothing where only another option has a duration",
+      [film, { ...rent, purchaseOptionIdentifier: "buy" }],
+      [],
+    ],
+    [
+      "grants nothing where its own option has none, whatever the product has",
+      [
+        { ...film, accessDuration: period("P5D") },
+        { ...rent, accessDuration: null },
+      ],
+      [],
+    ],
+  ])("%s", (_, products, expected) => {
+    expect(endOf(rented("rent"), ...products)).toEqual(expected);
+  });
+  test("without an option is its product's", () => {
+    expect(endOf(rented(null), rent)).toEqual([]);
+    expect(endOf(rented(null), rent, { ...film, accessDuration: period("P5D") })).toEqual([after(5)]);
+  });
+  test("what is bought outright, of the same product, is for ever", () => {
+    const [bought] = [rented("buy")].map((purchase) => ({
+      ...purchase,
+      lines: purchase.lines.map((line) => ({ ...line, rented: false })),
+    }));
+    if (bought === undefined) throw new Error("There is one.");
+    expect(endOf(bought, film, rent)).toEqual([null]);
+  });
+});

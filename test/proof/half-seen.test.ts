@@ -1,0 +1,263 @@
+import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import fc from "fast-check";
+import { v7 as uuid } from "uuid";
+import type { TransferPolicy } from "../../lib/applications/application.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
+import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import { accountId } from "../../lib/identifiers.ts";
+import { createCustomerTable, type AccountCustomer } from "../../lib/table/customers.ts";
+import { createOperationTable } from "../../lib/table/operations.ts";
+import type { StoredCustomer } from "../../lib/table/records.ts";
+import { createWorld, owned, type World } from "../customers/world.ts";
+import { checkInvariants } from "../support/invariants.ts";
+import { cases, TIMEOUT } from "../support/proof.ts";
+import { NOW } from "../support/purchases.ts";
+import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
+
+/**
+ * A Query is no snapshot of a transaction: a read of an account may see any of the items that a transaction writes
+ * together, and not the others. Whatever happens to customers, each read in the middle is one of before or after.
+ */
+
+type Item = Readonly<Record<string, unknown>>;
+
+const ACCOUNTS = ["a", "b", "c"] as const;
+const PURCHASES = ["1", "2", "3", "4", "5"] as const;
+
+type Happening =
+  | {
+      readonly does: "store";
+      readonly purchases: readonly string[];
+      readonly claim: { readonly account: string; readonly assertedBy: AssertedBy } | null;
+    }
+  | { readonly does: "unlink" | "erase"; readonly purchase: string }
+  | { readonly does: "move"; readonly purchase: string; readonly to: string }
+  /** Time to live has deleted what it may: everything, or every other item. */
+  | { readonly does: "expire"; readonly every: 1 | 2 };
+
+interface Step {
+  readonly happening: Happening;
+  /** One of its transactions, from 0, fails: the step crashes there, or somebody else was faster; null: none does. */
+  readonly failure: { readonly at: number; readonly as: "crash" | "conflict" } | null;
+}
+
+const account = fc.constantFrom(...ACCOUNTS);
+const purchase = fc.constantFrom(...PURCHASES);
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      does: fc.constant("store"),
+      purchases: fc.subarray([...PURCHASES], { minLength: 1, maxLength: 4 }),
+      claim: fc.option(
+        fc.record({ account, assertedBy: fc.constantFrom<AssertedBy>("credential", "credential", "client") }),
+        { freq: 4 },
+      ),
+    }),
+  },
+  fc.record({ does: fc.constantFrom("unlink", "erase"), purchase }),
+  { weight: 2, arbitrary: fc.record({ does: fc.constant("move"), purchase, to: account }) },
+  fc.record({ does: fc.constant("expire"), every: fc.constantFrom(1, 2) }),
+);
+
+const stored = (
+  purchases: readonly string[],
+  account?: string,
+  assertedBy: AssertedBy = "credential",
+): Step => ({
+  happening: { does: "store", purchases, claim: account === undefined ? null : { account, assertedBy } },
+  failure: null,
+});
+
+/** Two customers of account a have merged, and what is left of one is still there; a client has claimed another for b. */
+const MERGED = [stored(["1"], "a"), stored(["2"], "a"), stored(["3"], "b", "client"), stored(["1", "2"])];
+
+const history = (failure: fc.Arbitrary<Step["failure"]>): fc.Arbitrary<Step[]> =>
+  fc
+    .tuple(
+      fc.constantFrom([], MERGED),
+      fc.array(fc.record({ happening, failure }), { minLength: 1, maxLength: 8 }),
+    )
+    .map(([before, steps]) => [...before, ...steps]);
+
+const ownerOf = async (
+  { evidenceStore: { table }, application }: World,
+  key: string,
+): Promise<StoredCustomer | null> => {
+  const known = await table.findFacts(application.identifier, [], [owned(key)], NOW);
+  const named = [...known.purchases.values()].map(({ customer }) => customer);
+  return (await table.findCustomers(application.identifier, named))?.[0] ?? null;
+};
+
+const AUTHORITY = { by: "an operator", reason: "a proof" };
+
+const expire = async (table: MemoryTable, every: number): Promise<void> => {
+  const expiring = (await table.items()).filter((item) => "expiresAt" in item);
+  const TransactItems = expiring
+    .filter((_, index) => index % every === 0)
+    .map(({ pk, sk }) => ({ Delete: { TableName: table.name, Key: { pk, sk } } }));
+  if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
+};
+
+const act = async (world: World, table: MemoryTable, happens: Happening): Promise<unknown> => {
+  if (happens.does === "expire") return expire(table, happens.every);
+  if (happens.does === "store") {
+    const { purchases, claim } = happens;
+    return world.submit(
+      { purchases: purchases.map((key) => owned(key)) },
+      claim && { ...claim, account: accountId(claim.account) },
+    );
+  }
+  const customer = await ownerOf(world, happens.purchase);
+  if (customer === null) return null;
+  const resolved = { ...customer, acknowledgementDueSince: null };
+  if (happens.does === "unlink") return world.unlink(resolved);
+  if (happens.does === "move") return world.unlink(resolved, happens.to);
+  // What an erasure does to the account; what it buries afterwards is in no account.
+  const { application, operations } = world;
+  const entry = {
+    action: "erase",
+    customer: customer.identifier,
+    moment: operations.now(),
+    ...AUTHORITY,
+  } as const;
+  return createOperationTable(table).end(application.identifier, customer, entry, uuid());
+};
+
+class Crash extends Error {}
+
+const conflict = (): Error =>
+  new TransactionCanceledException({
+    message: "Transaction cancelled",
+    CancellationReasons: [{ Code: "TransactionConflict" }],
+    $metadata: {},
+  });
+
+/** The table before each transaction of a step, and after the last. */
+const statesDuring = async (
+  world: World,
+  table: MemoryTable,
+  { happening, failure }: Step,
+): Promise<Item[][]> => {
+  const states: Item[][] = [];
+  let sent = 0;
+  table.turn = async (command) => {
+    if (command !== "TransactWriteItemsCommand") return;
+    if (happening.does !== "expire" && failure?.at === sent++)
+      throw failure.as === "crash" ? new Crash() : conflict();
+    states.push(await table.items());
+  };
+  await act(world, table, happening).catch((error: unknown) => {
+    // Somebody was erased; or what this step was to do.
+    if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
+  });
+  table.turn = () => Promise.resolve();
+  return [...states, await table.items()];
+};
+
+const nameOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
+const isOfAccount = ({ pk }: Item): boolean => String(pk).includes("#ACCOUNT#");
+
+/** All that can be seen of the accounts while one state becomes the other: any of the changed items, each old or new. */
+const seenBetween = (before: readonly Item[], after: readonly Item[]): Item[][] => {
+  const [old, young] = [before, after].map(
+    (items) => new Map(items.filter(isOfAccount).map((item) => [nameOf(item), item])),
+  );
+  const changed = [...new Set([...(old?.keys() ?? []), ...(young?.keys() ?? [])])].filter(
+    (name) => JSON.stringify(old?.get(name)) !== JSON.stringify(young?.get(name)),
+  );
+  return Array.from({ length: 2 ** changed.length }, (_, subset) => {
+    const seen = new Map(old);
+    for (const [index, name] of changed.entries()) {
+      const item = young?.get(name);
+      if ((subset & (1 << index)) === 0) continue;
+      if (item === undefined) seen.delete(name);
+      else seen.set(name, item);
+    }
+    return [...seen.values()];
+  });
+};
+
+type Reading = readonly AccountCustomer[];
+
+/** What each account reads, where the table has these items. */
+const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
+  const table = createMemoryTable();
+  const TransactItems = items.filter(isOfAccount).map((Item) => ({ Put: { TableName: table.name, Item } }));
+  if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
+  const customers = createCustomerTable(table, () => Promise.resolve());
+  const readings = await Promise.all(
+    ACCOUNTS.map((name) => customers.findAccount(application.identifier, accountId(name))),
+  );
+  await table.remove();
+  return readings;
+};
+
+const keysIn = (reading: Reading): string[] =>
+  reading.flatMap(({ holdings }) => holdings.map(({ key }) => key));
+const repeatedIn = (values: readonly string[]): string[] =>
+  values.filter((value, index) => values.indexOf(value) < index);
+
+/** Before, or after; an account that several customers leave at once may be seen with some of them. */
+const isOneOf = (before: Reading, after: Reading, seen: Reading): boolean => {
+  const [old, young, now] = [before, after, seen].map((reading) => reading.map((one) => JSON.stringify(one)));
+  const within = (some: string[] = [], all: string[] = []): boolean => some.every((one) => all.includes(one));
+  const isEqual = (other: string[] = []): boolean => within(now, other) && within(other, now);
+  const onlyLoses = within(young, old);
+  return isEqual(old) || isEqual(young) || (onlyLoses && within(now, old) && within(young, now));
+};
+
+const expectReadsOf = async (world: World, states: readonly Item[][]): Promise<void> => {
+  const [first = [], last = []] = [states.at(0), states.at(-1)];
+  const [before, after] = [await readingsOf(world, first), await readingsOf(world, last)];
+  for (const [index, state] of states.entries())
+    for (const items of seenBetween(state, states[index + 1] ?? state)) {
+      const readings = await readingsOf(world, items);
+      expect(repeatedIn(readings.flatMap(keysIn))).toEqual([]);
+      for (const [place, seen] of readings.entries())
+        if (!isOneOf(before[place] ?? [], after[place] ?? [], seen))
+          throw new Error(
+            `Account ${ACCOUNTS[place]} reads neither as before nor as after: ${JSON.stringify({
+              before: before[place],
+              after: after[place],
+              seen,
+            })}`,
+          );
+    }
+};
+
+/** Every reading in the middle of a history is as it has to be; what it comes to keeps the invariants. */
+const holds = (failure: fc.Arbitrary<Step["failure"]>) =>
+  fc.asyncProperty(
+    fc.constantFrom<TransferPolicy>("refuse", "always"),
+    history(failure),
+    async (transfers, steps) => {
+      const table = createMemoryTable();
+      const { application, with: change } = createWorld(table);
+      const world = change({ application: { ...application, transfers } });
+      for (const [index, step] of steps.entries())
+        await expectReadsOf(world, await statesDuring(world.at(NOW + index), table, step));
+      // What crashed is completed by whatever comes next.
+      for (const key of PURCHASES)
+        await world.submit({ purchases: [owned(key)] }).catch((error: unknown) => {
+          if (!(error instanceof ServiceError)) throw error;
+        });
+      // What is erased here is not buried, so that it leads nowhere.
+      if (!steps.some(({ happening }) => happening.does === "erase"))
+        expect(checkInvariants(await table.items())).toEqual([]);
+      await table.remove();
+    },
+  );
+
+test(
+  "whatever is seen of merges, moves, unlinkings and erasures, accounts read before or after, and no purchase twice",
+  () => fc.assert(holds(fc.constant(null)), cases(150, 10_000)),
+  TIMEOUT,
+);
+
+test.each(["conflict", "crash"] as const)(
+  "so it is where transactions fail (%s), and what follows completes what broke off",
+  (as) => fc.assert(holds(fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }))), cases(150, 10_000)),
+  TIMEOUT,
+);

@@ -1,0 +1,12 @@
+import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import { aVerifiedTransaction } from "../../support/ios-store.ts";
+import { DAY, NOW } from "../../support/purchases.ts";
+
+/** What `aTransaction` says once it is verified, with what the sandbox store writes beside it. */
+export const asSigned = (fields: Partial<Transaction> = {}): Transaction =>
+  aVerifiedTransaction({
+    subscriptionGroupIdentifier: "21454321",
+    webOrderLineItemIdentifier: "700000000000002",
+    originalPurchasedAt: NOW - 10 * DAY,
+    ...fields,
+  });
