@@ -10,20 +10,20 @@ const only = (from, allowed) => ({
 module.exports = {
   forbidden: [
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
-    only("lib/(?:identifiers|once)", []),
+    only("lib/(?:identifiers|once|order)", []),
     only("lib/contract/", ["lib/contract/", "lib/once"]),
-    only("lib/entitlements/", ["lib/entitlements/", "lib/contract/", "lib/(?:identifiers|once)"]),
+    only("lib/entitlements/", ["lib/entitlements/", "lib/contract/", "lib/(?:identifiers|once|order)"]),
     only("lib/stores/ios-store/", [
       "lib/stores/ios-store/",
       "lib/entitlements/",
       "lib/contract/",
-      "lib/(?:identifiers|once)",
+      "lib/(?:identifiers|once|order)",
     ]),
     only("lib/stores/android-store/", [
       "lib/stores/android-store/",
       "lib/entitlements/",
       "lib/contract/",
-      "lib/(?:identifiers|once)",
+      "lib/(?:identifiers|once|order)",
     ]),
     only("lib/applications/", [
       "lib/applications/",
@@ -31,14 +31,14 @@ module.exports = {
       "lib/stores/android-store/workload-identity",
       "lib/entitlements/",
       "lib/contract/",
-      "lib/(?:identifiers|once)",
+      "lib/(?:identifiers|once|order)",
     ]),
     only("lib/table/", [
       "lib/table/",
       "lib/applications/",
       "lib/entitlements/",
       "lib/contract/",
-      "lib/(?:identifiers|once)",
+      "lib/(?:identifiers|once|order)",
     ]),
     only("lib/customers/", ["lib/"]),
     only("lib/service", ["lib/"]),

@@ -1,6 +1,6 @@
 import type { Environment } from "../contract/schemas.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
-import type { IdentityReference, ProvenPurchase } from "../stores/proven-purchase.ts";
+import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import type { PendingAcknowledgement } from "../table/records.ts";
 
 /**

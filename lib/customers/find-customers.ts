@@ -6,7 +6,7 @@ import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../stores/ios-store/fields.ts";
 import { createCustomerTable } from "../table/customers.ts";
-import type { IdentityReference } from "../stores/proven-purchase.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import type { IdentityReference } from "../stores/proven-purchase.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { CustomerChange } from "../table/customer-change.ts";
 import type { KnownFacts } from "../table/customers.ts";
 import type { Link, PendingAcknowledgement, StoredCustomer } from "../table/records.ts";

@@ -3,7 +3,7 @@ import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import type { IdentityReference } from "../stores/proven-purchase.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import { claimsCounter, encodeHoldings, encodeLines, type ClaimsCounter } from "./items.ts";
 import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, type Key } from "./keys.ts";
 import type { DueAcknowledgement, Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";

@@ -4,7 +4,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { Environment } from "../contract/schemas.ts";
 import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import type { IdentityReference } from "../stores/proven-purchase.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,

@@ -2,7 +2,7 @@ import type { Store } from "../contract/schemas.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
-import type { IdentityReference } from "../stores/proven-purchase.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 
 /**
  * The keys of the one table, all of them: nobody else writes `#`. Whatever a caller or a store names comes last in a

@@ -7,7 +7,7 @@ import type { Evidence } from "../../lib/customers/evidence.ts";
 import { readAccount } from "../../lib/customers/read-account.ts";
 import { storeEvidence, type EvidenceStore } from "../../lib/customers/store-evidence.ts";
 import { provenPurchaseOf } from "../../lib/stores/android-store/reading.ts";
-import type { ProvenPurchase } from "../../lib/stores/proven-purchase.ts";
+import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import type { Nature } from "../../lib/entitlements/purchase.ts";

@@ -2,7 +2,7 @@ import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { catalogOf, type Catalog, type CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { parsePeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import type { ProvenPurchase } from "../../lib/stores/proven-purchase.ts";
+import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import type { PendingAcknowledgement } from "../../lib/table/records.ts";
 
 export const DAY = 86_400_000;

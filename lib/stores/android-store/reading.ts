@@ -3,7 +3,7 @@ import type { Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { mentionedPurchase } from "../../entitlements/purchase.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
-import type { ProvenPurchase } from "../proven-purchase.ts";
+import type { ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 
 /** A purchase that the store refunds unless it is acknowledged. Holds the purchase token, so it is no matter for a log. */
 export interface PendingAcknowledgement {

@@ -2,7 +2,7 @@ import { joinAll } from "../../entitlements/join.ts";
 import { mentionedPurchase, type Line, type Nature, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
-import type { IdentityReference, ProvenPurchase } from "../proven-purchase.ts";
+import type { IdentityReference, ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** StoreKit testing in Xcode numbers its test purchases from "0" on each machine, so its ids name nothing. */

@@ -1,5 +1,5 @@
 import type { Environment, Store } from "../contract/schemas.ts";
-import type { Purchase } from "../entitlements/purchase.ts";
+import type { Purchase } from "./purchase.ts";
 
 /** A fact, verified by a store, that names one customer. Every purchase is an identity of its own beside these. */
 export interface IdentityReference {
