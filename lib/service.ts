@@ -30,6 +30,7 @@ import {
   type Erasure,
   type Operations,
   type Reprojection,
+  type UnlinkingOptions,
 } from "./customers/operations.ts";
 import { readAccount } from "./customers/read-account.ts";
 import type { EvidenceStore } from "./customers/store-evidence.ts";
@@ -215,8 +216,8 @@ export const composeOperations = (table: Table, now: () => Instant) => {
       application: ApplicationId,
       customer: CustomerId,
       authority: Authority,
-      to: AccountId | null = null,
-    ) => unlinkCustomer(operations, application, customer, authority, to),
+      options: UnlinkingOptions = {},
+    ) => unlinkCustomer(operations, application, customer, authority, options),
     eraseCustomer: (
       application: ApplicationId,
       customer: CustomerId,

@@ -190,8 +190,12 @@ export const unlinkCustomer = async (
     application.identifier,
     customerIdentifier,
     authority,
-    to,
+    { to, expected: link },
   );
+  if (done?.outcome === "linked_otherwise")
+    throw new OperatorError(
+      `Nothing was changed: the link of customer ${customerIdentifier} is not what it was when you were asked. Look again.`,
+    );
   const account = done?.outcome === "unlinked" ? done.account : null;
   return {
     json: { customerIdentifier, unlinkedFrom: account, linkedTo: to },
@@ -232,7 +236,14 @@ export const unlinkAccount = async (
     );
   const unlinked: CustomerId[] = [];
   for (const { customerIdentifier } of claimed) {
-    await operationsOf(session).unlinkCustomer(application.identifier, customerIdentifier, authority);
+    const done = await operationsOf(session).unlinkCustomer(
+      application.identifier,
+      customerIdentifier,
+      authority,
+      { expected: { account, assertedBy: "client" } },
+    );
+    // What a credential has confirmed meanwhile stays.
+    if (done?.outcome !== "unlinked") continue;
     unlinked.push(customerIdentifier);
     confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
   }
@@ -263,7 +274,7 @@ export const eraseCustomer = async (
   const what =
     customer === null
       ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
-      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${customer.purchases.length} purchases, ${customer.identities.length} identities, ${customer.aliases.length} aliases. They are refused for ${TOMBSTONE_DAYS} days.`;
+      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${customer.purchases.length} purchases, ${customer.identities.length} identities, ${customer.aliases.length} aliases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them.`;
   await confirm(confirmation, options, what);
   const erased = await operations.eraseCustomer(application.identifier, identifier, authority, (sofar) =>
     confirmation.progress(`erased ${sofar.purchases} purchases, ${sofar.identities} identities`),
@@ -293,7 +304,7 @@ export const eraseAccount = async (
     await confirm(
       confirmation,
       options,
-      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days.`,
+      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them.`,
     );
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];

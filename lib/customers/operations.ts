@@ -7,7 +7,7 @@ import { writeCustomerChange } from "../table/customer-change.ts";
 import { createCustomerTable } from "../table/customers.ts";
 import { createOperationTable, type AuditEntry } from "../table/operations.ts";
 import { findOwnership } from "../table/ownership.ts";
-import type { StoredCustomer } from "../table/records.ts";
+import type { Link, StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 
 /** What the operator's work on customers needs. */
@@ -51,37 +51,54 @@ const withCustomer = async <Outcome>(
   throw new Error("Others kept changing the customer; try again.");
 };
 
-/**
- * Takes a customer away from its account: so that it can be linked to another, or to the account `to` at once, so that
- * nobody slips in between. Audited.
- */
-export const unlinkCustomer = (
+/** What taking a customer away from its account came to. */
+export type Unlinking =
+  | { readonly outcome: "unlinked"; readonly account: AccountId | null }
+  | { readonly outcome: "not_linked" }
+  /** Its link is not the expected one any more. */
+  | { readonly outcome: "linked_otherwise" };
+
+/** What is wanted of an unlinking beside taking the customer away. */
+export interface UnlinkingOptions {
+  /** The account that it moves to at once, so that nobody slips in between. */
+  readonly to?: AccountId | null;
+  /** The link that whoever decided has seen. */
+  readonly expected?: Pick<Link, "account" | "assertedBy"> | null;
+}
+
+/** Takes a customer away from its account, so that it can be linked to another; or moves it to another. Audited. */
+export const unlinkCustomer = async (
   operations: Operations,
   application: ApplicationId,
   customer: CustomerId,
   authority: Authority,
-  to: AccountId | null = null,
-): Promise<
-  | { readonly outcome: "unlinked"; readonly account: AccountId | null }
-  | { readonly outcome: "not_linked" }
-  | null
-> =>
-  withCustomer(operations, application, customer, async (stored) => {
-    if (stored.link === null && to === null) return { outcome: "not_linked" } as const;
-    if (stored.link !== null && stored.link.account === to && !stored.unsettled)
-      return { outcome: "unlinked", account: to } as const;
+  { to = null, expected }: UnlinkingOptions = {},
+): Promise<Unlinking | null> => {
+  // A move that meets another write half way is completed by the next attempt, which sees it at the new account already.
+  let movedFrom: AccountId | null | undefined;
+  return withCustomer(operations, application, customer, async (stored): Promise<Unlinking | "conflict"> => {
+    const { link } = stored;
+    const isThere = to !== null && link?.account === to;
+    if (isThere && !stored.unsettled) return { outcome: "unlinked", account: movedFrom ?? to };
+    if (link === null && to === null) return { outcome: "not_linked" };
+    const isExpected =
+      expected === undefined ||
+      (expected?.account === link?.account && expected?.assertedBy === link?.assertedBy);
+    if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
     const moment = operations.now();
+    movedFrom = isThere ? movedFrom : (link?.account ?? null);
     const written = await createOperationTable(operations.table).relink(
       application,
       stored,
-      to === null ? null : { account: to, assertedBy: "credential", linkedAt: moment },
+      to === null ? null : isThere ? link : { account: to, assertedBy: "credential", linkedAt: moment },
       { action: to === null ? "unlink" : "move", customer: stored.identifier, moment, ...authority },
       operations.newEntry(),
     );
     return written === "conflict"
       ? written
-      : ({ outcome: "unlinked", account: stored.link?.account ?? null } as const);
+      : { outcome: "unlinked", account: movedFrom === undefined ? (link?.account ?? null) : movedFrom };
   });
+};
 
 /** What an erasure took away. */
 export interface Erasure {

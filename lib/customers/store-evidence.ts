@@ -7,6 +7,7 @@ import type { CustomerId } from "../identifiers.ts";
 import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer-change.ts";
 import type { CustomerTable, KnownFacts } from "../table/customers.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
+import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { statedPurchases, type Evidence } from "./evidence.ts";
 import { holdingsWith, planChange, type Plan, type Planned } from "./plan.ts";
 import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
@@ -109,27 +110,45 @@ const mayLink = async (
 const standingLink = (owners: readonly StoredCustomer[]): Link | null =>
   owners.find(({ link }) => link !== null)?.link ?? null;
 
-/** Whose each purchase of contradicting evidence is; what belongs to nobody is left out. */
+/**
+ * Whose each purchase of contradicting evidence is: its owner's, or where nobody has it, the owner's of what it replaced,
+ * step by step, or of its own app transaction id. What belongs to nobody is left out.
+ */
 const factsByOwner = (
   evidence: Evidence,
   known: KnownFacts,
   living: ReadonlyMap<CustomerId, StoredCustomer>,
 ): ReadonlyMap<StoredCustomer, Purchase[]> => {
-  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => {
-    const stored = known.purchases.get(referenceText(purchase));
-    return stored && living.get(stored.customer);
-  };
+  const owners = new Map<string, StoredCustomer>();
+  for (const [reference, { customer }] of known.purchases) {
+    const owner = living.get(customer);
+    if (owner !== undefined) owners.set(reference, owner);
+  }
+  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => owners.get(referenceText(purchase));
   const [named] = known.identities;
   const ownerOfIdentity = named == null ? undefined : living.get(named);
+
+  const assign = (find: (proven: ProvenPurchase) => StoredCustomer | undefined): void => {
+    for (let isMore = true; isMore;) {
+      const found = evidence.purchases.flatMap((proven) => {
+        const owner = ownerOf(proven.purchase) === undefined ? find(proven) : undefined;
+        return owner === undefined ? [] : [{ purchase: proven.purchase, owner }];
+      });
+      for (const { purchase, owner } of found) owners.set(referenceText(purchase), owner);
+      isMore = found.length > 0;
+    }
+  };
+  const predecessorsOwner = ({ mentioned }: ProvenPurchase): StoredCustomer | undefined =>
+    mentioned.map(ownerOf).find((owner) => owner !== undefined);
+  assign(predecessorsOwner);
+  assign((proven) => predecessorsOwner(proven) ?? (proven.identity === null ? undefined : ownerOfIdentity));
+
   const byOwner = new Map<StoredCustomer, Purchase[]>();
   const give = (owner: StoredCustomer | undefined, purchase: Purchase): void => {
     if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
   };
-  for (const { purchase, mentioned, identity } of evidence.purchases) {
-    const owner =
-      ownerOf(purchase) ??
-      mentioned.map(ownerOf).find((other) => other !== undefined) ??
-      (identity === null ? undefined : ownerOfIdentity);
+  for (const { purchase, mentioned } of evidence.purchases) {
+    const owner = ownerOf(purchase);
     give(owner, purchase);
     for (const other of mentioned) give(ownerOf(other) ?? owner, other);
   }
@@ -233,6 +252,8 @@ const plansWithoutClaim = async (
       absorbed: [],
       link: owner.link,
       identifier: owner.identifier,
+      // Google is told that a purchase has arrived once it is somebody's.
+      acknowledgementDue: owner.link === null ? null : evidence.acknowledgementDue,
     }),
   );
   return { plans, isRound: false };

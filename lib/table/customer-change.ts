@@ -45,8 +45,11 @@ export interface CustomerChange {
 /** DynamoDB's limit for one transaction. */
 export const ITEMS_PER_TRANSACTION = 100;
 
-/** Customers absorbed in one transaction, each with its account item, beside the rest. */
-export const ABSORBED_PER_TRANSACTION = 40;
+/**
+ * Customers absorbed in one transaction. Each may take four items: its alias, its item of an account, that account's
+ * count of claims, and the record of its transfer.
+ */
+export const ABSORBED_PER_TRANSACTION = 20;
 
 /**
  * How long the account's item of an absorbed customer stays. No reader counts it; it is there for a Query that began
@@ -133,10 +136,10 @@ const accountWrite = (
 
 const absorption = (
   table: string,
-  { application, after, moment }: CustomerChange,
+  { application, after }: CustomerChange,
   absorbed: StoredCustomer,
 ): TransactItem[] => {
-  const { identifier, version, link } = absorbed;
+  const { identifier, version } = absorbed;
   const alias = setAttributes(
     table,
     keys.customer(application, identifier),
@@ -151,13 +154,26 @@ const absorption = (
     },
     versionUnchanged(version),
   );
-  if (link === null || link.account !== after.link?.account) return [alias];
-  // A Query may see this item and not yet the survivor's: it stays as it is, until nobody can.
-  const stays = setAttributes(table, keys.accountCustomer(application, link.account, identifier), {
-    [TABLE.timeToLiveAttribute]: Math.ceil(moment / SECOND) + ABSORBED_KEPT_SECONDS,
-  });
-  return absorbed.unsettled ? [alias] : [alias, stays];
+  return [alias];
 };
+
+/**
+ * A Query may see the account's item of an absorbed customer and not yet the survivor's, which lists it: so it stays as it
+ * is until nobody can. Written together with the survivor's item of the account, never before.
+ */
+const absorbedItems = (
+  table: string,
+  { application, after, absorbed, moment }: CustomerChange,
+): TransactItem[] =>
+  absorbed.flatMap(({ identifier, link, unsettled }) =>
+    link === null || link.account !== after.link?.account || unsettled
+      ? []
+      : [
+          setAttributes(table, keys.accountCustomer(application, link.account, identifier), {
+            [TABLE.timeToLiveAttribute]: Math.ceil(moment / SECOND) + ABSORBED_KEPT_SECONDS,
+          }),
+        ],
+  );
 
 /** The counter that a link counts in; null for one that a credential made. */
 const claimOf = (customer: { link: Link | null; environment: StoredCustomer["environment"] } | null) =>
@@ -348,12 +364,13 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
   ];
   const beginning = (holdings: readonly Purchase[]): TransactItem[] => [
     customerWrite(table, change, holdings, { from: version, to: next }, moves),
-    ...(moves ? [] : accountWrite(table, change, holdings)),
+    ...(moves ? [] : [...accountWrite(table, change, holdings), ...absorbedItems(table, change)]),
     ...around,
   ];
   const ending = (): TransactItem[] => [
     customerWrite(table, change, after.holdings, { from: next, to: next + 1 }, false),
     ...accountWrite(table, change, after.holdings),
+    ...(moves ? absorbedItems(table, change) : []),
   ];
   const purchaseWrites = purchases.map((purchase) => purchaseWrite(table, change, purchase));
   const cleaning = absorbedDeletions(table, application, gone);

@@ -49,7 +49,10 @@ const auditItem = once(() =>
 
 /** Writes of the operator alone: no function of the service may send them. */
 export interface OperationTable {
-  /** Takes a customer away from its account; to another one, where that is given. */
+  /**
+   * Takes a customer away from its account; to another one, where that is given. A move that broke off is completed with
+   * the link it has, and is in the audit already.
+   */
   relink(
     application: ApplicationId,
     customer: StoredCustomer,
@@ -144,12 +147,13 @@ export const createOperationTable = (table: Table): OperationTable => {
         claimsPerAccount: 0,
         liftsErasures: false,
         movedBy: "operator",
-        records: [record(application, audit, entry)],
+        records: customer.unsettled && customer.link === link ? [] : [record(application, audit, entry)],
         moment: audit.moment,
       }),
 
     end: async (application, customer, audit, entry) => {
-      for (const items of absorbedDeletions(TableName, application, [customer])) await attempt(items);
+      for (const items of absorbedDeletions(TableName, application, [customer]))
+        if ((await attempt(items)) === "conflict") return "conflict";
       const { key, attributes } = record(application, audit, entry);
       return attempt([
         {

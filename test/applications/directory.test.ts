@@ -17,6 +17,7 @@ const anApplication = (identifier: ApplicationId, ...bundles: string[]): Applica
   })),
   androidStore: [],
   catalog: catalogOf(new Map(), []),
+  transfers: "refuse",
 });
 
 const setUp = (applications: Application[], bundles: Record<string, ApplicationId> = {}) => {

@@ -21,6 +21,7 @@ const selling = (products: CatalogProduct[], changes: Partial<Application> = {})
     { packageName: "a.c", credential: { secret: "s" }, environments: ["production", "sandbox"] },
   ],
   catalog: aCatalog(products),
+  transfers: "refuse",
   ...changes,
 });
 

@@ -101,6 +101,7 @@ describe("a valid manifest", () => {
         store: "ios-store",
         productIdentifier: "com.example.trails.premium.monthly",
         basePlanIdentifier: null,
+        purchaseOptionIdentifier: null,
         grants: ["premium"],
         accessDuration: null,
       },
@@ -108,6 +109,7 @@ describe("a valid manifest", () => {
         store: "android-store",
         productIdentifier: "premium",
         basePlanIdentifier: "monthly",
+        purchaseOptionIdentifier: null,
         grants: ["premium"],
         accessDuration: null,
       },
@@ -115,6 +117,7 @@ describe("a valid manifest", () => {
         store: "ios-store",
         productIdentifier: "com.example.trails.day_pass",
         basePlanIdentifier: null,
+        purchaseOptionIdentifier: null,
         grants: ["premium"],
         accessDuration: parsePeriod("P1D"),
       },
@@ -124,6 +127,20 @@ describe("a valid manifest", () => {
   test("may leave out the identifier, which is compared in lower case", () => {
     expect(manifest("application: { name: A }").identifier).toBeNull();
     expect(manifest(TRAILS.replace("c0de", "C0DE")).identifier).toBe(IDENTIFIER);
+  });
+
+  test("refuses transfers where it does not say", () => {
+    expect(manifest("application: { name: A }").transfers).toBe("refuse");
+    expect(manifest("application: { name: A, transfers: when_inactive }").transfers).toBe("when_inactive");
+    expect(problems("application: { name: A, transfers: never }")).toEqual(["1 application.transfers"]);
+  });
+
+  test("may map a purchase option of its own, with an access duration", () => {
+    const rent = "productIdentifier: film, purchaseOptionIdentifier: rent, accessDuration: P2D";
+    const text = withProduct(`{ store: android-store, ${rent}, grants: [premium] }`);
+    expect(manifest(text).catalog.products).toMatchObject([
+      { purchaseOptionIdentifier: "rent", accessDuration: parsePeriod("P2D") },
+    ]);
   });
 
   test("accepts production and sandbox where it does not say", () => {
@@ -397,6 +414,20 @@ describe("a manifest is refused, with the line,", () => {
       "where an access duration is none",
       withProduct("{ store: ios-store, productIdentifier: p, accessDuration: 1 day, grants: [premium] }"),
       "5 products[0].accessDuration",
+    ],
+    [
+      "where an iOS product has a purchase option",
+      withProduct(
+        "{ store: ios-store, productIdentifier: p, purchaseOptionIdentifier: rent, grants: [premium] }",
+      ),
+      "5 products[0].purchaseOptionIdentifier",
+    ],
+    [
+      "where a purchase option stands beside a base plan",
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, purchaseOptionIdentifier: rent, grants: [premium] }",
+      ),
+      "5 products[0].purchaseOptionIdentifier",
     ],
     [
       "where a base plan has an access duration",

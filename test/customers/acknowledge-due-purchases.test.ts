@@ -38,6 +38,7 @@ const aWorld = () => {
     iosStore: [],
     androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"] }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
+    transfers: "refuse",
   };
   const directory: AcknowledgementRun["directory"] = {
     byIdentifier: (identifier) => Promise.resolve(identifier === application.identifier ? application : null),
@@ -49,7 +50,7 @@ const aWorld = () => {
     const now = () => moment;
     const pause = () => Promise.resolve();
     return {
-      link: (purchaseToken: string) =>
+      link: (purchaseToken: string, account = "user-1") =>
         linkAndroidStoreCustomer(
           {
             table: createCustomerTable(table, pause),
@@ -57,6 +58,7 @@ const aWorld = () => {
             newCustomerIdentifier: () => customerId(uuid()),
             pause,
             now,
+            claimsPerAccount: 20,
             directory,
             androidStore,
             acknowledgements: queue,
@@ -66,7 +68,7 @@ const aWorld = () => {
             packageName: PACKAGE_NAME,
             purchaseToken,
             productKind: "subscription",
-            applicationAccountIdentifier: "user-1",
+            applicationAccountIdentifier: account,
           },
         ),
       run: (until = moment + 60_000, waiting: AcknowledgementRun["queue"] = queue) =>
@@ -119,6 +121,53 @@ test("one that failed is due, is tried again, and is done once it succeeds", asy
   expect(isAcknowledged(token)).toBe(true);
   expect(await world.queued()).toBe(0);
   expect(await world.at(NOW + DAY).run()).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 0 });
+});
+
+test.each<[what: string, shown: (world: ReturnType<typeof aWorld>) => Promise<string>]>([
+  [
+    "an acknowledgement that failed before",
+    async (world) => {
+      const token = buy();
+      await linkedButNotAcknowledged(world, token);
+      return token;
+    },
+  ],
+  [
+    "one of what replaced the owner's purchase",
+    async (world) => {
+      const replaced = buy();
+      await world.at(NOW).link(replaced);
+      return buy({ replaces: replaced });
+    },
+  ],
+])("a refused link acknowledges for the owner: %s", async (_, shown) => {
+  const world = aWorld();
+  const token = await shown(world);
+  const before = acknowledgementsSent();
+  await expect(world.at(NOW + 1000).link(token, "user-2")).rejects.toMatchObject({
+    code: "CUSTOMER_ALREADY_LINKED",
+  });
+  expect(acknowledgementsSent()).toBe(before + 1);
+  expect(isAcknowledged(token)).toBe(true);
+  expect(await world.queued()).toBe(0);
+});
+
+test("where a refused link cannot acknowledge for the owner, it stays due", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  local.sandbox.failNext(
+    "publisher",
+    { status: 200, body: local.sandbox.read(token)?.answer },
+    FAILURE,
+    FAILURE,
+  );
+  await expect(world.at(NOW + 1000).link(token, "user-2")).rejects.toMatchObject({
+    code: "CUSTOMER_ALREADY_LINKED",
+  });
+  local.sandbox.clearFaults();
+  expect(await world.queued()).toBe(1);
+  expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 1 });
 });
 
 test("one whose deadline comes near is counted, and past the deadline it has failed", async () => {

@@ -1,10 +1,9 @@
-import type { Evidence } from "../../lib/customers/evidence.ts";
-import { planChange, SAME_ANSWER_MILLISECONDS, type Plan } from "../../lib/customers/plan.ts";
+import { planChange, SAME_ANSWER_MILLISECONDS, type Plan, type Planned } from "../../lib/customers/plan.ts";
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import type { KnownFacts } from "../../lib/table/customers.ts";
-import type { IdentityReference } from "../../lib/table/keys.ts";
 import type { Link, StoredCustomer, StoredPurchase } from "../../lib/table/records.ts";
 import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
 
@@ -30,36 +29,44 @@ const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}): Stor
 
 const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
   identifier: OLD,
+  environment: "production",
   createdAt: NOW - DAY,
   version: 7,
   link: LINK,
   holdings: [],
   hasPurchased: true,
+  absorbed: [],
+  unsettled: false,
   aliasOf: null,
   ...changes,
 });
 
-type Given = Omit<Partial<Parameters<typeof planChange>[0]>, "evidence" | "known"> & {
-  readonly evidence?: Partial<Evidence>;
+type Given = Omit<Partial<Planned>, "known"> & {
+  /** The facts of a request; `{}` where there are none. */
+  readonly evidence?: Partial<Pick<Planned, "identities" | "purchases" | "acknowledgementDue">>;
   readonly known?: readonly StoredPurchase[];
   readonly knownIdentities?: KnownFacts["identities"];
 };
 
 const plan = ({ evidence = {}, known = [], knownIdentities, survivor = null, ...given }: Given): Plan => {
-  const all = { identities: [], purchases: [], acknowledgementDue: null, ...evidence };
+  const facts = { identities: [], purchases: [], acknowledgementDue: null, ...evidence };
   return planChange({
     application: APPLICATION,
     catalog: aCatalog(),
-    evidence: all,
+    environment: "production",
+    ...facts,
     known: {
-      erased: false,
-      identities: knownIdentities ?? all.identities.map(() => null),
+      erasedPurchases: new Set(),
+      erasedIdentity: false,
+      identities: knownIdentities ?? facts.identities.map(() => null),
       purchases: new Map(known.map((one) => [referenceText(one.purchase), one])),
     },
     survivor,
     absorbed: [],
     link: survivor?.link ?? null,
     identifier: survivor?.identifier ?? NEW,
+    claimsPerAccount: 20,
+    liftsErasures: false,
     moment: NOW,
     ...given,
   });
@@ -81,6 +88,7 @@ describe("somebody new", () => {
     });
     expect(customer).toEqual({
       identifier: NEW,
+      environment: "production",
       createdAt: NOW,
       link: LINK,
       holdings: [purchase],
@@ -95,6 +103,10 @@ describe("somebody new", () => {
       identities: [device("1")],
       purchases: [{ purchase, revision: 0, customer: NEW, acknowledgementDueSince: null }],
       acknowledgements: { due: [], done: [] },
+      claimsPerAccount: 20,
+      liftsErasures: false,
+      movedBy: "link",
+      records: [],
       moment: NOW,
     });
   });
@@ -113,9 +125,9 @@ describe("somebody who is known", () => {
     knownIdentities: [OLD],
   };
   test("and says nothing new needs no write, and stays the same", () => {
-    const { identifier, createdAt, link, holdings, hasPurchased } = survivor;
+    const { identifier, environment, createdAt, link, holdings, hasPurchased } = survivor;
     expect(plan(replay)).toEqual({
-      customer: { identifier, createdAt, link, holdings, hasPurchased },
+      customer: { identifier, environment, createdAt, link, holdings, hasPurchased },
       acknowledgementDueSince: null,
       change: null,
     });
@@ -127,6 +139,7 @@ describe("somebody who is known", () => {
     ["a link of another time", { link: { ...LINK, linkedAt: NOW } }, { purchases: [] }],
     ["no link", { link: null }, { purchases: [] }],
     ["somebody who is the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
+    ["a move that broke off", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
     ["the first purchase", { survivor: { ...survivor, hasPurchased: false } }, { purchases: [] }],
     [
       "newer facts",

@@ -1,6 +1,6 @@
 import { resolve, type Claim, type Owner } from "../../lib/customers/rules.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
-import type { AssertedBy } from "../../lib/table/records.ts";
+import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 
 const MOMENT = 1_000;
 

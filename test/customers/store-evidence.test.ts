@@ -1,139 +1,35 @@
-import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
-import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import type { Application } from "../../lib/applications/application.ts";
-import type { Evidence } from "../../lib/customers/evidence.ts";
-import { readAccount } from "../../lib/customers/read-account.ts";
-import type { Claim } from "../../lib/customers/rules.ts";
-import {
-  storeEvidence,
-  type EvidenceStore,
-  type ResolvedCustomer,
-} from "../../lib/customers/store-evidence.ts";
-import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { accountId, applicationId, customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
+import type { ResolvedCustomer } from "../../lib/customers/store-evidence.ts";
+import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
+import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { writeCustomerChange } from "../../lib/table/customer-change.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
-import type { IdentityReference } from "../../lib/stores/proven-purchase.ts";
-import {
-  aCatalog,
-  aLine,
-  anAcknowledgement,
-  aProduct,
-  aPurchase,
-  DAY,
-  NOW,
-  proven,
-} from "../support/purchases.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aCatalog, anAcknowledgement, aProduct, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import {
+  android,
+  byClient,
+  byCredential,
+  createWorld,
+  device,
+  owned,
+  refusal,
+  requests as requestsTo,
+  type World,
+} from "./world.ts";
 
 let table: TestTable;
 beforeAll(async () => {
   table = await createTestTable();
 });
-afterAll(() => table.remove());
-
-const pause = (attempt: number): Promise<void> => sleep(Math.random() * 10 * attempt);
-
-interface World {
-  readonly application: Application;
-  /** The same world, in which something happens once between a request's first read and its second. */
-  interrupted(by: () => Promise<unknown>): World;
-  /** Rejects with the code where the link is refused. */
-  store(
-    evidence: Partial<Omit<Evidence, "purchases">> & { readonly purchases?: readonly Purchase[] },
-    claim?: Claim | null,
-  ): Promise<ResolvedCustomer | null>;
-  at(moment: number): World;
-  selling(catalog: Catalog): World;
-  read(account: string): ReturnType<typeof readAccount>;
-}
-
-/** An application of its own, so that tests share a table and never meet. */
-const aWorld = (
-  application: Application = {
-    identifier: applicationId(uuid()),
-    name: "Trails",
-    iosStore: [],
-    androidStore: [],
-    catalog: aCatalog(),
-    transfers: "refuse",
-  },
-  moment = NOW,
-  interruption: (() => Promise<unknown>)[] = [],
-  newCustomerIdentifier = () => customerId(uuid()),
-): World => {
-  const customers = createCustomerTable(table, pause);
-  const evidenceStore: EvidenceStore = {
-    table: {
-      ...customers,
-      findFacts: async (...asked) => {
-        const known = await customers.findFacts(...asked);
-        await interruption.pop()?.();
-        return known;
-      },
-    },
-    write: (change) => writeCustomerChange(table, change),
-    newCustomerIdentifier,
-    pause,
-    now: () => moment,
-    claimsPerAccount: 20,
-  };
-  return {
-    application,
-    store: (evidence, claim = null) =>
-      storeEvidence(
-        evidenceStore,
-        application,
-        { identities: [], purchases: [], acknowledgementDue: null, ...evidence },
-        claim,
-      ),
-    interrupted: (by) => aWorld(application, moment, [by]),
-    at: (later) => aWorld(application, later),
-    selling: (catalog) => aWorld({ ...application, catalog }, moment),
-    read: (account) =>
-      readAccount(
-        {
-          directory: {
-            byIdentifier: () => Promise.resolve(application),
-            byBundle: () => Promise.resolve(application),
-          },
-          table: evidenceStore.table,
-          now: () => moment,
-        },
-        application.identifier,
-        accountId(account),
-      ),
-  };
-};
-
-const byCredential = (account: string): Claim => ({ account: accountId(account), assertedBy: "credential" });
-const byClient = (account: string): Claim => ({ account: accountId(account), assertedBy: "client" });
-const device = (value: string): IdentityReference => ({
-  store: "ios-store",
-  kind: "app-transaction",
-  environment: "production",
-  value,
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
 });
-const owned = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
-  aPurchase({ key, lines: [aLine({ transactionIdentifier: key, ...line })] });
 
-const requests = async (act: () => Promise<unknown>): Promise<string[]> => {
-  table.sent.length = 0;
-  await act();
-  return table.sent.map(({ command }) => command.replace("Command", ""));
-};
+const aWorld = (): World => createWorld(table);
 
-const itemsOf = async (world: World): Promise<Record<string, unknown>[]> =>
-  (await table.items()).filter(({ pk }) => String(pk).includes(world.application.identifier));
-
-const refusal = async (act: Promise<unknown>): Promise<unknown> =>
-  act.then(
-    () => "accepted",
-    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
-  );
+const requests = (act: () => Promise<unknown>): Promise<string[]> => requestsTo(table, act);
 
 describe("round trips", () => {
   test("a first link is two reads and one transaction: there is no customer to read yet, so one read", async () => {
@@ -158,7 +54,7 @@ describe("round trips", () => {
     const world = aWorld();
     const evidence = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
     const first = await world.store(evidence, byCredential("a"));
-    const before = await itemsOf(world);
+    const before = await world.items();
     let again: ResolvedCustomer | null = null;
     expect(
       await requests(async () => {
@@ -166,13 +62,15 @@ describe("round trips", () => {
       }),
     ).toEqual(["BatchGetItem", "BatchGetItem"]);
     expect(again).toEqual(first);
-    expect(await itemsOf(world)).toEqual(before);
+    expect(await world.items()).toEqual(before);
   });
   test("a customer that is known is given no identifier, which takes a random number", async () => {
     const named: CustomerId[] = [];
-    const world = aWorld(undefined, NOW, [], () => {
-      named.push(customerId(uuid()));
-      return named.at(-1) ?? customerId("");
+    const world = aWorld().with({
+      newCustomerIdentifier: () => {
+        named.push(customerId(uuid()));
+        return named.at(-1) ?? customerId("");
+      },
     });
     const evidence = { identities: [device("1")], purchases: [owned("1")] };
     const first = await world.store(evidence, byCredential("a"));
@@ -195,16 +93,18 @@ describe("round trips", () => {
     const evidence = { identities: [device("1")], purchases };
     const sent = await requests(() => world.store(evidence, byClient("a")));
     const count = (command: string) => sent.filter((name) => name === command).length;
+    // One of the reads counts the account's claims.
     expect({ reads: count("BatchGetItem"), writes: count("TransactWriteItems"), all: sent.length }).toEqual({
-      reads: 11,
+      reads: 12,
       writes: 12,
-      all: 23,
+      all: 24,
     });
     const replay = await requests(() => world.store(evidence, byClient("a")));
     expect(replay).toEqual(Array.from({ length: 12 }, () => "BatchGetItem"));
     expect(await requests(() => world.read("a"))).toEqual(["Query"]);
     expect((await world.read("a")).entitlements).toHaveLength(1);
-    expect(await itemsOf(world)).toHaveLength(1003);
+    // The customer, its identity, its item and the count of claims in the account, and the purchases.
+    expect((await world.items()).length).toBe(1004);
   });
 });
 
@@ -225,7 +125,7 @@ describe("whose evidence it is", () => {
       "BatchGetItem",
     ]);
     expect(await world.store({ identities: [device("1")] }, byClient("a"))).toBeNull();
-    expect(await itemsOf(world)).toEqual([]);
+    expect(await world.items()).toEqual([]);
   });
   test("with a credential it makes a customer and its link", async () => {
     const world = aWorld();
@@ -239,24 +139,15 @@ describe("whose evidence it is", () => {
   });
   test("a client's claim makes no link for a known customer that never had a purchase", async () => {
     const world = aWorld();
-    await world.store({ identities: [device("1")] }, byCredential("a"));
-    const customer = (await itemsOf(world)).find(({ sk }) => sk === "CUSTOMER");
-    // What an operator's unlinking leaves.
-    await table.client.send(
-      new UpdateCommand({
-        TableName: table.name,
-        Key: { pk: customer?.["pk"], sk: customer?.["sk"] },
-        UpdateExpression: "SET link = :none",
-        ExpressionAttributeValues: { ":none": null },
-      }),
-    );
-    const before = await itemsOf(world);
+    const customer = await world.store({ identities: [device("1")] }, byCredential("a"));
+    await world.unlink(customer);
+    const before = await world.items();
     expect((await world.store({ identities: [device("1")] }, byClient("b")))?.identifier).toBe(
-      customer?.["customer"],
+      customer?.identifier,
     );
-    expect(await itemsOf(world)).toEqual(before);
+    expect(await world.items()).toEqual(before);
     await world.store({ identities: [device("1")], purchases: [owned("1")] }, byClient("b"));
-    expect((await world.read("b")).customerIdentifiers).toEqual([customer?.["customer"]]);
+    expect((await world.read("b")).customerIdentifiers).toEqual([customer?.identifier]);
   });
 });
 
@@ -265,14 +156,14 @@ describe("never steal", () => {
     ["credential", "credential"],
     ["credential", "client"],
     ["client", "client"],
-  ] as const)("a %s's link refuses a %s's other account, and nothing changes", async (first, second) => {
+  ] as const)("a %s's link refuses a %s's other account, and no link changes", async (first, second) => {
     const world = aWorld();
     const claim = { credential: byCredential, client: byClient };
-    await world.store({ identities: [device("1")], purchases: [owned("1")] }, claim[first]("a"));
-    const before = JSON.stringify(await itemsOf(world));
+    const made = await world.store({ identities: [device("1")], purchases: [owned("1")] }, claim[first]("a"));
     const more = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
     expect(await refusal(world.store(more, claim[second]("b")))).toBe("CUSTOMER_ALREADY_LINKED");
-    expect(JSON.stringify(await itemsOf(world))).toBe(before);
+    expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
+    expect((await world.read("b")).customerIdentifiers).toEqual([]);
   });
   test("a linked customer refuses another account though no purchase comes along", async () => {
     const world = aWorld();
@@ -333,12 +224,12 @@ describe("merging", () => {
     const world = aWorld();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await world.store({ purchases: [owned("2")] }, byCredential("b"));
-    const before = JSON.stringify(await itemsOf(world));
+    const before = JSON.stringify(await world.items());
     for (const claim of [null, byCredential("a"), byClient("b")])
       expect(await refusal(world.store({ purchases: [owned("1"), owned("2"), owned("3")] }, claim))).toBe(
         "IDENTITY_CONFLICT",
       );
-    expect(JSON.stringify(await itemsOf(world))).toBe(before);
+    expect(JSON.stringify(await world.items())).toBe(before);
   });
   test("aliases of aliases lead to the one who stayed", async () => {
     const world = aWorld();
@@ -355,19 +246,23 @@ describe("merging", () => {
     await Promise.all(purchases.map((purchase) => world.store({ purchases: [purchase] })));
     const one = await world.store({ identities: [device("1")], purchases }, byCredential("a"));
     expect(one?.holdings).toHaveLength(100);
-    const customers = (await itemsOf(world)).filter(({ sk }) => sk === "CUSTOMER");
+    const customers = (await world.items()).filter(({ sk }) => sk === "CUSTOMER");
     expect(customers.filter(({ aliasOf }) => aliasOf === null)).toHaveLength(1);
+    expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
+  });
+  test("very many customers of one person become one where each was claimed for an account of its own", async () => {
+    const world = aWorld();
+    const purchases = Array.from({ length: 41 }, (_, index) => owned(String(index)));
+    await Promise.all(
+      purchases.map((purchase, index) => world.store({ purchases: [purchase] }, byClient(`user-${index}`))),
+    );
+    const one = await world.store({ purchases }, byCredential("a"));
+    expect(one?.holdings).toHaveLength(41);
     expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
   });
 });
 
 describe("Android purchases", () => {
-  const android = (key: string, verifiedAt: number, line: Parameters<typeof aLine>[0] = {}): Purchase =>
-    aPurchase({
-      store: "android-store",
-      key,
-      lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
-    });
   const catalog = aCatalog([aProduct({ store: "android-store" })]);
 
   test("the same answer within a minute is a replay; later it moves the time of verification", async () => {
@@ -391,8 +286,9 @@ describe("Android purchases", () => {
     const world = aWorld().selling(catalog);
     const first = await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
     const replacing = [
-      android("2", NOW + 1, { endsAt: NOW + 50 * DAY }),
-      mentionedPurchase(android("1", 0), purchaseKey("2")),
+      proven(android("2", NOW + 1, { endsAt: NOW + 50 * DAY }), {
+        mentioned: [mentionedPurchase(android("1"), purchaseKey("2"))],
+      }),
     ];
     const second = await world.store({ purchases: replacing });
     expect(second?.identifier).toBe(first?.identifier);
@@ -400,7 +296,9 @@ describe("Android purchases", () => {
   });
   test("a replaced purchase that comes after its replacement finds its customer, and is not held", async () => {
     const world = aWorld().selling(catalog);
-    const replacing = [android("2", NOW + 1), mentionedPurchase(android("1", 0), purchaseKey("2"))];
+    const replacing = [
+      proven(android("2", NOW + 1), { mentioned: [mentionedPurchase(android("1"), purchaseKey("2"))] }),
+    ];
     const first = await world.store({ purchases: replacing }, byCredential("a"));
     const second = await world.store({ purchases: [android("1", NOW)] });
     expect(second).toEqual(first);
@@ -414,7 +312,7 @@ describe("Android purchases", () => {
     const queued = async () =>
       (await waitingIn(queue)).filter(({ application }) => application === world.application.identifier);
     const due = async () =>
-      (await itemsOf(world)).find(({ sk }) => sk === "PURCHASE")?.["acknowledgementDueSince"];
+      (await world.items()).find(({ sk }) => sk === "PURCHASE")?.["acknowledgementDueSince"];
     expect(await due()).toBe(NOW);
     expect(await queued()).toMatchObject([
       { dueSince: NOW, purchaseToken: "the-token", deadline: NOW + 3 * DAY },
@@ -434,9 +332,9 @@ describe("Android purchases", () => {
     const queue = createAcknowledgementQueue(table);
     const due = { application: world.application.identifier, purchase, dueSince: NOW };
     await queue.remove(due);
-    const before = await itemsOf(world);
+    const before = await world.items();
     await queue.remove(due);
-    expect(await itemsOf(world)).toEqual(before);
+    expect(await world.items()).toEqual(before);
     expect(JSON.stringify(before)).not.toContain("acknowledgementDueSince");
   });
 });
@@ -492,8 +390,9 @@ describe("contention", () => {
     const old = aPurchase({ store: "android-store", key: "1" });
     await world.store({ purchases: [old] }, byCredential("a"));
     const replacing = [
-      aPurchase({ store: "android-store", key: "2" }),
-      mentionedPurchase(old, purchaseKey("2")),
+      proven(aPurchase({ store: "android-store", key: "2" }), {
+        mentioned: [mentionedPurchase(old, purchaseKey("2"))],
+      }),
     ];
     const answered = await world
       .interrupted(() => world.store({ purchases: replacing }))

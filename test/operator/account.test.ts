@@ -91,8 +91,8 @@ describe("an account's purchase is explained:", () => {
     ],
     [
       "it has not started",
-      aPurchase({ lines: [aLine({ startsAt: NOW + 1 })] }),
-      [`grants nothing yet: starts at ${isoTime(NOW + 1)}`],
+      aPurchase({ lines: [aLine({ startsAt: NOW + 60_001 })] }),
+      [`grants nothing yet: starts at ${isoTime(NOW + 60_001)}`],
     ],
     [
       "it was not asked for",
@@ -114,12 +114,14 @@ describe("an account's purchase is explained:", () => {
   });
 
   const winner = aPurchase({ key: "1" });
+  const another = (line: Parameters<typeof aLine>[0] = {}): Purchase =>
+    aPurchase({ key: "2", lines: [aLine({ transactionIdentifier: "2", ...line })] });
   test.each<[string, Purchase, string]>([
-    ["is active", aPurchase({ key: "2", lines: [aLine({ endsAt: NOW })] }), "is active"],
-    ["is of production", aPurchase({ key: "2", environment: "sandbox" }), "is of production"],
-    ["ends later", aPurchase({ key: "2", lines: [aLine({ endsAt: NOW + DAY })] }), "ends later"],
-    ["started later", aPurchase({ key: "2", lines: [aLine({ startsAt: NOW - 11 * DAY })] }), "started later"],
-    ["has the smaller key", aPurchase({ key: "2" }), "comes first by its key"],
+    ["is active", another({ endsAt: NOW }), "is active"],
+    ["is of production", { ...another(), environment: "sandbox" }, "is of production"],
+    ["ends later", another({ endsAt: NOW + DAY }), "ends later"],
+    ["started later", another({ startsAt: NOW - 11 * DAY }), "started later"],
+    ["has the smaller key", another(), "comes first by its key"],
   ])("another is shown, which %s", (_, loser, reason) => {
     const lost = `premium comes from ios-store purchase 1 instead, which ${reason}`;
     expect(why(winner, loser)).toEqual([`grants premium until ${END}`, lost]);
@@ -127,10 +129,7 @@ describe("an account's purchase is explained:", () => {
   });
 
   test("another is shown, which never ends", () => {
-    const lifetime = aPurchase({
-      key: "2",
-      lines: [aLine({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null })],
-    });
+    const lifetime = another({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null });
     expect(why(winner, lifetime)[0]).toBe(
       "premium comes from ios-store purchase 2 instead, which never ends",
     );
@@ -157,8 +156,8 @@ describe("an account is shown", () => {
     customers,
     entitlements: entitlementsAt(
       NOW,
-      customers.flatMap(({ customerIdentifier, purchases }) =>
-        purchases.map((purchase) => ({ customerIdentifier, purchase })),
+      customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
+        purchases.map((purchase) => ({ customerIdentifier, assertedBy, purchase })),
       ),
       CATALOG,
     ),

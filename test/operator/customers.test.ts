@@ -4,8 +4,10 @@ import { v7 as uuid } from "uuid";
 import { runOperator } from "../../infra/operator/program.ts";
 import { applyManifest } from "../../lib/applications/apply.ts";
 import { readManifest } from "../../lib/applications/manifest.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/operations.ts";
-import { storeEvidence } from "../../lib/customers/store-evidence.ts";
+import { storeEvidence, type ResolvedCustomer } from "../../lib/customers/store-evidence.ts";
+import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
@@ -14,9 +16,9 @@ import { composeAccountReport, composeOperations } from "../../lib/service.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import type { IdentityReference } from "../../lib/table/keys.ts";
+import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import { findOwnership } from "../../lib/table/ownership.ts";
-import { aLine, aPurchase, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
@@ -56,24 +58,32 @@ const anApplication = async (
   };
   await sell(products);
   const store = async (
-    evidence: { identities?: IdentityReference[]; purchases?: Purchase[] },
+    { identities = [], purchases = [] }: { identities?: IdentityReference[]; purchases?: Purchase[] },
     account: string | null = null,
-    moment = NOW,
-  ) => {
+    { moment = NOW, assertedBy = "credential" }: { moment?: number; assertedBy?: AssertedBy } = {},
+  ): Promise<ResolvedCustomer | null> => {
     const application = await applications.load(identifier);
     if (application === null) throw new Error("no application");
-    return storeEvidence(
+    const stored = await storeEvidence(
       {
         table: createCustomerTable(table, pause),
         write: (change) => writeCustomerChange(table, change),
         newCustomerIdentifier: () => customerId(uuid()),
         pause,
         now: () => moment,
+        claimsPerAccount: 20,
       },
       application,
-      { identities: [], purchases: [], acknowledgementDue: null, ...evidence },
-      account === null ? null : { account: accountId(account), assertedBy: "credential" },
+      {
+        environment: purchases[0]?.environment ?? "production",
+        identities,
+        purchases: purchases.map((purchase) => proven(purchase)),
+        acknowledgementDue: null,
+      },
+      account === null ? null : { account: accountId(account), assertedBy },
     );
+    if (stored.outcome === "refused") throw new ServiceError(stored.code);
+    return stored.customer;
   };
   return { identifier, sell, store };
 };
@@ -154,7 +164,11 @@ describe("customer unlink", () => {
       ...meant,
       "--json",
     ]);
-    expect(done.json()).toEqual({ customerIdentifier: customer?.identifier, unlinkedFrom: "user-1" });
+    expect(done.json()).toEqual({
+      customerIdentifier: customer?.identifier,
+      unlinkedFrom: "user-1",
+      linkedTo: null,
+    });
     expect((await store({ purchases: [owned("p1")] }, "user-2"))?.identifier).toBe(customer?.identifier);
     const audit = await run(["application", "audit", identifier, "--json"]);
     expect(audit.json()).toEqual({
@@ -191,8 +205,75 @@ describe("customer unlink", () => {
       ...meant,
       "--json",
     ]);
-    expect(done.json()).toEqual({ customerIdentifier: customer?.identifier, unlinkedFrom: null });
+    expect(done.json()).toEqual({
+      customerIdentifier: customer?.identifier,
+      unlinkedFrom: null,
+      linkedTo: null,
+    });
     await nothing();
+  });
+});
+
+describe("customer unlink --to", () => {
+  test("moves the customer in one step, and records the move", async () => {
+    const { identifier, store } = await anApplication();
+    const customer = await store({ purchases: [owned("p1")] }, "user-1");
+    const words = ["customer", "unlink", identifier, customer?.identifier ?? "", "--to", "user-2"];
+    expect((await run([...words, ...meant, "--json"])).json()).toEqual({
+      customerIdentifier: customer?.identifier,
+      unlinkedFrom: "user-1",
+      linkedTo: "user-2",
+    });
+    expect(await codeOf(store({ purchases: [owned("p1")] }, "user-1"))).toBe("CUSTOMER_ALREADY_LINKED");
+    expect((await store({ purchases: [owned("p1")] }, "user-2"))?.identifier).toBe(customer?.identifier);
+    expect((await run(["application", "audit", identifier, "--json"])).json()["audit"]).toMatchObject([
+      { action: "move", customer: customer?.identifier, by: "ada" },
+    ]);
+  });
+});
+
+describe("account unlink --asserted-by client", () => {
+  test("takes away what clients have claimed, and nothing that a credential has linked", async () => {
+    const { identifier, store } = await anApplication();
+    const claimed = await store({ purchases: [owned("p1")] }, "user-1", { assertedBy: "client" });
+    const linked = await store({ purchases: [owned("p2")] }, "user-1");
+    const done = await run([
+      "account",
+      "unlink",
+      identifier,
+      "user-1",
+      "--asserted-by",
+      "client",
+      ...meant,
+      "--json",
+    ]);
+    expect(done.json()).toEqual({
+      applicationAccountIdentifier: "user-1",
+      unlinkedCustomers: [claimed?.identifier],
+    });
+    const shown = (await run(["account", "show", identifier, "user-1", "--json"])).json();
+    expect(shown).toMatchObject({ customers: [{ customerIdentifier: linked?.identifier }] });
+  });
+  test("leaves what a credential confirms while the operator is asked", async () => {
+    const { identifier, store } = await anApplication();
+    const customer = await store({ purchases: [owned("p1")] }, "user-1", { assertedBy: "client" });
+    const words = ["account", "unlink", identifier, "user-1", "--asserted-by", "client", "--reason", "r"];
+    await run(words, async () => (await store({ purchases: [owned("p1")] }, "user-1")) !== null);
+    const shown = (await run(["account", "show", identifier, "user-1", "--json"])).json();
+    expect(shown).toMatchObject({ customers: [{ customerIdentifier: customer?.identifier }] });
+  });
+  test("refuses to take away what credentials have linked", async () => {
+    const { identifier } = await anApplication();
+    const done = await run([
+      "account",
+      "unlink",
+      identifier,
+      "user-1",
+      "--asserted-by",
+      "credential",
+      ...meant,
+    ]);
+    expect(done.code).not.toBe(0);
   });
 });
 
@@ -241,7 +322,7 @@ describe("customer find", () => {
 });
 
 describe("customer erase", () => {
-  test("leaves tombstones alone, replays are refused until they expire, and then it is somebody new", async () => {
+  test("leaves tombstones alone, the app's replays are refused until they expire, and then it is somebody new", async () => {
     const { identifier, store } = await anApplication();
     const purchases = Array.from({ length: 120 }, (_, index) => owned(`p${index}`));
     const customer = await store({ identities: [device("d1")], purchases }, "user-1");
@@ -263,10 +344,14 @@ describe("customer erase", () => {
       { identities: [device("d1")] },
       { purchases: [owned("q1")] },
     ])
-      expect(await codeOf(store(replay, "user-1"))).toBe("CUSTOMER_NOT_FOUND");
+      expect(await codeOf(store(replay, "user-1", { assertedBy: "client" }))).toBe("CUSTOMER_NOT_FOUND");
     const over = NOW + ERASURE_BLOCKS_MILLISECONDS;
-    expect(await codeOf(store({ purchases: [owned("p7")] }, null, over - 1))).toBe("CUSTOMER_NOT_FOUND");
-    const made = await store({ identities: [device("d1")], purchases: [owned("p7")] }, "user-2", over);
+    expect(await codeOf(store({ purchases: [owned("p7")] }, null, { moment: over - 1 }))).toBe(
+      "CUSTOMER_NOT_FOUND",
+    );
+    const made = await store({ identities: [device("d1")], purchases: [owned("p7")] }, "user-2", {
+      moment: over,
+    });
     expect(made?.identifier).not.toBe(customer?.identifier);
     expect(made?.holdings.map(({ key }) => key)).toEqual(["p7"]);
   });

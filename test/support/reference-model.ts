@@ -751,33 +751,47 @@ export const createReferenceModel = (
     entitlementsFrom(ownedBy(of), catalog, moment, facts);
   /** Accounts at odds: each owner gets what the stores said of its own purchases, and nobody's links change. */
   const keepForOwners = (request: ModelRequest): void => {
-    const known = people;
-    const whoHas = (name: string): Person | undefined => known.find((person) => person.names.has(name));
-    for (const [name, said] of Map.groupBy(request.facts, purchaseName)) {
-      const predecessors = said.flatMap((fact) =>
+    const groups = [...Map.groupBy(request.facts, purchaseName)].map(([name, said]) => ({
+      name,
+      said,
+      predecessors: said.flatMap((fact) =>
         fact.store === "ios-store"
           ? [previousName(fact)]
           : fact.kind === "subscription" && !isPending(fact) && fact.replaces !== null
             ? [tokenName(fact, fact.replaces)]
             : [],
-      );
-      const apps = said.flatMap((fact) =>
+      ),
+      apps: said.flatMap((fact) =>
         fact.store === "ios-store" && fact.environment !== "xcode" && fact.appTransaction !== null
           ? [appName(fact.environment, fact.appTransaction)]
           : [],
-      );
-      const owner = [name, ...predecessors, ...apps]
-        .map((known) => (known === null ? undefined : whoHas(known)))
-        .find((person) => person !== undefined);
-      if (owner === undefined) continue;
-      facts.push(...said);
-      const learned = said.flatMap(namesOf).filter((other) => whoHas(other) === undefined);
-      people = people.map((person) =>
-        person.number === owner.number
-          ? { ...person, names: new Set([...person.names, ...learned]) }
-          : person,
-      );
-    }
+      ),
+    }));
+    const owners = new Map(
+      people.flatMap(({ names, number }) => [...names].map((name) => [name, number] as const)),
+    );
+    // What nobody has goes where its predecessor is, and that where its own is.
+    for (const leads of [["predecessors"], ["predecessors", "apps"]] as const)
+      for (const _ of groups)
+        for (const group of groups) {
+          const names = leads.flatMap((lead) => group[lead]);
+          const owner = names.map((name) => owners.get(name ?? "")).find((number) => number !== undefined);
+          if (!owners.has(group.name) && owner !== undefined) owners.set(group.name, owner);
+        }
+    const learned = groups.flatMap(({ name, said }) => {
+      const owner = owners.get(name);
+      return owner === undefined
+        ? []
+        : said.flatMap(namesOf).map((other) => [other, owners.get(other) ?? owner] as const);
+    });
+    facts.push(...groups.filter(({ name }) => owners.has(name)).flatMap(({ said }) => said));
+    people = people.map((person) => ({
+      ...person,
+      names: new Set([
+        ...person.names,
+        ...learned.filter(([, number]) => number === person.number).map(([name]) => name),
+      ]),
+    }));
   };
 
   const submit = (request: ModelRequest, moment: number): ModelOutcome => {

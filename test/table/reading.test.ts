@@ -2,12 +2,12 @@ import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { storeEvidence } from "../../lib/customers/store-evidence.ts";
 import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
 import { NATURES, STANDINGS } from "../../lib/entitlements/purchase.ts";
-import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
+import { accountId, applicationId, customerId, type AccountId } from "../../lib/identifiers.ts";
 import { createBatchReader } from "../../lib/table/batch-reader.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
-import { aCatalog, aPurchase, NOW } from "../support/purchases.ts";
+import { aCatalog, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -74,6 +74,37 @@ test("an item that is not of its shape is an error that names its key and not it
   expect((await table.client.send(new GetCommand({ TableName: table.name, Key: key }))).Item).toBeDefined();
 });
 
+/** Writes an account's item that holds one line, with the positions given. */
+const holding = async (account: AccountId, at: (part: string) => unknown): Promise<void> => {
+  const texts = [null, "p", null];
+  const times = [null, null, null, null, NOW];
+  const line = [
+    ...texts,
+    at("nature"),
+    at("standing"),
+    ...times,
+    null,
+    null,
+    null,
+    0,
+    1,
+    0,
+    "of a later version",
+  ];
+  await table.client.send(
+    new PutCommand({
+      TableName: table.name,
+      Item: {
+        ...keys.accountCustomer(APPLICATION, account, CUSTOMER),
+        customer: CUSTOMER,
+        holdings: [[at("store"), at("environment"), "1", [line]]],
+        assertedBy: "client",
+        absorbed: [],
+      },
+    }),
+  );
+};
+
 test.each([
   ["store", -1],
   ["store", STORES.length],
@@ -83,22 +114,18 @@ test.each([
   ["standing", STANDINGS.length],
   ["standing", "0"],
 ])("holdings whose %s is the position %p are not of their shape", async (part, position) => {
-  const at = (name: string): unknown => (name === part ? position : 0);
-  const line = [null, "p", null, at("nature"), at("standing"), null, null, null, null, NOW];
   const account = accountId(`${part} ${position}`);
-  await table.client.send(
-    new PutCommand({
-      TableName: table.name,
-      Item: {
-        ...keys.accountCustomer(APPLICATION, account, CUSTOMER),
-        customer: CUSTOMER,
-        holdings: [[at("store"), at("environment"), "1", [line]]],
-      },
-    }),
-  );
+  await holding(account, (name) => (name === part ? position : 0));
   await expect(createCustomerTable(table, pause).findAccount(APPLICATION, account)).rejects.toThrow(
     MalformedItemError,
   );
+});
+
+test("holdings at positions of the lists are of their shape, and what a later version adds is left aside", async () => {
+  const account = accountId("as written");
+  await holding(account, () => 0);
+  const [found] = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
+  expect(found?.holdings).toMatchObject([{ store: STORES[0], lines: [{ nature: NATURES[0], quantity: 1 }] }]);
 });
 
 test("a request to which others were faster every time gives up with an answer that says so", async () => {
@@ -113,9 +140,22 @@ test("a request to which others were faster every time gives up with an answer t
       newCustomerIdentifier: () => CUSTOMER,
       pause,
       now: () => NOW,
+      claimsPerAccount: 20,
     },
-    { identifier: APPLICATION, name: "", iosStore: [], androidStore: [], catalog: aCatalog() },
-    { identities: [], purchases: [aPurchase({ key: "2" })], acknowledgementDue: null },
+    {
+      identifier: APPLICATION,
+      name: "",
+      iosStore: [],
+      androidStore: [],
+      catalog: aCatalog(),
+      transfers: "refuse",
+    },
+    {
+      environment: "production",
+      identities: [],
+      purchases: [proven(aPurchase({ key: "2" }))],
+      acknowledgementDue: null,
+    },
     null,
   ).catch((error: unknown) => error);
   expect(refused).toMatchObject({ code: "TOO_MANY_REQUESTS", status: 429 });

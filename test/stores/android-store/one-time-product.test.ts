@@ -205,6 +205,15 @@ test("a cancelled purchase is not to be acknowledged", async () => {
   expect(acknowledgement).toBeNull();
 });
 
+test("unknown fields are tolerated", async () => {
+  const line = { ...aOneTimeLine("lifetime"), aFieldOfNextYear: [1] };
+  const answer = {
+    ...aOneTimeAnswer({ productLineItem: [line] }),
+    aFieldOfNextYear: { of: ["any", "shape"] },
+  };
+  expect(await verified(answer)).toStrictEqual(await verified(aOneTimeAnswer()));
+});
+
 test.each<[string, androidpublisher_v3.Schema$ProductPurchaseV2]>([
   ["an unknown state", { purchaseStateContext: { purchaseState: "LENT" } }],
   ["no state", { purchaseStateContext: {} }],

@@ -1,0 +1,147 @@
+import type { Environment } from "../../lib/contract/schemas.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { byClient, byCredential, createWorld, extended, owned, requests, type World } from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const aWorld = (claimsPerAccount: number): World => createWorld(table, { claimsPerAccount });
+
+const claim = (world: World, key: string, account = "a") =>
+  world.store({ purchases: [owned(key)] }, byClient(account));
+const linkedTo = async (world: World, account = "a"): Promise<number> =>
+  (await world.read(account)).customerIdentifiers.length;
+
+describe("an account that has as many customers by clients' claims as it may", () => {
+  test("gets no other: the twenty-first is stored, and linked to nobody", async () => {
+    const world = aWorld(20);
+    for (let key = 1; key <= 20; key += 1) await claim(world, String(key));
+    const stored = await world.submit({ purchases: [owned("21")] }, byClient("a"));
+    expect(stored).toMatchObject({ outcome: "stored", customer: { holdings: [{ key: "21" }] } });
+    expect(await linkedTo(world)).toBe(20);
+  });
+  test("gets none where the claim comes again, which writes nothing", async () => {
+    const world = aWorld(1);
+    await claim(world, "1");
+    const first = await claim(world, "2");
+    expect(await requests(table, () => claim(world, "2"))).not.toContain("TransactWriteItems");
+    expect(await claim(world, "2")).toEqual(first);
+    expect(await linkedTo(world)).toBe(1);
+  });
+  test("keeps those it has, and what is new of them", async () => {
+    const world = aWorld(1);
+    const [customer] = [await claim(world, "1"), await claim(world, "2")];
+    await world.store({ purchases: [extended("1")] }, byClient("a"));
+    expect((await world.read("a")).entitlements).toMatchObject([
+      {
+        customerIdentifier: customer?.identifier,
+        expiresAt: new Date(extended("1").lines[0]?.endsAt ?? 0).toISOString(),
+      },
+    ]);
+  });
+  test("leaves room in every other account", async () => {
+    const world = aWorld(1);
+    await claim(world, "1");
+    await claim(world, "2", "b");
+    expect(await linkedTo(world, "b")).toBe(1);
+  });
+  test("takes in what merges with those it has", async () => {
+    const world = aWorld(1);
+    await claim(world, "1");
+    await claim(world, "2");
+    const one = await world.store({ purchases: [owned("1"), owned("2")] }, byClient("a"));
+    expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
+    expect(one?.holdings).toHaveLength(2);
+  });
+});
+
+describe("what costs nothing is counted apart from production:", () => {
+  const inEnvironment = (key: string, environment: Environment): Purchase => ({ ...owned(key), environment });
+  test.each<[first: Environment, second: Environment, customers: number]>([
+    ["sandbox", "production", 2],
+    ["xcode", "production", 2],
+    ["production", "sandbox", 2],
+    ["sandbox", "xcode", 1],
+    ["sandbox", "sandbox", 1],
+    ["production", "production", 1],
+  ])("after %s, %s: %i", async (first, second, customers) => {
+    const world = aWorld(1);
+    for (const [key, environment] of [first, second].entries())
+      await world.store({ environment, purchases: [inEnvironment(String(key), environment)] }, byClient("a"));
+    expect(await linkedTo(world)).toBe(customers);
+  });
+});
+
+describe("a credential's link", () => {
+  test("is not counted", async () => {
+    const world = aWorld(1);
+    for (const key of ["1", "2"]) await world.store({ purchases: [owned(key)] }, byCredential("a"));
+    await claim(world, "3");
+    expect(await linkedTo(world)).toBe(3);
+  });
+  test("is made where claims have no room", async () => {
+    const world = aWorld(1);
+    await claim(world, "1");
+    await claim(world, "2");
+    await world.store({ purchases: [owned("2")] }, byCredential("a"));
+    expect(await linkedTo(world)).toBe(2);
+  });
+});
+
+describe("a place is free again", () => {
+  test.each<[when: string, act: (world: World) => Promise<unknown>, left: number]>([
+    [
+      "when a credential confirms the claim",
+      (world) => world.store({ purchases: [owned("1")] }, byCredential("a")),
+      2,
+    ],
+    [
+      "when the claim gives way to a credential's link",
+      (world) => world.store({ purchases: [owned("1")] }, byCredential("b")),
+      1,
+    ],
+    ["when the customer is unlinked", async (world) => world.unlink(await claim(world, "1")), 1],
+    ["when the customer is moved", async (world) => world.unlink(await claim(world, "1"), "b"), 1],
+    ["when the customer is erased", async (world) => world.erase(await claim(world, "1")), 1],
+    [
+      "when the customer merges with one whom a credential has linked",
+      async (world) => {
+        await world.store({ purchases: [owned("3")] }, byCredential("a"));
+        await world.store({ purchases: [owned("1"), owned("3")] });
+      },
+      2,
+    ],
+  ])("%s", async (_, act, left) => {
+    const world = aWorld(1);
+    await claim(world, "1");
+    await act(world);
+    await claim(world, "2");
+    expect(await linkedTo(world)).toBe(left);
+    await claim(world, "4");
+    expect(await linkedTo(world)).toBe(left);
+  });
+  test("when two claimed customers merge", async () => {
+    const world = aWorld(2);
+    await claim(world, "1");
+    await claim(world, "2");
+    await world.store({ purchases: [owned("1"), owned("2")] });
+    await claim(world, "3");
+    expect(await linkedTo(world)).toBe(2);
+  });
+});
+
+test("claims that come at once never exceed the limit", async () => {
+  const world = aWorld(3);
+  const keys = Array.from({ length: 12 }, (_, key) => String(key));
+  const stored = await Promise.all(keys.map((key) => claim(world, key)));
+  expect(stored.every((customer) => customer !== null)).toBe(true);
+  expect(await linkedTo(world)).toBe(3);
+});

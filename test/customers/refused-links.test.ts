@@ -1,0 +1,211 @@
+import type { Claim } from "../../lib/customers/rules.ts";
+import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
+import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import {
+  android,
+  byClient,
+  byCredential,
+  createWorld,
+  device,
+  extended,
+  owned,
+  refunded,
+  replacing,
+  requests,
+  type GivenEvidence,
+  type World,
+} from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const aWorld = (): World =>
+  createWorld(table).selling(aCatalog([aProduct(), aProduct({ store: "android-store" })]));
+
+const entitlementOf = async (world: World, account: string) => (await world.read(account)).entitlements[0];
+
+const ALREADY_LINKED = { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
+const CONFLICT = { outcome: "refused", code: "IDENTITY_CONFLICT" };
+const END = isoTime(NOW + 90 * DAY);
+
+describe("what another account shows of a purchase is its owner's:", () => {
+  test.each<[fact: string, bought: Purchase, shown: Purchase | ProvenPurchase, expected: object]>([
+    ["a refund", owned("1"), refunded("1"), { active: false, status: "revoked" }],
+    ["a renewal", owned("1"), extended("1"), { active: true, expiresAt: END }],
+    [
+      "an Android replacement",
+      android("1"),
+      replacing(android("2", NOW, { endsAt: NOW + 90 * DAY }), android("1")),
+      { active: true, expiresAt: END },
+    ],
+  ])("%s", async (_, bought, shown, expected) => {
+    for (const claim of [byCredential("b"), byClient("b")]) {
+      const world = aWorld();
+      const owner = await world.store({ purchases: [bought] }, byCredential("a"));
+      expect(await world.submit({ purchases: [shown] }, claim)).toMatchObject(ALREADY_LINKED);
+      expect(await entitlementOf(world, "a")).toMatchObject({
+        ...expected,
+        customerIdentifier: owner?.identifier,
+      });
+      expect((await world.read("b")).customerIdentifiers).toEqual([]);
+    }
+  });
+  test("what is new of the same app transaction id", async () => {
+    const world = aWorld();
+    await world.store({ identities: [device("1")] }, byCredential("a"));
+    const shown = { identities: [device("1")], purchases: [owned("1")] };
+    expect(await world.submit(shown, byCredential("b"))).toMatchObject(ALREADY_LINKED);
+    expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
+  });
+  test("what a customer of no account has, who turns out to be the same person", async () => {
+    const world = aWorld();
+    const owner = await world.store({ purchases: [owned("1", { endsAt: NOW })] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] });
+    const both = { purchases: [owned("1", { endsAt: NOW }), owned("2")] };
+    expect(await world.submit(both, byCredential("b"))).toMatchObject(ALREADY_LINKED);
+    expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
+    expect((await world.store({ purchases: [owned("2")] }))?.identifier).toBe(owner?.identifier);
+  });
+  test("each owner's own, where a client's account does not give way to nobody's", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] }, byClient("b"));
+    const shown = { purchases: [refunded("1"), refunded("2")] };
+    expect(await world.submit(shown, byCredential("c"))).toMatchObject(ALREADY_LINKED);
+    expect(await entitlementOf(world, "a")).toMatchObject({ status: "revoked" });
+    expect(await entitlementOf(world, "b")).toMatchObject({ status: "revoked" });
+  });
+});
+
+describe("an acknowledgement that a refused link brings", () => {
+  const purchase = android("0a01");
+  const acknowledgementDue = anAcknowledgement(purchase);
+  const queued = async (world: World) =>
+    (await waitingIn(createAcknowledgementQueue(table))).filter(
+      ({ application }) => application === world.application.identifier,
+    );
+
+  test("is due for the owner, and reported", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [purchase] }, byCredential("a"));
+    const refused = await world.submit({ purchases: [purchase], acknowledgementDue }, byCredential("b"));
+    expect(refused).toEqual({ ...ALREADY_LINKED, acknowledgementDueSince: NOW });
+    expect(await queued(world)).toMatchObject([{ dueSince: NOW, purchaseToken: "the-token" }]);
+  });
+  test("is due since it first was, and queued once", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
+    const refused = await world
+      .at(NOW + 5)
+      .submit({ purchases: [purchase], acknowledgementDue }, byCredential("b"));
+    expect(refused).toEqual({ ...ALREADY_LINKED, acknowledgementDueSince: NOW });
+    expect(await queued(world)).toHaveLength(1);
+  });
+  test("is due for the owner of the purchase where the request's owners contradict each other", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [android("0a02")] }, byCredential("a"));
+    await world.store({ purchases: [purchase] }, byCredential("b"));
+    const shown = { purchases: [replacing(purchase, android("0a02"))], acknowledgementDue };
+    expect(await world.submit(shown, byCredential("b"))).toEqual({
+      ...CONFLICT,
+      acknowledgementDueSince: NOW,
+    });
+    expect(await queued(world)).toHaveLength(1);
+  });
+});
+
+describe("of evidence that contradicts itself", () => {
+  const CLAIMS: Claim[] = [byCredential("a"), byCredential("c"), byClient("b")];
+
+  /** An owner in account a, of purchase 1 and app transaction id 1, and one in account b, of purchase 2. */
+  const twoOwners = async (): Promise<World> => {
+    const world = aWorld();
+    await world.store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] }, byCredential("b"));
+    return world;
+  };
+  const customersOf = async (world: World) =>
+    Promise.all(["a", "b", "c"].map(async (account) => (await world.read(account)).customerIdentifiers));
+  const heldIn = async (world: World, account: string) =>
+    (await world.evidenceStore.table.findAccount(world.application.identifier, byClient(account).account))
+      .flatMap(({ holdings }) => holdings)
+      .map(({ key }) => key);
+
+  test("each owner gets the facts of its own purchases, and no link changes", async () => {
+    for (const claim of [null, ...CLAIMS]) {
+      const world = await twoOwners();
+      const before = await customersOf(world);
+      expect(await world.submit({ purchases: [refunded("1"), extended("2")] }, claim)).toMatchObject(
+        CONFLICT,
+      );
+      expect(await entitlementOf(world, "a")).toMatchObject({ status: "revoked" });
+      expect(await entitlementOf(world, "b")).toMatchObject({ active: true, expiresAt: END });
+      expect(await customersOf(world)).toEqual(before);
+    }
+  });
+
+  const unknown: [whose: string, unknown: ProvenPurchase, expected: { a: string[]; b: string[] }][] = [
+    ["its predecessor's owner's", replacing(owned("3"), owned("2")), { a: ["1"], b: ["3"] }],
+    [
+      "its app transaction id's owner's",
+      proven(owned("3"), { identity: device("1") }),
+      { a: ["1", "3"], b: ["2"] },
+    ],
+    [
+      "its predecessor's owner's before its app transaction id's",
+      proven(owned("3"), { mentioned: [mentionedPurchase(owned("2"), null)], identity: device("1") }),
+      { a: ["1"], b: ["2", "3"] },
+    ],
+    ["left out where it names nobody", proven(owned("3")), { a: ["1"], b: ["2"] }],
+    ["left out where its predecessor is unknown", replacing(owned("3"), owned("4")), { a: ["1"], b: ["2"] }],
+  ];
+  test.each(unknown)("a purchase that nobody has is %s", async (_, purchase, expected) => {
+    const world = await twoOwners();
+    const shown = { identities: [device("1")], purchases: [owned("1"), owned("2"), purchase] };
+    expect(await world.submit(shown, byCredential("a"))).toMatchObject(CONFLICT);
+    expect({ a: await heldIn(world, "a"), b: await heldIn(world, "b") }).toEqual(expected);
+  });
+  test("what is left out is stored when it comes alone", async () => {
+    const world = await twoOwners();
+    await world.submit({ purchases: [owned("1"), owned("2"), owned("3")] });
+    await world.store({ purchases: [owned("3")] }, byCredential("c"));
+    expect(await heldIn(world, "c")).toEqual(["3"]);
+  });
+
+  test.each<[string, GivenEvidence]>([
+    ["known purchases", { purchases: [refunded("1"), extended("2")] }],
+    ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],
+    ["what is left out", { purchases: [owned("1"), owned("2"), owned("3")] }],
+    [
+      "a replacement of a replacement",
+      { purchases: [owned("1"), replacing(owned("4"), owned("3")), replacing(owned("3"), owned("2"))] },
+    ],
+  ])("a replay writes nothing: %s", async (_, shown) => {
+    const world = await twoOwners();
+    await world.submit(shown, byCredential("a"));
+    const sent = await requests(table, () => world.submit(shown, byCredential("a")));
+    expect(new Set(sent)).toEqual(new Set(["BatchGetItem"]));
+  });
+});
+
+test.each([
+  ["credential", byCredential("b")],
+  ["client", byClient("b")],
+])("a replay of a %s's link that was refused writes nothing", async (_, claim) => {
+  const world = aWorld();
+  await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const shown = { purchases: [refunded("1"), owned("2")] };
+  await world.submit(shown, claim);
+  expect(await requests(table, () => world.submit(shown, claim))).toEqual(["BatchGetItem", "BatchGetItem"]);
+});

@@ -1,0 +1,180 @@
+import type { TransferPolicy } from "../../lib/applications/application.ts";
+import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import { createOperationTable } from "../../lib/table/operations.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import {
+  byClient,
+  byCredential,
+  createWorld,
+  extended,
+  meetingAWriteAt,
+  owned,
+  refusal,
+  type World,
+} from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const aWorld = (transfers: TransferPolicy = "refuse"): World => {
+  const world = createWorld(table);
+  return world.with({ application: { ...world.application, transfers } });
+};
+
+const customersOf = async (world: World, account: string) => (await world.read(account)).customerIdentifiers;
+const transfersOf = (world: World) => createOperationTable(table).transfersOf(world.application.identifier);
+const auditOf = (world: World) => createOperationTable(table).auditOf(world.application.identifier);
+
+const active = owned("1");
+const inactive = owned("1", { endsAt: NOW });
+
+describe("a customer that a credential has linked", () => {
+  const MOVES = "moves";
+  const STAYS = "CUSTOMER_ALREADY_LINKED";
+  test.each<[policy: TransferPolicy, now: string, by: AssertedBy, outcome: string]>([
+    ["refuse", "active", "credential", STAYS],
+    ["refuse", "inactive", "credential", STAYS],
+    ["when_inactive", "active", "credential", STAYS],
+    ["when_inactive", "inactive", "credential", MOVES],
+    ["always", "active", "credential", MOVES],
+    ["always", "inactive", "credential", MOVES],
+    ["always", "active", "client", STAYS],
+    ["always", "inactive", "client", STAYS],
+    ["when_inactive", "inactive", "client", STAYS],
+  ])("where transfers are %s, and it is %s, for a %s: %s", async (policy, now, assertedBy, outcome) => {
+    const world = aWorld(policy);
+    const evidence = { purchases: [now === "active" ? active : inactive] };
+    const customer = await world.store(evidence, byCredential("a"));
+    const moves = outcome === MOVES;
+    expect(await refusal(world.store(evidence, { ...byCredential("b"), assertedBy }))).toBe(
+      moves ? "accepted" : outcome,
+    );
+    expect(await customersOf(world, "a")).toEqual(moves ? [] : [customer?.identifier]);
+    expect(await customersOf(world, "b")).toEqual(moves ? [customer?.identifier] : []);
+  });
+  test("is judged with what the request brings", async () => {
+    const world = aWorld("when_inactive");
+    await world.store({ purchases: [inactive] }, byCredential("a"));
+    expect(await refusal(world.store({ purchases: [extended("1")] }, byCredential("b")))).toBe(STAYS);
+  });
+  test("is judged with all that it holds", async () => {
+    const world = aWorld("when_inactive");
+    await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
+    expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
+  });
+  test("is recorded where it moves", async () => {
+    const world = aWorld("always");
+    const customer = await world.store({ purchases: [active] }, byCredential("a"));
+    await world.at(NOW + 1).store({ purchases: [active] }, byCredential("b"));
+    expect(await transfersOf(world)).toEqual([
+      { customer: customer?.identifier, moment: NOW + 1, because: "policy" },
+    ]);
+    expect(await auditOf(world)).toEqual([]);
+  });
+});
+
+test("customers of several accounts stay where they are, whatever the policy", async () => {
+  const world = aWorld("always");
+  const [one, other] = [
+    await world.store({ purchases: [owned("1")] }, byCredential("a")),
+    await world.store({ purchases: [owned("2")] }, byCredential("b")),
+  ];
+  for (const account of ["a", "c"])
+    expect(await refusal(world.store({ purchases: [owned("1"), owned("2")] }, byCredential(account)))).toBe(
+      "IDENTITY_CONFLICT",
+    );
+  expect(await customersOf(world, "a")).toEqual([one?.identifier]);
+  expect(await customersOf(world, "b")).toEqual([other?.identifier]);
+  expect(await transfersOf(world)).toEqual([]);
+});
+
+test("a claim that gives way to a credential is recorded, whatever the policy", async () => {
+  const world = aWorld();
+  const customer = await world.store({ purchases: [active] }, byClient("a"));
+  await world.store({ purchases: [active] }, byCredential("b"));
+  expect(await transfersOf(world)).toEqual([
+    { customer: customer?.identifier, moment: NOW, because: "claim-gave-way" },
+  ]);
+});
+
+test.each<[what: string, act: (world: World) => Promise<unknown>]>([
+  ["a first link", (world) => world.store({ purchases: [owned("2")] }, byCredential("a"))],
+  ["a replay", (world) => world.store({ purchases: [active] }, byCredential("a"))],
+  ["a link that is refused", (world) => world.submit({ purchases: [active] }, byCredential("b"))],
+  ["a merge in one account", (world) => world.store({ purchases: [active, owned("3")] })],
+])("%s is no transfer", async (_, act) => {
+  const world = aWorld();
+  await world.store({ purchases: [active] }, byCredential("a"));
+  await world.store({ purchases: [owned("3")] }, byCredential("a"));
+  await act(world);
+  expect(await transfersOf(world)).toEqual([]);
+});
+
+describe("an operator's move", () => {
+  test("takes the customer from one account to the other at once, and is in the audit alone", async () => {
+    const world = aWorld();
+    const customer = await world.store({ purchases: [active] }, byCredential("a"));
+    expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: "a" });
+    expect(await customersOf(world, "a")).toEqual([]);
+    expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
+    expect(await auditOf(world)).toMatchObject([
+      { action: "move", customer: customer?.identifier, by: "ada" },
+    ]);
+    expect(await transfersOf(world)).toEqual([]);
+  });
+  test("holds against a client's claim, and counts as a credential's link", async () => {
+    const world = aWorld();
+    const customer = await world.store({ purchases: [active] }, byClient("a"));
+    await world.unlink(customer, "b");
+    for (const claim of [byClient("a"), byCredential("a")])
+      expect(await refusal(world.store({ purchases: [active] }, claim))).toBe("CUSTOMER_ALREADY_LINKED");
+  });
+  test("links a customer of no account", async () => {
+    const world = aWorld();
+    const customer = await world.store({ purchases: [active] });
+    expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: null });
+    expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
+  });
+  test("that meets another write half way says where the customer came from, and is in the audit once", async () => {
+    const world = aWorld();
+    const customer = await world.store({ purchases: [active] }, byCredential("a"));
+    const moved = await meetingAWriteAt(table, 1, () => world.unlink(customer, "b"));
+    expect(moved).toEqual({ outcome: "unlinked", account: "a" });
+    expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
+    expect(await auditOf(world)).toHaveLength(1);
+  });
+  test("to the account where the customer is changes nothing", async () => {
+    const world = aWorld();
+    const customer = await world.store({ purchases: [active] }, byCredential("a"));
+    const before = await world.items();
+    await world.unlink(customer, "a");
+    expect(await world.items()).toEqual(before);
+  });
+});
+
+describe("of customers who were merged nothing is left behind in the account", () => {
+  test.each<[how: string, act: (world: World, one: Awaited<ReturnType<World["store"]>>) => Promise<unknown>]>(
+    [
+      ["that a transfer leaves", (world) => world.store({ purchases: [owned("1")] }, byCredential("b"))],
+      ["that an operator's move leaves", (world, one) => world.unlink(one, "b")],
+      ["that an unlinking leaves", (world, one) => world.unlink(one)],
+      ["that an erasure leaves", (world, one) => world.erase(one)],
+    ],
+  )("%s", async (_, act) => {
+    const world = aWorld("always");
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] }, byCredential("a"));
+    const one = await world.store({ purchases: [owned("1"), owned("2")] });
+    expect(await customersOf(world, "a")).toEqual([one?.identifier]);
+    await act(world, one);
+    expect((await world.items()).filter(({ pk }) => String(pk).endsWith("#ACCOUNT#a"))).toEqual([]);
+  });
+});

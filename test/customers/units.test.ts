@@ -1,0 +1,63 @@
+import { meter, type Meter } from "../../bench/meter.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { NOW } from "../support/purchases.ts";
+import { android, byCredential, createWorld, device, owned, type GivenEvidence } from "./world.ts";
+
+/** Capacity units do not grow with what was bought before and entitles to nothing. */
+
+let table: TestTable;
+let metered: Meter;
+beforeAll(async () => {
+  table = await createTestTable();
+  metered = meter(table.client);
+});
+afterAll(() => table.remove());
+
+const AT_ONCE = 40;
+const named = (from: number, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => String(from + index).padStart(8, "0"));
+
+type Link = (names: readonly string[]) => Promise<unknown>;
+
+const coins = (names: readonly string[]): GivenEvidence => ({
+  identities: [device("1")],
+  purchases: names.map((name) =>
+    owned(name, { productIdentifier: "coins", nature: "consumable", endsAt: null }),
+  ),
+});
+const packs = (names: readonly string[]): GivenEvidence => ({
+  purchases: names.map((name) =>
+    android(name, NOW, { productIdentifier: "pack", nature: "consumable", endsAt: null }),
+  ),
+});
+
+test.each<
+  [
+    what: string,
+    bought: (names: readonly string[]) => GivenEvidence,
+    meanwhile: (link: Link, names: readonly string[]) => Promise<unknown>,
+  ]
+>([
+  ["coin packs of one iOS customer", coins, (link, names) => link(names)],
+  [
+    "Android packs of one account",
+    packs,
+    async (link, names) => {
+      for (let from = 0; from < names.length; from += AT_ONCE)
+        await Promise.all(names.slice(from, from + AT_ONCE).map((name) => link([name])));
+    },
+  ],
+])("the 1,200th link costs what the 10th does: %s", async (_, bought, meanwhile) => {
+  const world = createWorld(table);
+  const link: Link = (names) => world.store(bought(names), byCredential("a"));
+  const unitsOf = async (index: number) => {
+    metered.take();
+    await link(named(index, 1));
+    const { requests, readUnits, writeUnits } = metered.take();
+    return { requests, readUnits, writeUnits };
+  };
+  for (const name of named(1, 9)) await link([name]);
+  const tenth = await unitsOf(10);
+  await meanwhile(link, named(11, 1189));
+  expect(await unitsOf(1200)).toEqual(tenth);
+});

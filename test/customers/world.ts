@@ -1,0 +1,235 @@
+import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
+import type { Evidence } from "../../lib/customers/evidence.ts";
+import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/customers/operations.ts";
+import { readAccount } from "../../lib/customers/read-account.ts";
+import type { Claim } from "../../lib/customers/rules.ts";
+import {
+  storeEvidence,
+  type EvidenceStore,
+  type ResolvedCustomer,
+  type StoredEvidence,
+} from "../../lib/customers/store-evidence.ts";
+import type { Catalog } from "../../lib/entitlements/catalog.ts";
+import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
+import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
+import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
+import type { TestTable } from "../support/table.ts";
+
+/** Evidence of production; a purchase alone mentions nothing and names no identity. */
+export type GivenEvidence = Partial<Omit<Evidence, "purchases">> & {
+  readonly purchases?: readonly (Purchase | ProvenPurchase)[];
+};
+
+interface Options {
+  readonly application: Application;
+  readonly moment: Instant;
+  /** What happens once between a request's first read and its second. */
+  readonly interruption: (() => Promise<unknown>)[];
+  readonly newCustomerIdentifier: () => CustomerId;
+  readonly claimsPerAccount: number;
+}
+
+/** An application on a table, to which evidence comes at one moment. */
+export interface World {
+  readonly application: Application;
+  readonly evidenceStore: EvidenceStore;
+  readonly operations: Operations;
+  with(changes: Partial<Options>): World;
+  /** The same world, in which something happens once between a request's first read and its second. */
+  interrupted(by: () => Promise<unknown>): World;
+  at(moment: Instant): World;
+  selling(catalog: Catalog): World;
+  submit(evidence: GivenEvidence, claim?: Claim | null): Promise<StoredEvidence>;
+  /** @throws ServiceError with the code of a refusal */
+  store(evidence: GivenEvidence, claim?: Claim | null): Promise<ResolvedCustomer | null>;
+  read(account: string): ReturnType<typeof readAccount>;
+  /** What an operator does; to another account, where that is given. */
+  unlink(customer: ResolvedCustomer | null, to?: string): ReturnType<typeof unlinkCustomer>;
+  erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
+  items(): Promise<Record<string, unknown>[]>;
+}
+
+const AUTHORITY = { by: "ada", reason: "asked by the person" };
+
+/** With an application of its own, so that tests share a table and never meet. */
+export const createWorld = (table: TestTable, changes: Partial<Options> = {}): World => {
+  const options: Options = {
+    application: {
+      identifier: applicationId(uuid()),
+      name: "Trails",
+      iosStore: [],
+      androidStore: [],
+      catalog: aCatalog(),
+      transfers: "refuse",
+    },
+    moment: NOW,
+    interruption: [],
+    newCustomerIdentifier: () => customerId(uuid()),
+    claimsPerAccount: 20,
+    ...changes,
+  };
+  const { application, moment, interruption, newCustomerIdentifier, claimsPerAccount } = options;
+  const { identifier } = application;
+  const pause = (attempt: number): Promise<void> => sleep(Math.random() * 10 * attempt);
+  const now = (): Instant => moment;
+  const customers = createCustomerTable(table, pause);
+  const evidenceStore: EvidenceStore = {
+    table: {
+      ...customers,
+      findFacts: async (...asked) => {
+        const known = await customers.findFacts(...asked);
+        await interruption.pop()?.();
+        return known;
+      },
+    },
+    write: (change) => writeCustomerChange(table, change),
+    newCustomerIdentifier,
+    pause,
+    now,
+    claimsPerAccount,
+  };
+  const operations: Operations = { table, now, pause, newEntry: uuid };
+  const submit: World["submit"] = ({ purchases = [], ...evidence }, claim = null) =>
+    storeEvidence(
+      evidenceStore,
+      application,
+      {
+        environment: "production",
+        identities: [],
+        acknowledgementDue: null,
+        ...evidence,
+        purchases: purchases.map((purchase) => ("lines" in purchase ? proven(purchase) : purchase)),
+      },
+      claim,
+    );
+  const also = (more: Partial<Options>): World => createWorld(table, { ...options, ...more });
+  return {
+    application,
+    evidenceStore,
+    operations,
+    with: also,
+    interrupted: (by) => also({ interruption: [by] }),
+    at: (later) => also({ moment: later }),
+    selling: (catalog) => also({ application: { ...application, catalog } }),
+    submit,
+    store: async (evidence, claim) => {
+      const stored = await submit(evidence, claim);
+      if (stored.outcome === "refused") throw new ServiceError(stored.code);
+      return stored.customer;
+    },
+    read: (account) =>
+      readAccount(
+        {
+          directory: {
+            byIdentifier: () => Promise.resolve(application),
+            byBundle: () => Promise.resolve(application),
+          },
+          table: evidenceStore.table,
+          now,
+        },
+        identifier,
+        accountId(account),
+      ),
+    unlink: (customer, to) =>
+      unlinkCustomer(
+        operations,
+        identifier,
+        customer?.identifier ?? customerId(""),
+        AUTHORITY,
+        to === undefined ? {} : { to: accountId(to) },
+      ),
+    erase: (customer) =>
+      eraseCustomer(
+        operations,
+        identifier,
+        customer?.identifier ?? customerId(""),
+        AUTHORITY,
+        () => undefined,
+      ),
+    items: async () => (await table.items()).filter(({ pk }) => String(pk).includes(identifier)),
+  };
+};
+
+export const byCredential = (account: string): Claim => ({
+  account: accountId(account),
+  assertedBy: "credential",
+});
+export const byClient = (account: string): Claim => ({ account: accountId(account), assertedBy: "client" });
+
+/** An app transaction id. */
+export const device = (value: string): IdentityReference => ({
+  store: "ios-store",
+  kind: "app-transaction",
+  environment: "production",
+  value,
+});
+
+/** An iOS subscription in its middle, of an original transaction id. */
+export const owned = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
+  aPurchase({ key, lines: [aLine({ transactionIdentifier: key, ...line })] });
+
+/** The same purchase, refunded, as signed now. */
+export const refunded = (key: string): Purchase => owned(key, { verifiedAt: NOW, revokedAt: NOW - DAY });
+
+/** The same purchase with a longer end, as signed now. */
+export const extended = (key: string): Purchase => owned(key, { verifiedAt: NOW, endsAt: NOW + 90 * DAY });
+
+/** A purchase that took another one's place. */
+export const replacing = (purchase: Purchase, old: Purchase): ProvenPurchase =>
+  proven(purchase, { mentioned: [mentionedPurchase(old, purchase.key)] });
+
+/** The store's answer about an Android subscription in its middle. */
+export const android = (
+  key: string,
+  verifiedAt: Instant = NOW,
+  line: Parameters<typeof aLine>[0] = {},
+): Purchase =>
+  aPurchase({
+    store: "android-store",
+    key,
+    lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
+  });
+
+/** The commands that something sent to the table. */
+export const requests = async (table: TestTable, act: () => Promise<unknown>): Promise<string[]> => {
+  table.sent.length = 0;
+  await act();
+  return table.sent.map(({ command }) => command.replace("Command", ""));
+};
+
+/** Does something while one of its transactions, from 0, meets somebody else's write. */
+export const meetingAWriteAt = async <T>(table: TestTable, at: number, act: () => Promise<T>): Promise<T> => {
+  let sent = 0;
+  table.client.middlewareStack.add(
+    (next, context) => (args) => {
+      if (context["commandName"] === "TransactWriteItemsCommand" && sent++ === at)
+        throw new TransactionCanceledException({
+          message: "Transaction cancelled",
+          CancellationReasons: [{ Code: "TransactionConflict" }],
+          $metadata: {},
+        });
+      return next(args);
+    },
+    { step: "initialize", name: "meeting a write" },
+  );
+  try {
+    return await act();
+  } finally {
+    table.client.middlewareStack.remove("meeting a write");
+  }
+};
+
+/** The code that something was refused with. */
+export const refusal = async (act: Promise<unknown>): Promise<unknown> =>
+  act.then(
+    () => "accepted",
+    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
+  );

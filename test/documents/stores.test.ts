@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { SUBSCRIPTION_STATES } from "../../lib/stores/android-store/answers.ts";
+
+const DOCUMENT = readFileSync("docs/stores.md", "utf8");
+const APPLE = "node_modules/@apple/app-store-server-library/dist/models";
+const GOOGLE = "node_modules/googleapis/build/src/apis/androidpublisher/v3.d.ts";
+
+const withoutComments = (file: string): string => readFileSync(file, "utf8").replace(/\/\*[^]*?\*\//g, "");
+const google = withoutComments(GOOGLE);
+const modelsOfApple = new Set(readdirSync(APPLE));
+
+/** The fields of a store's interface, each with its type; none where the type is no interface. */
+const membersOf = (type: string): [name: string, type: string][] => {
+  const file = `${type}.d.ts`;
+  const source = modelsOfApple.has(file) ? withoutComments(`${APPLE}/${file}`) : google;
+  const [, body = ""] = source.split(`export interface ${type} `);
+  const [, members = ""] = /^[^{]*\{([^}]*)\}/.exec(body) ?? [];
+  return [...members.matchAll(/^\s*(\w+)\??: (.+);$/gm)].map(([, name = "", of = ""]) => [name, of]);
+};
+
+/** The paths of all fields within; an amount of money is one field. */
+const pathsOf = (type: string): string[] =>
+  membersOf(type).flatMap(([name, of]) => {
+    const [nested = ""] = /^[A-Z][\w$]+/.exec(of) ?? [];
+    const within = nested === "" || nested === "Schema$Money" ? [] : pathsOf(nested);
+    return within.length === 0 ? [name] : within.map((path) => `${name}.${path}`);
+  });
+
+const rowsOf = (text: string): string[][] =>
+  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = ""]) => row.split(" | ").map((cell) => cell.trim()));
+
+/** The paths in the first column: `….a` is within the last field without a dot, `.a` stands beside the one before. */
+const documentedPaths = (title: string): string[] => {
+  const [, section = ""] = DOCUMENT.split(`\n## ${title}\n`);
+  let [outer, before] = ["", ""];
+  return rowsOf(section.split("\n## ")[0] ?? "")
+    .flatMap(([field = ""]) => [...field.replaceAll("[]", "").matchAll(/`([^`]+)`/g)])
+    .map(([, name = ""]) => {
+      if (name.startsWith("…")) before = outer + name.slice(1);
+      else if (name.startsWith(".")) before = before.slice(0, before.lastIndexOf(".")) + name;
+      else before = name;
+      if (!before.includes(".")) outer = before;
+      return before;
+    });
+};
+
+test.each([
+  ["App Store: transaction", "JWSTransactionDecodedPayload"],
+  ["App Store: renewal info", "JWSRenewalInfoDecodedPayload"],
+  ["App Store: app transaction", "AppTransaction"],
+  ["Google Play: subscription", "Schema$SubscriptionPurchaseV2"],
+  ["Google Play: one-time purchase", "Schema$ProductPurchaseV2"],
+])("%s: every field of %s, and of what is within it, has a row", (title, type) => {
+  const paths = pathsOf(type);
+  expect(paths.length).toBeGreaterThan(10);
+  const documented = documentedPaths(title);
+  expect(paths.filter((path) => !documented.includes(path))).toEqual([]);
+});
+
+test("every state of a subscription has a row", () => {
+  const states = SUBSCRIPTION_STATES.map((state) => state.replace("SUBSCRIPTION_STATE_", ""));
+  expect(documentedPaths("Google Play: subscription")).toEqual(expect.arrayContaining(states));
+});
+
+const testCells = rowsOf(DOCUMENT).map((cells) => cells.at(-1) ?? "");
+
+test("every row names a test, or says why there is none", () => {
+  const isAnswered = (cell: string): boolean => /"|^(?:Test|-+|tolerated|not read yet)$/.test(cell);
+  expect(testCells.filter((cell) => !isAnswered(cell))).toEqual([]);
+});
+
+test("every test that is named exists: its file, its title, and its case", () => {
+  const files = readdirSync("test", { recursive: true, encoding: "utf8" });
+  const missing = testCells.flatMap((cell) => {
+    let text = "";
+    return [...cell.matchAll(/([a-z-]+) (?=")|"([^"]+)"/g)].flatMap(([, file, title]) => {
+      if (title !== undefined) return text.includes(`"${title}"`) ? [] : [title];
+      const [found, ...others] = files.filter((path) => path.endsWith(`/${file}.test.ts`));
+      text = found === undefined || others.length > 0 ? "" : readFileSync(`test/${found}`, "utf8");
+      return [];
+    });
+  });
+  expect(missing).toEqual([]);
+});
