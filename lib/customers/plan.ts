@@ -74,8 +74,9 @@ const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }
     const purchase = joinWithStored(stored?.purchase, said);
     const dueBefore = stored?.acknowledgementDueSince ?? null;
     const isDue = acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference;
-    // Only a purchase of which the store said something can be known to wait no more.
-    const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : said.verifiedAt > 0 ? null : dueBefore;
+    // Only the store's latest word can say that a purchase waits no more.
+    const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
+    const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : isLatest ? null : dueBefore;
     return {
       reference,
       changed:
@@ -96,7 +97,9 @@ const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }
 const project = ({ survivor, absorbed, catalog }: Planned, joined: readonly Joined[]) => {
   const before = byReference([survivor, ...absorbed].flatMap((customer) => customer?.holdings ?? []));
   const purchases = joined.map(({ reference, stored }) => [reference, stored.purchase] as const);
-  const holdings = holdingsOf(new Map([...before, ...purchases]).values(), catalog);
+  const all = new Map([...before, ...purchases]).values();
+  // The catalog at hand may be a minute old: what it does not map any more is taken away by a re-projection alone.
+  const holdings = holdingsOf(all, catalog, (reference) => before.has(reference));
   const after = byReference(holdings);
   return {
     heldBefore: [...before.values()],
@@ -136,7 +139,7 @@ export const holdingsWith = (
     return [reference, joinWithStored(known.purchases.get(reference)?.purchase, said)] as const;
   });
   const before = byReference(owners.flatMap(({ holdings }) => holdings));
-  return holdingsOf(new Map([...before, ...joined]).values(), catalog);
+  return holdingsOf(new Map([...before, ...joined]).values(), catalog, (reference) => before.has(reference));
 };
 
 /**
@@ -179,7 +182,7 @@ export const planChange = (planned: Planned): Plan => {
           application,
           before: survivor,
           after: customer,
-          heldMeanwhile: holdingsOf(heldBefore, planned.catalog),
+          heldMeanwhile: holdingsOf(heldBefore, planned.catalog, () => true),
           absorbed,
           identities,
           purchases: written,

@@ -55,21 +55,23 @@ export const grantingLines = ({
   return lines.filter(({ productIdentifier }) => selectedProducts.includes(productIdentifier));
 };
 
+/** Whether a period takes the place of the one before it: not where it was revoked, or upgraded, or has no length. */
+const endsTheOneBefore = ({ nature, standing, revokedAt, startsAt, endsAt }: Line): boolean =>
+  nature === "auto_renewable" &&
+  standing !== "expired" &&
+  revokedAt === null &&
+  (startsAt ?? 0) < (endsAt ?? Infinity);
+
 /**
  * In an iOS lineage one subscription period follows another: each ends where the next one starts, whatever it was first
- * promised. What starts no earlier than it ends is no period, and ends none.
+ * promised.
  */
 const inSuccession = (lines: readonly Line[]): readonly Line[] => {
   const periods = eventLines(lines);
   if (periods.length === 1) return periods;
   return periods.map((line, index) => {
     if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
-    const next = periods
-      .slice(index + 1)
-      .find(
-        ({ nature, startsAt, endsAt }) =>
-          nature === "auto_renewable" && (startsAt ?? 0) < (endsAt ?? Infinity),
-      );
+    const next = periods.slice(index + 1).find(endsTheOneBefore);
     return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
   });
 };
@@ -84,16 +86,27 @@ interface Granting {
 const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
   replacedAt !== null && (startsAt ?? 0) <= replacedAt;
 
+/** The line up to when another lineage takes this one's place; null once it has. */
+const untilReplaced = (moment: Instant, purchase: Purchase, line: Line): Line | null => {
+  const { replacedAt } = purchase;
+  if (replacedAt === null || !isBeforeReplacement(purchase, line)) return line;
+  if (replacedAt <= moment) return null;
+  return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
+};
+
 /**
- * Says of a line of an iOS lineage whether it counts. The store has been seen to move a transaction into another lineage
- * of the same customer: it counts where it was signed later, whichever of the two took the other's place. What was not
- * moved, and was given before another lineage took this one's place, is over.
+ * Gives a line of an iOS lineage as far as it counts; null where it does not. The store has been seen to move a
+ * transaction into another lineage of the same customer: it counts where it was signed later, whichever of the two took
+ * the other's place. What was not moved, and was given before another lineage takes this one's place, ends there.
  */
-const counting = (holdings: readonly Granting[]): ((holding: Holding, line: Line) => boolean) => {
+const standingAt = (
+  moment: Instant,
+  holdings: readonly Granting[],
+): ((holding: Holding, line: Line) => Line | null) => {
   const moving = holdings.filter(
     ({ holding: { purchase } }) => purchase.store === "ios-store" && purchase.environment !== "xcode",
   );
-  if (moving.length < 2) return ({ purchase }, line) => !isBeforeReplacement(purchase, line);
+  if (moving.length < 2) return ({ purchase }, line) => untilReplaced(moment, purchase, line);
   const nameOf = ({ customerIdentifier, purchase }: Holding, { transactionIdentifier }: Line): string =>
     `${customerIdentifier} ${purchase.environment} ${transactionIdentifier}`;
   const last = new Map<string, { key: string; verifiedAt: Instant; moved: boolean }>();
@@ -112,8 +125,8 @@ const counting = (holdings: readonly Granting[]): ((holding: Holding, line: Line
     }
   return (holding, line) => {
     const known = last.get(nameOf(holding, line));
-    if (known?.moved === true) return known.key === holding.purchase.key;
-    return !isBeforeReplacement(holding.purchase, line);
+    if (known?.moved === true) return known.key === holding.purchase.key ? line : null;
+    return untilReplaced(moment, holding.purchase, line);
   };
 };
 
@@ -126,14 +139,16 @@ interface Access {
   readonly ends: Instant | null;
 }
 
-const accesses = (holdings: readonly Holding[], catalog: Catalog): Access[] => {
+const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Access[] => {
   const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
-  const counts = counting(granting);
+  const standing = standingAt(moment, granting);
   return granting.flatMap(({ holding, lines }) => {
     const { purchase } = holding;
-    const standing =
-      purchase.store === "ios-store" ? inSuccession(lines.filter((line) => counts(holding, line))) : lines;
-    return standing.flatMap((line): Access[] => {
+    const given =
+      purchase.store === "ios-store"
+        ? inSuccession(lines.flatMap((line) => standing(holding, line) ?? []))
+        : lines;
+    return given.flatMap((line): Access[] => {
       const product = catalog.productOf(purchase.store, line);
       if (product === undefined || (line.rented && product.accessDuration === null)) return [];
       return [{ holding, line, product, begins: line.startsAt ?? line.verifiedAt, ends: line.endsAt }];
@@ -153,7 +168,8 @@ const accessOrder = (a: Access, b: Access): number =>
 
 /**
  * Passes of one product add up: each begins at the later of its purchase and the end of the one before it, and lasts its
- * duration for each unit that is not refunded. A revoked one takes no more time than it had.
+ * duration for each unit that is not refunded. A revoked one takes no more time than it had, up to when it was revoked or,
+ * where the store does not say, when it was heard of: what was used before it must not move.
  */
 const passesInTurn = (passes: readonly Access[]): Access[] => {
   const groups = Map.groupBy(passes, ({ holding: { purchase }, line }) =>
@@ -168,7 +184,7 @@ const passesInTurn = (passes: readonly Access[]): Access[] => {
       const ends =
         product.accessDuration === null ? null : plusPeriod(begins, times(units, product.accessDuration));
       const over = isRevokedForGood(line)
-        ? Math.max(begins, Math.min(ends ?? Infinity, line.revokedAt ?? begins))
+        ? Math.max(begins, Math.min(ends ?? Infinity, line.revokedAt ?? line.verifiedAt))
         : (ends ?? Infinity);
       taken = Math.max(taken, over);
       return { ...pass, begins, ends };
@@ -199,7 +215,7 @@ const statusAt = (moment: Instant, store: Store, line: Line, ends: Instant | nul
 
 /** Every grant of the holdings that has begun at the moment. */
 export const grantsAt = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Grant[] => {
-  const all = accesses(holdings, catalog);
+  const all = accesses(moment, holdings, catalog);
   const passes = all.filter(isPass);
   const placed = passes.length === 0 ? all : [...all.filter((one) => !isPass(one)), ...passesInTurn(passes)];
   return placed.flatMap(({ holding, line, product, begins, ends }): Grant[] => {

@@ -24,14 +24,17 @@ const isSome = <T>(values: readonly T[]): values is readonly [T, ...T[]] => valu
 
 const purchaseDate = ({ purchasedAt, startsAt }: Line): number => purchasedAt ?? startsAt ?? 0;
 
-/** Bought anew after the refund: another transaction id, purchased later and signed later than the refunded copy. */
+/**
+ * Bought anew: another transaction id, purchased after the refund and signed later than the refunded copy. A restore
+ * before the refund is none, however late it is signed again: nobody can buy what they own.
+ */
 const boughtAnew = (copies: readonly Line[], refunded: Line): readonly Line[] =>
   refunded.nature !== "non_consumable"
     ? []
     : copies.filter(
         (copy) =>
           !copy.wasRevoked &&
-          purchaseDate(copy) > purchaseDate(refunded) &&
+          purchaseDate(copy) > (refunded.revokedAt ?? Infinity) &&
           copy.verifiedAt > refunded.verifiedAt,
       );
 
@@ -67,14 +70,31 @@ const upToUpgrade = (line: Line): Line =>
 
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
 
+/**
+ * Copies of one subscription period overlap. A web order has been seen on a first period and on its renewal alike: those
+ * do not, and are two events.
+ */
+const overlapping = (copies: readonly Line[]): readonly (readonly Line[])[] => {
+  if (copies.length === 1 || copies[0]?.nature !== "auto_renewable") return [copies];
+  const periods: Line[][] = [];
+  let until = -Infinity;
+  for (const copy of copies.toSorted(lineOrder)) {
+    const period = periods.at(-1);
+    if (period === undefined || (copy.startsAt ?? 0) >= until) periods.push([copy]);
+    else period.push(copy);
+    until = Math.max(until, copy.endsAt ?? Infinity);
+  }
+  return periods;
+};
+
 /** The purchase events of one iOS lineage, in any order. Each transaction id must be among the lines only once. */
 export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
   const [first] = lines;
   // Most often there is one.
   if (first !== undefined && lines.length === 1) return [{ copies: lines, line: first }];
-  return [...Map.groupBy(lines, eventName).values()].flatMap((copies) =>
-    isSome(copies) ? [{ copies, line: decided(copies) }] : [],
-  );
+  return [...Map.groupBy(lines, eventName).values()]
+    .flatMap(overlapping)
+    .flatMap((copies) => (isSome(copies) ? [{ copies, line: decided(copies) }] : []));
 };
 
 /** The purchase events of one iOS lineage, oldest first, each as far as it went. */

@@ -94,7 +94,8 @@ const mostWorthFirst = (a: Candidate, b: Candidate): number =>
 /** What a purchase gives of one product, among all that the customer has bought of it. */
 interface Share {
   readonly held: Candidate;
-  readonly revokedAt: number | null;
+  /** When it was revoked at the latest. */
+  readonly revokedBy: number;
   readonly revoked: boolean;
   readonly start: number;
   readonly end: number;
@@ -105,7 +106,7 @@ const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Sha
   const ends = (valid.length > 0 ? valid : lines).map((line) => endOf(line, held.purchase.store, catalog));
   return {
     held,
-    revokedAt: Math.max(...lines.map(({ revokedAt }) => revokedAt ?? 0)) || null,
+    revokedBy: Math.max(...lines.map(({ revokedAt, verifiedAt }) => revokedAt ?? verifiedAt)),
     revoked: valid.length === 0,
     start: Math.max(...lines.map(startOf)),
     end: Math.max(...ends),
@@ -123,7 +124,7 @@ const stillRunning = (newest: readonly Share[]): readonly Share[] => {
     running = pass.start < taken ? [...running, pass] : [pass];
     const begins = Math.max(taken, pass.start);
     const ends = begins + pass.end - pass.start;
-    taken = pass.revoked ? Math.max(begins, Math.min(ends, pass.revokedAt ?? begins)) : ends;
+    taken = pass.revoked ? Math.max(begins, Math.min(ends, pass.revokedBy)) : ends;
   }
   return running;
 };
@@ -161,17 +162,25 @@ const boundedPerProduct = (candidates: readonly Candidate[], catalog: Catalog): 
   return candidates.filter((held) => kept.has(held));
 };
 
+const NOT_HELD = (): boolean => false;
+
 /**
  * The few facts that a customer's entitlements are computed from: each purchase that can grant, with only its lines
  * that can. What may be consumed counts only where the catalog maps it. What can be bought again and again is bounded to
  * the newest of each product, and everything together by {@link HOLDINGS_BYTES}. In order of reference, so that the same
  * purchases give the same holdings.
+ *
+ * @param isHeld whether a purchase, by {@link referenceText}, is held already: it stays, mapped or not
  */
-export const holdingsOf = (purchases: Iterable<Purchase>, catalog: Catalog): Purchase[] => {
+export const holdingsOf = (
+  purchases: Iterable<Purchase>,
+  catalog: Catalog,
+  isHeld: (reference: string) => boolean = NOT_HELD,
+): Purchase[] => {
   const candidates = [...purchases]
     .map((purchase) => candidate(purchase, catalog))
     .filter((held) => held !== null)
-    .filter(({ nature, mapped }) => nature !== "consumable" || mapped);
+    .filter(({ nature, mapped, reference }) => nature !== "consumable" || mapped || isHeld(reference));
   const bounded = [
     ...candidates.filter(({ nature }) => !REPEATABLE.has(nature)),
     ...boundedPerProduct(

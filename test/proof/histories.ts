@@ -39,6 +39,7 @@ const at = <T>(values: readonly T[], index: number): T => {
 
 const SUBSCRIPTION_STEPS = [
   "renew",
+  "renew-under-one-web-order",
   "renew-early",
   "upgrade",
   "upgrade-unsaid",
@@ -167,7 +168,7 @@ const subscriptionFacts = (
     return spoken;
   };
   const newId = (): string => idOf(lineage, String(facts.length).padStart(2, "0"));
-  const buy = (start: number): IosFact =>
+  const buy = (start: number, webOrderOf?: IosFact): IosFact =>
     say({
       ...commonOf(lineage),
       transaction: newId(),
@@ -175,7 +176,11 @@ const subscriptionFacts = (
       type: "subscription",
       group: "main",
       webOrder:
-        lineage.environment === "xcode" ? "0" : webOrders ? `9${lineage.original}${facts.length}` : null,
+        lineage.environment === "xcode"
+          ? "0"
+          : webOrders
+            ? (webOrderOf?.webOrder ?? `9${lineage.original}${facts.length}`)
+            : null,
       start,
       originalStart: began,
       end: start + (LENGTH[product] ?? 30) * DAY,
@@ -193,6 +198,10 @@ const subscriptionFacts = (
       case "renew":
         clock = current.end;
         bought.push(buy(clock));
+        break;
+      case "renew-under-one-web-order":
+        clock = current.end;
+        bought.push(buy(clock, current));
         break;
       case "renew-early":
         clock = Math.max(clock, current.end - DAY);

@@ -367,7 +367,7 @@ const eventOf = (ids: readonly Copy[]): Event => {
       (id) =>
         said.type === "non-consumable" &&
         !id.everRevoked &&
-        id.latest.start > said.start &&
+        id.latest.start > (said.revokedAt ?? Infinity) &&
         id.latest.signedAt > said.signedAt,
     );
     if (said.revokedAt !== null)
@@ -398,15 +398,35 @@ const LINEAGE: Order<Event> = [
   ({ fact }) => fact.transaction,
 ];
 
+/**
+ * The copies of each event. Those of one web order that do not overlap are different periods: the store has given a
+ * renewal the web order of the period before it.
+ */
+const eventsAmong = (copies: readonly Copy[]): Copy[][] =>
+  [...Map.groupBy(copies, ({ latest }) => eventName(latest)).values()].flatMap((named) => {
+    const events: Copy[][] = [];
+    for (const copy of sorted(named, [
+      ({ latest }) => latest.start,
+      ({ latest }) => latest.end ?? Infinity,
+    ])) {
+      const last = events.at(-1);
+      const isApart =
+        copy.latest.type === "subscription" &&
+        (last ?? []).every(({ latest }) => (latest.end ?? Infinity) <= copy.latest.start);
+      if (last === undefined || isApart) events.push([copy]);
+      else last.push(copy);
+    }
+    return events;
+  });
+
 /** What is remembered of one lineage. */
 const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
   const lastHeard = Math.max(...facts.map(({ signedAt }) => signedAt));
   const events = sorted(
-    [...Map.groupBy(copiesOf(facts), ({ latest }) => eventName(latest))].map(([name, copies]) => ({
-      name,
-      copies,
-      event: eventOf(copies),
-    })),
+    eventsAmong(copiesOf(facts)).map((copies) => {
+      const event = eventOf(copies);
+      return { name: eventName(event.fact), copies, event };
+    }),
     [({ event }) => event.start, ({ name }) => name],
   );
   return events
@@ -422,14 +442,12 @@ const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
 /** What one lineage gives. */
 const givenByIos = (
   copies: readonly Copy[],
+  until: (fact: IosFact) => number | null,
   customer: Owner,
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
-  const counted = sorted(
-    [...Map.groupBy(copies, ({ latest }) => eventName(latest)).values()].map(eventOf),
-    LINEAGE,
-  );
+  const counted = sorted(eventsAmong(copies).map(eventOf), LINEAGE);
   return counted.flatMap((event, place): Given[] => {
     const { fact, start, revokedAt, units } = event;
     const product = productOf(catalog, "ios-store", fact.product);
@@ -437,10 +455,16 @@ const givenByIos = (
     const isSubscription = fact.type === "subscription";
     const next = counted
       .slice(place + 1)
-      .find((other) => other.fact.type === "subscription" && other.start < (other.end ?? Infinity));
+      .find(
+        (other) =>
+          other.fact.type === "subscription" &&
+          other.revokedAt === null &&
+          !other.fact.upgraded &&
+          other.start < (other.end ?? Infinity),
+      );
     const end =
-      isSubscription && event.end !== null && next !== undefined
-        ? Math.min(event.end, next.start)
+      isSubscription && event.end !== null
+        ? Math.min(event.end, until(fact) ?? Infinity, next?.start ?? Infinity)
         : event.end;
     const revoked = revokedAt !== null && revokedAt <= moment;
     const ended = fact.upgraded || (end !== null && end <= moment);
@@ -571,6 +595,8 @@ const givenByAndroid = (
   });
 };
 
+const heardAt = ({ fact }: Given): number => (fact.store === "ios-store" ? fact.signedAt : fact.answeredAt);
+
 /** Passes of one product follow one another, whoever of the account bought them. */
 const inTurn = (given: readonly Given[], moment: number): Given[] => {
   const passes = sorted(
@@ -586,7 +612,7 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
     const { months, days } = pass.product.access ?? { months: 0, days: 0 };
     const units = pass.units || pass.bought;
     const end = after(begins, { months: months * units, days: days * units });
-    const over = pass.units > 0 ? end : Math.max(begins, Math.min(end, pass.revokedAt ?? begins));
+    const over = pass.units > 0 ? end : Math.max(begins, Math.min(end, pass.revokedAt ?? heardAt(pass)));
     ends.set(name, Math.max(over, ends.get(name) ?? 0));
     const status = pass.status === "active" && end <= moment ? "expired" : pass.status;
     placed.set(pass, { ...pass, begins, end, status });
@@ -620,6 +646,15 @@ const SHOWN: Order<Given> = [
   ...BY_KEY,
 ];
 
+const isMoved = (fact: IosFact, remembered: readonly Copy[]): boolean =>
+  remembered.some(
+    ({ latest }) =>
+      fact.environment !== "xcode" &&
+      latest.environment === fact.environment &&
+      latest.transaction === fact.transaction &&
+      latest.original !== fact.original,
+  );
+
 /** A transaction that the store has moved between lineages of one person counts where it was signed later. */
 const countsHere = (fact: IosFact, remembered: readonly Copy[]): boolean => {
   const [lastSaid] = sorted(
@@ -634,14 +669,15 @@ const countsHere = (fact: IosFact, remembered: readonly Copy[]): boolean => {
   return fact.environment === "xcode" || lastSaid?.original === fact.original;
 };
 
-/** What was bought before its lineage was replaced by another grants nothing. */
-const isReplacedLineage = (fact: IosFact, everything: readonly Fact[]): boolean => {
+/** When another lineage takes the place of what was bought before in this one; null: never. */
+const replacedAt = (fact: IosFact, everything: readonly Fact[]): number | null => {
   const boughtOnce = fact.type === "non-consumable" || fact.type === "non-renewing";
   const start = boughtOnce ? fact.originalStart : fact.start;
-  return everything.some(
-    (other) =>
-      other.store === "ios-store" && previousName(other) === purchaseName(fact) && other.start >= start,
+  const starts = everything.flatMap((other) =>
+    other.store === "ios-store" && previousName(other) === purchaseName(fact) ? [other.start] : [],
   );
+  const last = Math.max(...starts);
+  return starts.length > 0 && last >= start ? last : null;
 };
 
 /** What facts, each with the customer it belongs to, entitle to at a moment. */
@@ -659,19 +695,16 @@ export const entitlementsFrom = (
       const remembered = [...Map.groupBy(ios, purchaseName).values()].flatMap(rememberedOf);
       const counting = remembered.filter(({ latest }) => {
         // What was moved counts where it was signed later, whichever lineage took the other's place.
-        const isMoved = remembered.some(
-          ({ latest: other }) =>
-            latest.environment !== "xcode" &&
-            other.environment === latest.environment &&
-            other.transaction === latest.transaction &&
-            other.original !== latest.original,
-        );
-        return isMoved ? countsHere(latest, remembered) : !isReplacedLineage(latest, everything);
+        if (isMoved(latest, remembered)) return countsHere(latest, remembered);
+        const replaced = replacedAt(latest, everything);
+        return replaced === null || replaced > moment;
       });
+      const until = (fact: IosFact): number | null =>
+        isMoved(fact, remembered) ? null : replacedAt(fact, everything);
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
         ...[...Map.groupBy(counting, ({ latest }) => purchaseName(latest)).values()].flatMap((copies) =>
-          givenByIos(copies, owner, catalog, moment),
+          givenByIos(copies, until, owner, catalog, moment),
         ),
         ...[...Map.groupBy(android, purchaseName).values()].flatMap((answers) =>
           givenByAndroid(answers, everything, owner, catalog, moment),

@@ -130,13 +130,12 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
     lookUp: async (androidPackage, { purchaseToken, productKind, productIdentifier }) => {
       if (isNoToken(purchaseToken)) return failed(rejectedAs("invalid"));
       const call = readPurchase(androidPackage, purchaseToken, productKind);
-      // What is answered is at least as new as the question: of two answers the one that was asked for later wins.
-      const answeredAt = now();
       const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
       if (result.outcome !== "answered") return failed(result);
       const read = productKind === "subscription" ? readSubscription : readOneTimeProduct;
       const { packageName } = androidPackage;
-      const reading = read(result.body, { packageName, purchaseToken, productIdentifier, answeredAt });
+      const { body, askedAt: answeredAt } = result;
+      const reading = read(body, { packageName, purchaseToken, productIdentifier, answeredAt });
       if (reading === null) return failed(malformedAnswer);
       if (reading === "product-not-in-purchase") return failed(rejectedAs("productNotInPurchase"));
       return { outcome: "verified", ...reading };

@@ -46,7 +46,9 @@ export interface CallContext {
 
 export type Call = (purchases: Purchases, context: CallContext) => Promise<{ data: unknown }>;
 
-export type CallResult = { readonly outcome: "answered"; readonly body: unknown } | Failure;
+export type CallResult =
+  /** What is answered is at least as new as the question: of two answers the one that was asked for later wins. */
+  { readonly outcome: "answered"; readonly body: unknown; readonly askedAt: Instant } | Failure;
 
 export interface AndroidPublisher {
   /** Ends one question to the store, however many calls it takes. */
@@ -107,11 +109,12 @@ export const createAndroidPublisher = (options: {
   };
 
   const send = async (call: Call, auth: AccessTokens, signal: AbortSignal): Promise<CallResult> => {
+    const askedAt = now();
     try {
       // A root with a path of its own is kept only where it comes with the call, not with the client.
       const limited = { ...limits, rootUrl, signal, responseType: "json" } as const;
       const { data } = await within(signal, call(purchases, { auth, options: limited }));
-      return { outcome: "answered", body: data };
+      return { outcome: "answered", body: data, askedAt };
     } catch (error) {
       return failureOfCall(error, now());
     }

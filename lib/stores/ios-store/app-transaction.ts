@@ -43,7 +43,8 @@ export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
     bundleIdentifier: bundleId,
     // Outside production it is absent or zero.
     appAppleIdentifier: appAppleId === 0 ? null : appAppleId,
-    appTransactionIdentifier: appTransactionId,
+    // What StoreKit testing writes for want of an identifier names nobody.
+    appTransactionIdentifier: appTransactionId === "0" ? null : appTransactionId,
   }),
 };
 

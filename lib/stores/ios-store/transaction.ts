@@ -77,16 +77,19 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
 
 type Written = z.output<ReturnType<typeof schemaWith>>;
 
+/** "0" is what StoreKit testing writes for want of an identifier: it names nothing. */
+const identifierOrNull = (written: string | null | undefined): string | null =>
+  written === "0" ? null : (written ?? null);
+
 const read = (written: Written): TransactionFields => ({
   transactionIdentifier: written.transactionId,
   originalTransactionIdentifier: written.originalTransactionId,
   productIdentifier: written.productId,
   bundleIdentifier: written.bundleId,
-  appTransactionIdentifier: written.appTransactionId ?? null,
-  previousOriginalTransactionIdentifier: written.previousOriginalTransactionId ?? null,
+  appTransactionIdentifier: identifierOrNull(written.appTransactionId),
+  previousOriginalTransactionIdentifier: identifierOrNull(written.previousOriginalTransactionId),
   subscriptionGroupIdentifier: written.subscriptionGroupIdentifier || null,
-  webOrderLineItemIdentifier:
-    written.webOrderLineItemId === "0" ? null : (written.webOrderLineItemId ?? null),
+  webOrderLineItemIdentifier: identifierOrNull(written.webOrderLineItemId),
   nature: NATURES[written.type],
   originalPurchasedAt: written.originalPurchaseDate ?? null,
   quantity: Math.max(1, written.quantity ?? 1),
