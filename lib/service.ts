@@ -223,7 +223,8 @@ export const composeOperations = (table: Table, now: () => Instant) => {
       customer: CustomerId,
       authority: Authority,
       progress: (erased: Erasure) => void,
-    ) => eraseCustomer(operations, application, customer, authority, progress),
+      options: { readonly account?: AccountId } = {},
+    ) => eraseCustomer(operations, application, customer, authority, progress, options),
     reproject: (application: Application, progress: (done: Reprojection) => void) =>
       reprojectApplication(operations, application, progress),
     audit: (application: ApplicationId) => createOperationTable(table).auditOf(application),

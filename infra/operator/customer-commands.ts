@@ -311,7 +311,15 @@ export const eraseAccount = async (
   for (const { customerIdentifier } of customers) {
     // Once it has begun, the account does not lead to the customer any more: who breaks off completes it by this.
     confirmation.progress(`erasing customer ${customerIdentifier}`);
-    await operations.eraseCustomer(application.identifier, customerIdentifier, authority, () => undefined);
+    const done = await operations.eraseCustomer(
+      application.identifier,
+      customerIdentifier,
+      authority,
+      () => undefined,
+      { account },
+    );
+    // Who has left the account since it was read is somebody else's.
+    if (done === null) continue;
     erased.push(customerIdentifier);
     confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
   }

@@ -40,11 +40,12 @@ export const loadAccountReport = async (
 ): Promise<AccountReport> => {
   const customers = createCustomerTable(table, pause);
   const linked = await customers.findAccount(application.identifier, account);
-  const stored =
-    (await customers.findCustomers(
-      application.identifier,
-      linked.map(({ customer }) => customer),
-    )) ?? [];
+  // One by one: of several together one who is gone would hide the others.
+  const stored = (
+    await Promise.all(
+      linked.map(({ customer }) => customers.findCustomers(application.identifier, [customer])),
+    )
+  ).flatMap((found) => found ?? []);
   const reported = await Promise.all(
     stored.map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
       if (link === null) return [];

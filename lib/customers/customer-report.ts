@@ -42,7 +42,7 @@ export const loadCustomerReport = async (
     createdAt: stored.createdAt,
     link: stored.link,
     aliases: owned.aliases.map(({ identifier }) => identifier).sort(compare),
-    identities: owned.identities.map(identityOfKey).filter((identity) => identity !== null),
+    identities: owned.identities.map(({ key }) => identityOfKey(key)).filter((identity) => identity !== null),
     purchases: owned.purchases
       .map(({ purchase }) => purchase)
       .sort((a, b) => compare(referenceText(a), referenceText(b))),

@@ -6,6 +6,7 @@ import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../stores/ios-store/fields.ts";
 import { createCustomerTable } from "../table/customers.ts";
+import { endOfAliases } from "../table/ownership.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
@@ -60,12 +61,13 @@ export const findCustomersKnownAs = async (
   for (const identifier of named) {
     // One by one: of several together one who is gone would hide the others.
     const [customer] = (await customers.findCustomers(application.identifier, [identifier])) ?? [];
-    if (customer === undefined) gone.push(identifier);
+    if (customer === undefined)
+      gone.push(await endOfAliases(table, application.identifier, identifier, pause));
     else living.set(customer.identifier, customer);
   }
   return {
     customers: [...living.values()],
-    gone,
+    gone: [...new Set(gone)],
     erased: known.erasedIdentity || known.erasedPurchases.size > 0,
   };
 };

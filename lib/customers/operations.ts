@@ -6,7 +6,7 @@ import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { writeCustomerChange } from "../table/customer-change.ts";
 import { createCustomerTable } from "../table/customers.ts";
 import { createOperationTable, type AuditEntry } from "../table/operations.ts";
-import { findOwnership } from "../table/ownership.ts";
+import { endOfAliases, findOwnership } from "../table/ownership.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 
@@ -112,7 +112,7 @@ export interface Erasure {
  * content, and whatever names them is refused as `CUSTOMER_NOT_FOUND`; afterwards they are free. When it breaks off, the
  * customer is refused already, and the same command completes it. Audited.
  *
- * Null: there is no such customer, and nothing of it is left.
+ * Null: there is no such customer, and nothing of it is left; or it is not linked to the account, where one is given.
  */
 export const eraseCustomer = async (
   operations: Operations,
@@ -120,38 +120,46 @@ export const eraseCustomer = async (
   customer: CustomerId,
   authority: Authority,
   progress: (erased: Erasure) => void,
+  { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
   const { table, now, pause, newEntry } = operations;
   const writes = createOperationTable(table);
   const ended = await withCustomer(operations, application, customer, async (stored) => {
+    if (account !== undefined && stored.link?.account !== account) return LEFT;
     const entry = { action: "erase", customer: stored.identifier, moment: now(), ...authority } as const;
     const written = await writes.end(application, stored, entry, newEntry());
     return written === "conflict" ? written : stored.identifier;
   });
+  if (ended === LEFT) return null;
   // Of a customer that was ended before, whatever is left is still found under its identifier.
-  const identifier = ended ?? customer;
+  const identifier = ended ?? (await endOfAliases(table, application, customer, pause));
   const erased = { purchases: 0, identities: 0, aliases: 0 };
+  const aliases = new Set<CustomerId>();
   const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
   // The index may be a moment behind: it is asked until it twice says that nothing is left.
   for (let empty = 0; empty < 2;) {
-    const { purchases, identities, aliases } = await findOwnership(table, application, identifier, pause);
-    const found = purchases.length + identities.length + aliases.length;
-    if (found === 0) {
+    const owned = await findOwnership(table, application, identifier, pause);
+    for (const alias of owned.aliases) aliases.add(alias.identifier);
+    if (owned.purchases.length + owned.identities.length === 0) {
       empty += 1;
       if (empty < 2) await pause(PAUSE_FOR_INDEX);
       continue;
     }
     empty = 0;
-    const owned = { purchases, identities, aliases: aliases.map((alias) => alias.identifier) };
     await writes.bury(application, owned, erasedUntil);
-    erased.purchases += purchases.length;
-    erased.identities += identities.length;
-    erased.aliases += aliases.length;
+    erased.purchases += owned.purchases.length;
+    erased.identities += owned.identities.length;
     progress(erased);
   }
+  // Last: as long as an alias is there, what is its own is found.
+  await writes.forget(application, [...aliases]);
+  erased.aliases = aliases.size;
   const nothing = erased.purchases + erased.identities + erased.aliases === 0;
   return ended === null && nothing ? null : erased;
 };
+
+/** The customer has left the account that was to be erased. */
+const LEFT = Symbol("left");
 
 /** What a re-projection did. */
 export interface Reprojection {

@@ -56,6 +56,24 @@ const isEmpty = ({ identities, purchases }: Evidence): boolean =>
 const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
   erasedIdentity || erasedPurchases.size > 0;
 
+/**
+ * A person who was erased and signs up again is known to the application's backend, and to nobody else. Once a credential
+ * has linked the app transaction id again, what that very id's transactions bring is the person's too.
+ */
+const isVouchedFor = (
+  { purchases }: Evidence,
+  { erasedIdentity, erasedPurchases, identities: [named] }: KnownFacts,
+  owners: readonly StoredCustomer[],
+): boolean =>
+  !erasedIdentity &&
+  named != null &&
+  owners.length === 1 &&
+  owners[0]?.link?.assertedBy === "credential" &&
+  purchases.every(
+    ({ purchase, mentioned, identity }) =>
+      identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
+  );
+
 /** A refused link lifts no erasure: what was erased stays so. */
 const withoutErased = (evidence: Evidence, known: KnownFacts): Evidence => {
   const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
@@ -80,6 +98,8 @@ const mayTransfer = (
   moment: Instant,
 ): boolean => {
   if (transfers !== "when_inactive") return transfers === "always";
+  // What is half written may hold less than it has.
+  if (owners.some(({ unsettled }) => unsettled)) return false;
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined) return false;
   const holdings = holdingsWith(statedPurchases(evidence), known, owners, catalog);
@@ -297,12 +317,13 @@ export const storeEvidence = async (
     if (attempt > 1) await pause(attempt);
     const moment = now();
     const known = await findFacts(store, application, evidence, moment);
-    // A person who was erased and signs up again is known to the application's backend, and to nobody else.
-    if (isErased(known) && !byCredential) throw new ServiceError("CUSTOMER_NOT_FOUND");
     const named = namedBy(known);
-    if (named.size === 0 && evidence.purchases.length === 0 && !byCredential) return NOBODY;
+    const createsNobody = evidence.purchases.length === 0 && !byCredential;
+    if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
     const owners = await table.findCustomers(application.identifier, named);
     if (owners === null) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    const lifts = byCredential || isVouchedFor(evidence, known, owners);
+    if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
 
     const resolution = resolve(owners, claim, moment, () =>
       mayTransfer(application, evidence, known, owners, moment),
@@ -321,7 +342,7 @@ export const storeEvidence = async (
     const plan = planChange({
       ...planOf(store, application, evidence, known, moment),
       ...merging,
-      liftsErasures: byCredential,
+      liftsErasures: lifts,
       survivor,
       link,
       identifier: survivor?.identifier ?? newCustomerIdentifier(),

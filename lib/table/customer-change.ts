@@ -362,8 +362,8 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
     ...acknowledgementWrites(table, change),
     ...recordWrites(table, change),
   ];
-  const beginning = (holdings: readonly Purchase[]): TransactItem[] => [
-    customerWrite(table, change, holdings, { from: version, to: next }, moves),
+  const beginning = (holdings: readonly Purchase[], isWhole: boolean): TransactItem[] => [
+    customerWrite(table, change, holdings, { from: version, to: next }, moves || !isWhole),
     ...(moves ? [] : [...accountWrite(table, change, holdings), ...absorbedItems(table, change)]),
     ...around,
   ];
@@ -374,11 +374,12 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
   ];
   const purchaseWrites = purchases.map((purchase) => purchaseWrite(table, change, purchase));
   const cleaning = absorbedDeletions(table, application, gone);
-  const whole = [...beginning(after.holdings), ...purchaseWrites];
+  const whole = [...beginning(after.holdings, true), ...purchaseWrites];
   if (whole.length <= ITEMS_PER_TRANSACTION) return [...cleaning, whole, ...(moves ? [ending()] : [])];
 
-  const first = beginning(change.heldMeanwhile);
+  const first = beginning(change.heldMeanwhile, false);
   const room = ITEMS_PER_TRANSACTION - first.length;
+  if (room < 0) throw new RangeError("The change of one customer takes more items than a transaction has.");
   const unmoved: TransactItem = {
     ConditionCheck: {
       TableName: table,

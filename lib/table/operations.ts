@@ -21,7 +21,8 @@ import {
   transfersPartition,
   type Key,
 } from "./keys.ts";
-import type { Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";
+import type { Ownership } from "./ownership.ts";
+import type { Link, StoredCustomer, Transfer } from "./records.ts";
 import * as shape from "./shapes.ts";
 import { parseItems, type Table } from "./table.ts";
 import { deletion, versionUnchanged } from "./writes.ts";
@@ -70,16 +71,17 @@ export interface OperationTable {
     audit: AuditEntry,
     entry: string,
   ): Promise<"done" | "conflict">;
-  /** Replaces purchases and identities by tombstones that expire, and deletes aliases. Safe to do again. */
+  /**
+   * Replaces purchases and identities by tombstones that expire, where they still are whose they were when they were
+   * read: who has signed up again meanwhile keeps what a credential has linked. Safe to do again.
+   */
   bury(
     application: ApplicationId,
-    owned: {
-      readonly purchases: readonly StoredPurchase[];
-      readonly identities: readonly Key[];
-      readonly aliases: readonly CustomerId[];
-    },
+    owned: Pick<Ownership, "purchases" | "identities">,
     erasedUntil: Instant,
   ): Promise<void>;
+  /** Deletes aliases that lead nowhere any more. */
+  forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   auditOf(application: ApplicationId): Promise<readonly AuditEntry[]>;
   /** What links moved from one account to another. */
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
@@ -168,8 +170,8 @@ export const createOperationTable = (table: Table): OperationTable => {
       ]);
     },
 
-    bury: async (application, { purchases, identities, aliases }, erasedUntil) => {
-      const tombstone = (key: Key): Item => ({
+    bury: async (application, { purchases, identities }, erasedUntil) => {
+      const tombstone = (key: Key, customer: CustomerId): Item => ({
         Put: {
           TableName,
           Item: {
@@ -177,27 +179,30 @@ export const createOperationTable = (table: Table): OperationTable => {
             erasedUntil,
             [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND),
           },
+          ConditionExpression: "#owner = :owner",
+          ExpressionAttributeNames: { "#owner": TABLE.ownerAttribute },
+          ExpressionAttributeValues: { ":owner": customerPartition(application, customer) },
         },
       });
-      const items: Item[] = [
-        ...purchases.flatMap(({ purchase, acknowledgementDueSince }) => [
-          tombstone(keys.purchase(application, purchase)),
+      const graves: Item[][] = [
+        ...purchases.map(({ purchase, customer, acknowledgementDueSince }) => [
+          tombstone(keys.purchase(application, purchase), customer),
           ...(acknowledgementDueSince === null
             ? []
-            : [
-                {
-                  Delete: {
-                    TableName,
-                    Key: { ...acknowledgementKey(application, purchase, acknowledgementDueSince) },
-                  },
-                },
-              ]),
+            : [deletion(TableName, acknowledgementKey(application, purchase, acknowledgementDueSince))]),
         ]),
-        ...identities.map(tombstone),
-        ...aliases.map((alias) => ({
-          Delete: { TableName, Key: { ...keys.customer(application, alias) } },
-        })),
+        ...identities.map(({ key, customer }) => [tombstone(key, customer)]),
       ];
+      const size = Math.floor(ITEMS_PER_TRANSACTION / 2);
+      for (let from = 0; from < graves.length; from += size) {
+        const some = graves.slice(from, from + size);
+        // One that is somebody else's by now must not keep the others from being buried.
+        if ((await attempt(some.flat())) === "conflict") for (const grave of some) await attempt(grave);
+      }
+    },
+
+    forget: async (application, aliases) => {
+      const items = aliases.map((alias) => deletion(TableName, keys.customer(application, alias)));
       for (let from = 0; from < items.length; from += ITEMS_PER_TRANSACTION)
         await client.send(
           new TransactWriteCommand({ TransactItems: items.slice(from, from + ITEMS_PER_TRANSACTION) }),

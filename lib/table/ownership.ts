@@ -2,7 +2,7 @@ import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
-import { customerPartition, TABLE, type Key } from "./keys.ts";
+import { customerPartition, keys, TABLE, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import type { Item, Table } from "./table.ts";
 
@@ -11,8 +11,13 @@ export interface Ownership {
   readonly purchases: readonly StoredPurchase[];
   /** Customers that were merged into it. */
   readonly aliases: readonly StoredCustomer[];
-  /** Keys of its identities other than purchases. */
-  readonly identities: readonly Key[];
+  /** Its identities other than purchases: their keys, and the customer that each was stored for. */
+  readonly identities: readonly OwnedIdentity[];
+}
+
+export interface OwnedIdentity {
+  readonly key: Key;
+  readonly customer: CustomerId;
 }
 
 /**
@@ -49,7 +54,7 @@ export const findOwnership = async (
   const own: Ownership = {
     purchases: of("PURCHASE").map(storedPurchase),
     aliases: of("CUSTOMER").map(storedCustomer),
-    identities: of("IDENTITY").map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })),
+    identities: of("IDENTITY").map(({ pk, sk }) => ({ key: { pk: String(pk), sk: String(sk) }, customer })),
   };
   const beneath = await Promise.all(
     own.aliases.map(({ identifier }) => findOwnership(table, application, identifier, pause)),
@@ -60,4 +65,24 @@ export const findOwnership = async (
     aliases: all.flatMap(({ aliases }) => aliases),
     identities: all.flatMap(({ identities }) => identities),
   };
+};
+
+/**
+ * Where an identifier leads by way of aliases, whether or not a customer is there any more: what belonged to an erased
+ * customer is found under the end of the chain.
+ */
+export const endOfAliases = async (
+  table: Table,
+  application: ApplicationId,
+  customer: CustomerId,
+  pause: (attempt: number) => Promise<void>,
+): Promise<CustomerId> => {
+  const read = createBatchReader(table, pause);
+  let current = customer;
+  for (;;) {
+    const [item] = (await read([keys.customer(application, current)])).values();
+    const next = item === undefined ? null : storedCustomer(item).aliasOf;
+    if (next === null) return current;
+    current = next;
+  }
 };
