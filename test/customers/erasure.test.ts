@@ -1,5 +1,9 @@
+import { eraseCustomer } from "../../lib/customers/operations.ts";
+import { accountId, customerId } from "../../lib/identifiers.ts";
+import { createOperationTable } from "../../lib/table/operations.ts";
+import { findOwnership } from "../../lib/table/ownership.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { NOW } from "../support/purchases.ts";
+import { NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
   android,
@@ -86,6 +90,100 @@ describe("after an erasure a link with a credential", () => {
     const made = await world.store({ purchases: [owned("1"), android("3")] }, byCredential("b"));
     expect(made?.identifier).toBe(living?.identifier);
   });
+});
+
+describe("once a credential has linked the app transaction id of a person who was erased, the app alone", () => {
+  const linkedAgain = async () => {
+    const { world } = await erased();
+    const made = await world.store({ identities: [device("1")] }, byCredential("a"));
+    return { world, made };
+  };
+  const named = proven(owned("2"), { identity: device("1") });
+  test("brings what that very id's transactions prove", async () => {
+    const { world, made } = await linkedAgain();
+    const shown = { identities: [device("1")], purchases: [named] };
+    expect(await world.store(shown, byClient("a"))).toMatchObject({ identifier: made?.identifier });
+    expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
+  });
+  test("brings nothing that does not name the id", async () => {
+    const { world } = await linkedAgain();
+    const shown = { identities: [device("1")], purchases: [owned("2")] };
+    expect(await refusal(world.store(shown, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
+  });
+  test("brings nothing for whom a client alone has claimed", async () => {
+    const world = createWorld(table);
+    await world.erase(await world.store({ purchases: [owned("2")] }, byCredential("a")));
+    await world.store({ identities: [device("1")], purchases: [owned("3")] }, byClient("a"));
+    const shown = { identities: [device("1")], purchases: [named] };
+    expect(await refusal(world.store(shown, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
+  });
+});
+
+describe("an erasure that broke off after its first step", () => {
+  /** Two customers who were merged, of whom the living one was ended and nothing buried. */
+  const brokenOff = async () => {
+    const world = createWorld(table);
+    const { identifier: application } = world.application;
+    const both = [
+      await world.store({ purchases: [owned("1")] }, byCredential("a")),
+      await world.store({ purchases: [owned("2")] }, byCredential("a")),
+    ];
+    const one = await world.store({ purchases: [owned("1"), owned("2")] });
+    const [living] =
+      (await world.evidenceStore.table.findCustomers(application, [one?.identifier ?? customerId("")])) ?? [];
+    if (living === undefined || one === null) throw new Error("Nobody is there.");
+    const entry = {
+      action: "erase",
+      customer: living.identifier,
+      moment: NOW,
+      by: "ada",
+      reason: "r",
+    } as const;
+    await createOperationTable(table).end(application, living, entry, "1");
+    return { world, both };
+  };
+  test.each([0, 1])(
+    "is completed under either of the names that a merged customer had (%s)",
+    async (which) => {
+      const { world, both } = await brokenOff();
+      await world.erase(both[which] ?? null);
+      const left = (await world.items()).filter(({ sk }) => !String(sk).startsWith("2"));
+      expect(left.filter((item) => !("erasedUntil" in item))).toEqual([]);
+      expect(await world.store({ purchases: [owned("1")] }, byCredential("a"))).not.toBeNull();
+    },
+  );
+});
+
+test("an eraser who comes late buries nothing of a person who has signed up again", async () => {
+  const world = createWorld(table);
+  const { identifier: application } = world.application;
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const owned1 = await findOwnership(table, application, customer?.identifier ?? customerId(""), () =>
+    Promise.resolve(),
+  );
+  await world.erase(customer);
+  const again = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  await createOperationTable(table).bury(application, owned1, NOW + 1_000_000);
+  expect(await world.store({ purchases: [owned("1")] }, byClient("a"))).toMatchObject({
+    identifier: again?.identifier,
+  });
+});
+
+test("an account's erasure leaves a customer who has left the account since", async () => {
+  const world = createWorld(table);
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  await world.unlink(customer, "b");
+  const { operations, application } = world;
+  const erasure = eraseCustomer(
+    operations,
+    application.identifier,
+    customer?.identifier ?? customerId(""),
+    { by: "ada", reason: "r" },
+    () => undefined,
+    { account: accountId("a") },
+  );
+  expect(await erasure).toBeNull();
+  expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
 });
 
 describe("a link that is refused lifts no erasure", () => {

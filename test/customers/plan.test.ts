@@ -230,7 +230,31 @@ describe("an Android store's answer", () => {
   });
 });
 
+test("a catalog of a minute ago, which does not map it yet, takes nothing away that is held", () => {
+  const unlock = android({
+    key: "unlock",
+    lines: [aLine({ transactionIdentifier: null, nature: "consumable", productIdentifier: "unlock" })],
+  });
+  const survivor = aCustomer({ holdings: [unlock] });
+  const known = [stored(unlock)];
+  expect(plan({ survivor, known, evidence: { purchases: [unlock] } }).change).toBeNull();
+  const { customer } = plan({ survivor, known, evidence: { purchases: [aPurchase()] } });
+  expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "unlock" }));
+});
+
 describe("an acknowledgement", () => {
+  test("that is due stays due whatever an older answer says, which was asked for before", () => {
+    const paid = android({ verifiedAt: NOW });
+    const pending = android({ lines: [], verifiedAt: NOW - 120_000 });
+    const known = [stored(paid, { acknowledgementDueSince: NOW - 1000 })];
+    const { change } = plan({
+      survivor: aCustomer({ holdings: [paid] }),
+      known,
+      evidence: { purchases: [pending] },
+    });
+    expect(change?.acknowledgements.done ?? []).toEqual([]);
+    expect(change?.purchases.map((one) => one.acknowledgementDueSince) ?? [NOW - 1000]).toEqual([NOW - 1000]);
+  });
   const purchase = android();
   const due = anAcknowledgement(purchase);
   const waiting = stored(purchase, { acknowledgementDueSince: NOW - 1000 });

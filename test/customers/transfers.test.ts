@@ -1,13 +1,17 @@
+import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { NOW } from "../support/purchases.ts";
+import { storeEvidence } from "../../lib/customers/store-evidence.ts";
+import { transactionsOf } from "../../lib/table/customer-change.ts";
+import { NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
   byClient,
   byCredential,
   createWorld,
+  device,
   extended,
   meetingAWriteAt,
   owned,
@@ -36,9 +40,10 @@ const auditOf = (world: World) => createOperationTable(table).auditOf(world.appl
 const active = owned("1");
 const inactive = owned("1", { endsAt: NOW });
 
+const STAYS = "CUSTOMER_ALREADY_LINKED";
+
 describe("a customer that a credential has linked", () => {
   const MOVES = "moves";
-  const STAYS = "CUSTOMER_ALREADY_LINKED";
   test.each<[policy: TransferPolicy, now: string, by: AssertedBy, outcome: string]>([
     ["refuse", "active", "credential", STAYS],
     ["refuse", "inactive", "credential", STAYS],
@@ -158,6 +163,30 @@ describe("an operator's move", () => {
     await world.unlink(customer, "a");
     expect(await world.items()).toEqual(before);
   });
+});
+
+test("when_inactive moves nobody of whom only a part is written yet", async () => {
+  const world = aWorld("when_inactive");
+  const many = Array.from({ length: 120 }, (_, index) => proven(owned(String(index))));
+  const evidence = { environment: "production", identities: [device("1")], purchases: many } as const;
+  const killed = storeEvidence(
+    {
+      ...world.evidenceStore,
+      write: async (change) => {
+        const [TransactItems] = transactionsOf(table.name, change);
+        await table.client.send(new TransactWriteCommand({ TransactItems }));
+        throw new Error("The function was killed.");
+      },
+    },
+    world.application,
+    { ...evidence, acknowledgementDue: null },
+    byCredential("a"),
+  );
+  await expect(killed).rejects.toThrow("killed");
+  expect(await refusal(world.store({ identities: [device("1")] }, byCredential("b")))).toBe(STAYS);
+  // The same request again completes it, and leaves nothing half written.
+  await world.store(evidence, byCredential("a"));
+  expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
 });
 
 describe("of customers who were merged nothing is left behind in the account", () => {

@@ -47,6 +47,47 @@ const statuses = (transactions: readonly Transaction[], moment = NOW) =>
 
 const BOUGHT = NOW - 300 * DAY;
 
+describe("periods of one lineage", () => {
+  const period = (id: string, from: number, to: number, fields: Partial<Transaction> = {}) =>
+    aVerifiedTransaction({
+      transactionIdentifier: id,
+      originalTransactionIdentifier: "1",
+      productIdentifier: "monthly",
+      webOrderLineItemIdentifier: `w${id}`,
+      purchasedAt: NOW + from * DAY,
+      expiresAt: NOW + to * DAY,
+      signedAt: NOW - 1000,
+      ...fields,
+    });
+  const oneWebOrder = { webOrderLineItemIdentifier: "one" };
+
+  test("that share a web order and do not overlap are two, whichever is signed last", () => {
+    const [first, second] = [period("1", -40, -10, oneWebOrder), period("2", -10, 20, oneWebOrder)];
+    for (const [one, two] of [
+      [first, { ...second, signedAt: NOW - 5000 }],
+      [{ ...first, signedAt: NOW - 5000 }, second],
+    ] as const)
+      expect(answer([one, two])).toMatchObject([{ status: "active", startsAt: isoTime(NOW - 10 * DAY) }]);
+  });
+  test("a refund of the earlier of two under one web order leaves the later one", () => {
+    const refunded = period("1", -40, -10, { ...oneWebOrder, revokedAt: NOW - 12 * DAY });
+    expect(statuses([refunded, period("2", -10, 20, oneWebOrder)])).toEqual(["active"]);
+  });
+  test("one that was refunded does not end the one before it", () => {
+    const again = period("2", -1, 29, { revokedAt: NOW - 1000 });
+    expect(answer([period("1", -29, 1), again])).toMatchObject([
+      { status: "active", expiresAt: isoTime(NOW + DAY) },
+    ]);
+  });
+  test("one that was upgraded, however late it is restored, does not end the better one", () => {
+    const better = period("2", -10, 355, { productIdentifier: "yearly" });
+    const restored = period("3", -1, 5, { isUpgraded: true });
+    expect(answer([better, restored])).toMatchObject([
+      { status: "active", expiresAt: isoTime(NOW + 355 * DAY) },
+    ]);
+  });
+});
+
 describe("a lifetime", () => {
   /** One id's copy of it: signed so many days ago, restored so many days ago. */
   const copy = (transactionIdentifier: string, signed: number, fields: Partial<Transaction> = {}) =>
@@ -84,6 +125,11 @@ describe("a lifetime", () => {
       "or restored together with it",
       "revoked",
       [refunded("101", 10, restored(30)), copy("100", 1, restored(30))],
+    ],
+    [
+      "or restored before the refund, however late it is signed again",
+      "revoked",
+      [refunded("100", 10), copy("101", 1, restored(25))],
     ],
     ["or signed together with it", "revoked", [refunded("100", 10), copy("101", 10, restored(5))]],
     [
@@ -421,6 +467,12 @@ describe("previousOriginalTransactionId", () => {
     expect(answer([period("A", "1", 10), moved])).toMatchObject([
       { status: "expired", startsAt: isoTime(NOW - 5 * DAY) },
     ]);
+  });
+  test("what the older lineage had lasts until the new one begins, which is charged ahead of time", () => {
+    const older = period("A", "1", 29);
+    const ahead = period("B", "2", -1, { ...from("A"), signedAt: NOW - 1000 });
+    for (const hours of [0, 23, 24, 25])
+      expect(statuses([older, ahead], NOW + hours * 3_600_000)).toEqual(["active"]);
   });
   test("a refund under the new lineage shows", () => {
     const moved = period("B", "2", 5, { ...from("A"), revokedAt: NOW - 1 });

@@ -157,6 +157,8 @@ describe("a transaction", () => {
 
   test.each([
     ["previousOriginalTransactionId", "600", { previousOriginalTransactionIdentifier: "600" }],
+    ["previousOriginalTransactionId", "0", { previousOriginalTransactionIdentifier: null }],
+    ["appTransactionId", "0", { appTransactionIdentifier: null }],
     ["webOrderLineItemId", "0", { webOrderLineItemIdentifier: null }],
     ["webOrderLineItemId", undefined, { webOrderLineItemIdentifier: null }],
     ["subscriptionGroupIdentifier", "", { subscriptionGroupIdentifier: null }],
