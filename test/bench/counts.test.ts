@@ -206,9 +206,9 @@ describe("bundle bytes", () => {
   test.each([
     ["AuthorizeCredential", 260],
     ["ReadAccountEntitlements", 285],
-    ["SynchronizeIosStorePurchases", 330],
-    ["LinkIosStoreCustomer", 330],
-    ["LinkAndroidStoreCustomer", 605],
+    ["SynchronizeIosStorePurchases", 335],
+    ["LinkIosStoreCustomer", 335],
+    ["LinkAndroidStoreCustomer", 610],
     ["AcknowledgeDuePurchases", 565],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
