@@ -1,0 +1,129 @@
+import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import { requireTableFormat, TABLE_FORMAT, TableFormatError } from "../../lib/table/format.ts";
+import { keys, type Key } from "../../lib/table/keys.ts";
+import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
+import { runOperator } from "../../infra/operator/program.ts";
+import { composeAccountReport } from "../../lib/service.ts";
+import { aCatalog, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+let table: TestTable;
+beforeEach(async () => {
+  table = await createTestTable();
+});
+afterEach(() => table.remove());
+
+const anApplication = (): Application => ({
+  identifier: applicationId(uuid()),
+  name: "Trails",
+  iosStore: [],
+  androidStore: [],
+  catalog: aCatalog(),
+  transfers: "refuse",
+});
+const put = (key: Key, attributes: object) =>
+  table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, ...attributes } }));
+
+/** What a later version has written beside what this one knows. */
+const addLater = async (key: Key): Promise<void> => {
+  await table.client.send(
+    new UpdateCommand({
+      TableName: table.name,
+      Key: { ...key },
+      UpdateExpression: "SET later = :later",
+      ExpressionAttributeValues: { ":later": "kept" },
+    }),
+  );
+};
+
+const operator = async (): Promise<{ code: number; errors: string }> => {
+  let errors = "";
+  const code = await runOperator(["application", "list", "--table", table.name], {
+    environment: process.env,
+    now: () => NOW,
+    out: () => undefined,
+    err: (text) => {
+      errors += text;
+    },
+    composeAccountReport,
+    ask: null,
+  });
+  return { code, errors };
+};
+
+describe("a table", () => {
+  test("that is empty is of this format, and its first application marks it", async () => {
+    await requireTableFormat(table);
+    await createApplicationTable(table).save(null, anApplication());
+    expect(await table.items()).toContainEqual({ ...keys.format(), tableFormat: TABLE_FORMAT });
+    await requireTableFormat(table);
+  });
+  test.each<[what: string, key: Key, attributes: object]>([
+    ["from before there was a format", keys.application(applicationId(uuid())), { kind: "application" }],
+    ["of another format", keys.format(), { tableFormat: TABLE_FORMAT + 1 }],
+  ])("%s is refused with a sentence, by whoever opens it", async (_, key, attributes) => {
+    await put(key, attributes);
+    await expect(requireTableFormat(table)).rejects.toThrow(TableFormatError);
+    const { code, errors } = await operator();
+    expect(code).toBe(1);
+    expect(errors).toMatch(/^The table \S+ (was written before its format was settled|is of format 2)/);
+  });
+  test("of another format takes no application", async () => {
+    await put(keys.format(), { tableFormat: TABLE_FORMAT + 1 });
+    const saved = await createApplicationTable(table).save(null, anApplication());
+    expect(saved).toEqual({ outcome: "changed_meanwhile" });
+  });
+  test("with an application from before there was a format cannot be read by a function", async () => {
+    const { identifier } = anApplication();
+    await put(keys.application(identifier), { kind: "application", identifier, name: "Old", version: 1 });
+    await expect(createApplicationTable(table).load(identifier)).rejects.toThrow(TableFormatError);
+  });
+});
+
+describe("what a later version writes", () => {
+  test("survives when an application is applied again", async () => {
+    const applications = createApplicationTable(table);
+    const application = anApplication();
+    await applications.save(null, application);
+    const written = [keys.application(application.identifier), keys.catalog(application.identifier)];
+    for (const key of written) await addLater(key);
+    const before = await applications.read(application.identifier);
+    await applications.save(before, { ...application, name: "Trails, renamed" });
+    const items = await table.items();
+    for (const { pk, sk } of written)
+      expect(items).toContainEqual(expect.objectContaining({ pk, sk, later: "kept" }));
+  });
+  test("survives when a customer, its purchase and its account change", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const written = (await world.items()).map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) }));
+    for (const key of written) await addLater(key);
+    await world.at(NOW + 1000).store({ purchases: [refunded("1")] }, byCredential("a"));
+    for (const item of await world.items()) expect(item).toHaveProperty("later", "kept");
+    expect((await world.read("a")).entitlements).toMatchObject([{ status: "revoked" }]);
+  });
+  test("beside an account's customers is left aside", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const account = (await world.items()).find(({ pk }) => String(pk).endsWith("#ACCOUNT#a"));
+    await put({ pk: String(account?.["pk"]), sk: "LATER" }, { anything: true });
+    expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
+  });
+  test("at the end of an encoded line is left aside", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const account = (await world.items()).find(({ pk }) => String(pk).endsWith("#ACCOUNT#a"));
+    const text = JSON.stringify(account).replace(
+      '"event 1",null,null,0,1,0]',
+      '"event 1",null,null,0,1,0,"later"]',
+    );
+    expect(text).toContain("later");
+    const item: unknown = JSON.parse(text);
+    await table.client.send(new PutCommand({ TableName: table.name, Item: Object(item) }));
+    expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
+  });
+});
