@@ -39,6 +39,7 @@ const lineOf = (changes: Partial<Line>): Line => ({
   purchasedAt: Date.now() - 10 * DAY,
   endsAt: Date.now() + 20 * DAY,
   revokedAt: null,
+  revokedBy: null,
   wasRevoked: false,
   quantity: 1,
   refundedQuantity: 0,

@@ -244,6 +244,10 @@ const mergeOf = (evidence: Evidence, absorbed: readonly StoredCustomer[]) =>
         isRound: false,
       };
 
+const isDue = ({ acknowledgementDue }: Evidence, known: KnownFacts): boolean =>
+  acknowledgementDue !== null &&
+  known.purchases.get(referenceText(acknowledgementDue.purchase))?.acknowledgementDueSince != null;
+
 /** What is stored where the link is refused: as if the request had named no account, or else each owner's own facts. */
 const plansWithoutClaim = async (
   store: EvidenceStore,
@@ -273,7 +277,7 @@ const plansWithoutClaim = async (
       link: owner.link,
       identifier: owner.identifier,
       // Google is told that a purchase has arrived once it is somebody's.
-      acknowledgementDue: owner.link === null ? null : evidence.acknowledgementDue,
+      acknowledgementDue: owner.link === null && !isDue(evidence, known) ? null : evidence.acknowledgementDue,
     }),
   );
   return { plans, isRound: false };

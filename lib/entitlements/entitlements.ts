@@ -2,7 +2,7 @@ import type { CustomerEntitlement, Environment, Status, Store } from "../contrac
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
-import { eventLines } from "./events.ts";
+import { eventLines, eventsOf, upToUpgrade } from "./events.ts";
 import { lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { isoTime, plusPeriod, times, type Instant } from "./time.ts";
 
@@ -55,26 +55,35 @@ export const grantingLines = ({
   return lines.filter(({ productIdentifier }) => selectedProducts.includes(productIdentifier));
 };
 
-/** Whether a period takes the place of the one before it: not where it was revoked, or upgraded, or has no length. */
-const endsTheOneBefore = ({ nature, standing, revokedAt, startsAt, endsAt }: Line): boolean =>
-  nature === "auto_renewable" &&
-  standing !== "expired" &&
-  revokedAt === null &&
-  (startsAt ?? 0) < (endsAt ?? Infinity);
+/** A renewal is charged about a day before the period before it ends. */
+const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;
+
+/**
+ * Whether a period takes the place of the one before it. One that was upgraded does not: what upgraded it does. One that
+ * was refunded does only as another product in the middle of a period, which its upgrade had ended; a renewal ahead of
+ * time that was refunded leaves the current period to its end.
+ */
+const takesPlaceOf = (next: Line, line: Line): boolean => {
+  const { nature, standing, revokedAt, startsAt, endsAt } = next;
+  if (nature !== "auto_renewable" || standing === "expired" || (startsAt ?? 0) >= (endsAt ?? Infinity))
+    return false;
+  if (revokedAt === null) return true;
+  const isAhead = (line.endsAt ?? 0) - (startsAt ?? 0) <= CHARGED_AHEAD_MILLISECONDS;
+  return next.productIdentifier !== line.productIdentifier && !isAhead;
+};
 
 /**
  * In an iOS lineage one subscription period follows another: each ends where the next one starts, whatever it was first
  * promised.
  */
-const inSuccession = (lines: readonly Line[]): readonly Line[] => {
-  const periods = eventLines(lines);
-  if (periods.length === 1) return periods;
-  return periods.map((line, index) => {
-    if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
-    const next = periods.slice(index + 1).find(endsTheOneBefore);
-    return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
-  });
-};
+const inSuccession = (periods: readonly Line[]): readonly Line[] =>
+  periods.length <= 1
+    ? periods
+    : periods.map((line, index) => {
+        if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
+        const next = periods.slice(index + 1).find((other) => takesPlaceOf(other, line));
+        return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
+      });
 
 /** A holding, and its lines that may grant. */
 interface Granting {
@@ -95,18 +104,21 @@ const untilReplaced = (moment: Instant, purchase: Purchase, line: Line): Line | 
 };
 
 /**
- * Gives a line of an iOS lineage as far as it counts; null where it does not. The store has been seen to move a
- * transaction into another lineage of the same customer: it counts where it was signed later, whichever of the two took
- * the other's place. What was not moved, and was given before another lineage takes this one's place, ends there.
+ * Gives the events of an iOS lineage that count, as far as they do. The store has been seen to move a transaction into
+ * another lineage of the same customer: its event counts where that transaction was signed later, with all its copies,
+ * whichever of the two took the other's place. What was not moved, and began before another lineage takes this one's
+ * place, ends there.
  */
 const standingAt = (
   moment: Instant,
   holdings: readonly Granting[],
-): ((holding: Holding, line: Line) => Line | null) => {
+): ((granting: Granting) => readonly Line[]) => {
+  const unmoved = ({ holding: { purchase }, lines }: Granting): readonly Line[] =>
+    eventLines(lines).flatMap((line) => untilReplaced(moment, purchase, line) ?? []);
   const moving = holdings.filter(
     ({ holding: { purchase } }) => purchase.store === "ios-store" && purchase.environment !== "xcode",
   );
-  if (moving.length < 2) return ({ purchase }, line) => untilReplaced(moment, purchase, line);
+  if (moving.length < 2) return unmoved;
   const nameOf = ({ customerIdentifier, purchase }: Holding, { transactionIdentifier }: Line): string =>
     `${customerIdentifier} ${purchase.environment} ${transactionIdentifier}`;
   const last = new Map<string, { key: string; verifiedAt: Instant; moved: boolean }>();
@@ -123,10 +135,20 @@ const standingAt = (
       const where = isLater ? { key, verifiedAt } : known;
       last.set(name, { ...where, moved: known !== undefined });
     }
-  return (holding, line) => {
-    const known = last.get(nameOf(holding, line));
-    if (known?.moved === true) return known.key === holding.purchase.key ? line : null;
-    return untilReplaced(moment, holding.purchase, line);
+  return (granting) => {
+    const { holding, lines } = granting;
+    const placeOf = (line: Line) => last.get(nameOf(holding, line));
+    const isMoved = (line: Line): boolean => placeOf(line)?.moved === true;
+    if (!lines.some(isMoved)) return unmoved(granting);
+    return eventsOf(lines)
+      .filter(({ copies }) =>
+        copies.every((copy) => !isMoved(copy) || placeOf(copy)?.key === holding.purchase.key),
+      )
+      .flatMap(({ copies, line }) => {
+        const standing = upToUpgrade(line);
+        return copies.some(isMoved) ? standing : (untilReplaced(moment, holding.purchase, standing) ?? []);
+      })
+      .sort(lineOrder);
   };
 };
 
@@ -142,12 +164,10 @@ interface Access {
 const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Access[] => {
   const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
   const standing = standingAt(moment, granting);
-  return granting.flatMap(({ holding, lines }) => {
+  return granting.flatMap((granted) => {
+    const { holding, lines } = granted;
     const { purchase } = holding;
-    const given =
-      purchase.store === "ios-store"
-        ? inSuccession(lines.flatMap((line) => standing(holding, line) ?? []))
-        : lines;
+    const given = purchase.store === "ios-store" ? inSuccession(standing(granted)) : lines;
     return given.flatMap((line): Access[] => {
       const product = catalog.productOf(purchase.store, line);
       if (product === undefined || (line.rented && product.accessDuration === null)) return [];
@@ -184,7 +204,7 @@ const passesInTurn = (passes: readonly Access[]): Access[] => {
       const ends =
         product.accessDuration === null ? null : plusPeriod(begins, times(units, product.accessDuration));
       const over = isRevokedForGood(line)
-        ? Math.max(begins, Math.min(ends ?? Infinity, line.revokedAt ?? line.verifiedAt))
+        ? Math.max(begins, Math.min(ends ?? Infinity, line.revokedBy ?? line.verifiedAt))
         : (ends ?? Infinity);
       taken = Math.max(taken, over);
       return { ...pass, begins, ends };

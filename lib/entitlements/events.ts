@@ -63,28 +63,25 @@ const decided = (copies: readonly [Line, ...Line[]]): Line => {
 };
 
 /** An upgrade had ended the period by the time that the store signed it as upgraded. */
-const upToUpgrade = (line: Line): Line =>
+export const upToUpgrade = (line: Line): Line =>
   line.standing === "expired"
     ? { ...line, endsAt: Math.min(line.endsAt ?? Infinity, line.verifiedAt) }
     : line;
 
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
 
+const firstStart = (copies: readonly Line[]): number =>
+  Math.min(...copies.map(({ startsAt }) => startsAt ?? 0));
+
 /**
- * Copies of one subscription period overlap. A web order has been seen on a first period and on its renewal alike: those
- * do not, and are two events.
+ * Copies of one subscription period have one end; where it was extended, one start. A web order has been seen on a first
+ * period and on its renewal alike: those are two events.
  */
-const overlapping = (copies: readonly Line[]): readonly (readonly Line[])[] => {
+const periodsOf = (copies: readonly Line[]): readonly (readonly Line[])[] => {
   if (copies.length === 1 || copies[0]?.nature !== "auto_renewable") return [copies];
-  const periods: Line[][] = [];
-  let until = -Infinity;
-  for (const copy of copies.toSorted(lineOrder)) {
-    const period = periods.at(-1);
-    if (period === undefined || (copy.startsAt ?? 0) >= until) periods.push([copy]);
-    else period.push(copy);
-    until = Math.max(until, copy.endsAt ?? Infinity);
-  }
-  return periods;
+  const byEnd = [...Map.groupBy(copies, ({ endsAt }) => endsAt).values()];
+  if (byEnd.length === 1) return byEnd;
+  return [...Map.groupBy(byEnd, firstStart).values()].map((extended) => extended.flat());
 };
 
 /** The purchase events of one iOS lineage, in any order. Each transaction id must be among the lines only once. */
@@ -93,7 +90,7 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
   // Most often there is one.
   if (first !== undefined && lines.length === 1) return [{ copies: lines, line: first }];
   return [...Map.groupBy(lines, eventName).values()]
-    .flatMap(overlapping)
+    .flatMap(periodsOf)
     .flatMap((copies) => (isSome(copies) ? [{ copies, line: decided(copies) }] : []));
 };
 

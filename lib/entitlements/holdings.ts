@@ -106,7 +106,7 @@ const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Sha
   const ends = (valid.length > 0 ? valid : lines).map((line) => endOf(line, held.purchase.store, catalog));
   return {
     held,
-    revokedBy: Math.max(...lines.map(({ revokedAt, verifiedAt }) => revokedAt ?? verifiedAt)),
+    revokedBy: Math.max(...lines.map(({ revokedBy, verifiedAt }) => revokedBy ?? verifiedAt)),
     revoked: valid.length === 0,
     start: Math.max(...lines.map(startOf)),
     end: Math.max(...ends),
@@ -143,7 +143,11 @@ const heldOfProduct = (shares: readonly Share[]): readonly Share[] => {
 };
 
 /** A purchase of several products is kept while it is held for any of them. */
-const boundedPerProduct = (candidates: readonly Candidate[], catalog: Catalog): Candidate[] => {
+const boundedPerProduct = (
+  candidates: readonly Candidate[],
+  catalog: Catalog,
+  isHeld: (reference: string) => boolean,
+): Candidate[] => {
   const entries = candidates.flatMap((held) => {
     const { store, environment, lines } = held.purchase;
     const granting = lines.filter((line) => !line.rented || isMapped(line, store, catalog));
@@ -159,7 +163,8 @@ const boundedPerProduct = (candidates: readonly Candidate[], catalog: Catalog): 
       .flatMap((group) => heldOfProduct(group.map(({ share }) => share)))
       .map(({ held }) => held),
   );
-  return candidates.filter((held) => kept.has(held));
+  // What the catalog at hand does not map is taken away by a re-projection alone.
+  return candidates.filter((held) => kept.has(held) || (!held.mapped && isHeld(held.reference)));
 };
 
 const NOT_HELD = (): boolean => false;
@@ -186,6 +191,7 @@ export const holdingsOf = (
     ...boundedPerProduct(
       candidates.filter(({ nature }) => REPEATABLE.has(nature)),
       catalog,
+      isHeld,
     ),
   ].sort(mostWorthFirst);
   let bytes = 0;

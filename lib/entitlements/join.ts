@@ -47,8 +47,13 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
   });
 };
 
+/** A copy that was restored after its period had ended starts later than it ends: it is as old as its end. */
+const ageOf = ({ startsAt, endsAt }: Line): number => Math.min(startsAt ?? 0, endsAt ?? Infinity);
+
 const newestEventFirst = ({ line: a }: PurchaseEvent, { line: b }: PurchaseEvent): number =>
-  compare(b.startsAt ?? 0, a.startsAt ?? 0) || compare(eventName(b), eventName(a));
+  compare(ageOf(b), ageOf(a)) ||
+  compare(b.startsAt ?? 0, a.startsAt ?? 0) ||
+  compare(eventName(b), eventName(a));
 
 const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
   compare(b.line.endsAt ?? Infinity, a.line.endsAt ?? Infinity) || newestEventFirst(a, b);
@@ -81,6 +86,21 @@ const linesText = (lines: readonly Line[]): string => lines.map(lineText).join()
 const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
+};
+
+/** When the store was first heard to have revoked each product, whichever answer is the later one. */
+const withFirstRevocations = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
+  const first = new Map<string, Instant>();
+  for (const line of all.flatMap(({ lines }) => lines)) {
+    if (line.revokedBy === null) continue;
+    const { productIdentifier } = line;
+    first.set(productIdentifier, Math.min(first.get(productIdentifier) ?? Infinity, line.revokedBy));
+  }
+  if (first.size === 0) return answer.lines;
+  return answer.lines.map((line) => {
+    const revokedBy = first.get(line.productIdentifier) ?? null;
+    return revokedBy === line.revokedBy ? line : { ...line, revokedBy };
+  });
 };
 
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
@@ -118,7 +138,7 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
             environment,
             verifiedAt,
           )
-        : others.reduce(laterAnswer, first).lines,
+        : withFirstRevocations(others.reduce(laterAnswer, first), facts),
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
     replacedBy,
     replacedAt,

@@ -42,6 +42,8 @@ export interface Line {
   /** The natural end; null where the store sets none: lifetime, unless the catalog gives an access duration. */
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
+  /** When it was revoked at the latest: iOS says when, of the Android store it is when that was first heard. */
+  readonly revokedBy: Instant | null;
   /** Whether the store has ever signed a revocation, in full or in part, under this transaction id. */
   readonly wasRevoked: boolean;
   /** Units bought. */
@@ -113,6 +115,7 @@ const LINE_FIELDS = Object.keys({
   purchasedAt: true,
   endsAt: true,
   revokedAt: true,
+  revokedBy: true,
   wasRevoked: true,
   quantity: true,
   refundedQuantity: true,
@@ -121,8 +124,8 @@ const LINE_FIELDS = Object.keys({
   verifiedAt: true,
 } satisfies Record<keyof Line, true>) as (keyof Line)[];
 
-/** `wasRevoked` is what copies of one transaction id add up to, so it tells no two apart. */
-const TELLING_FIELDS = LINE_FIELDS.filter((field) => field !== "wasRevoked");
+/** What copies of one transaction id, or answers about one line, add up to tells no two of them apart. */
+const TELLING_FIELDS = LINE_FIELDS.filter((field) => field !== "wasRevoked" && field !== "revokedBy");
 
 /** One text for what a line says: to decide between two that were said at once, always alike. */
 export const lineText = (line: Line): string => JSON.stringify(TELLING_FIELDS.map((field) => line[field]));

@@ -44,6 +44,7 @@ const encodedLine = once(() =>
       shape.integer(),
       shape.integer(),
       shape.integer(),
+      nullableInstant(),
     ],
     z.unknown(),
   ),
@@ -130,6 +131,7 @@ const encodeLine = (line: Line): EncodedLine => [
   (line.wasRevoked ? WAS_REVOKED : 0) | (line.rented ? RENTED : 0),
   line.quantity,
   line.refundedQuantity,
+  line.revokedBy,
 ];
 
 const decodeLine = ([
@@ -149,6 +151,7 @@ const decodeLine = ([
   flags,
   quantity,
   refundedQuantity,
+  revokedBy,
 ]: EncodedLine): Line => ({
   transactionIdentifier,
   event,
@@ -161,6 +164,7 @@ const decodeLine = ([
   purchasedAt,
   endsAt,
   revokedAt,
+  revokedBy,
   wasRevoked: (flags & WAS_REVOKED) !== 0,
   quantity,
   refundedQuantity,

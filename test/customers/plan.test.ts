@@ -242,6 +242,21 @@ test("a catalog of a minute ago, which does not map it yet, takes nothing away t
   expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "unlock" }));
 });
 
+test("nor does it take away a rental, whose duration it does not know yet", () => {
+  const rental = android({
+    key: "rental",
+    lines: [
+      aLine({ transactionIdentifier: null, nature: "consumable", productIdentifier: "film", rented: true }),
+    ],
+  });
+  const { customer } = plan({
+    survivor: aCustomer({ holdings: [rental] }),
+    known: [stored(rental)],
+    evidence: { purchases: [aPurchase()] },
+  });
+  expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "rental" }));
+});
+
 describe("an acknowledgement", () => {
   test("that is due stays due whatever an older answer says, which was asked for before", () => {
     const paid = android({ verifiedAt: NOW });

@@ -1,4 +1,6 @@
 import { entitlementsAt, type Holding } from "../../lib/entitlements/entitlements.ts";
+import { joinAll } from "../../lib/entitlements/join.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
@@ -113,6 +115,21 @@ describe("passes of one product add up", () => {
     ]);
   });
 
+  test("one that was used up before its refund was heard of leaves the next one where it is, however often it is asked for", () => {
+    const refunded = (answeredAt: number, revokedBy: number) =>
+      aPass(
+        "1",
+        { standing: "revoked", revokedBy, startsAt: T, verifiedAt: answeredAt },
+        { store: "android-store" },
+      );
+    const next = aPass("2", { startsAt: T + DAY / 2 }, { store: "android-store" });
+    const heard = (at: number) => joinAll([refunded(at, at), refunded(T + 3 * DAY, T + 3 * DAY)]);
+    const until = (first: Purchase[]) =>
+      entitlementsAt(T + DAY, heldBy(ONE, ...first, next), catalog)[0]?.expiresAt;
+    // Refunded once it was used: the next one keeps its day. Refunded before: the next one begins when it was bought.
+    expect(until(heard(T + 2 * DAY))).toBe(isoTime(T + 2 * DAY));
+    expect(until(heard(T + 1000))).toBe(isoTime(T + DAY / 2 + DAY));
+  });
   test("what is refunded as a whole is revoked, and shows it", () => {
     const pass = aPass("1", { quantity: 3, revokedAt: T + 5 });
     expect(entitlementsAt(T + 5, heldBy(ONE, pass), catalog)).toMatchObject([

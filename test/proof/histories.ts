@@ -463,7 +463,7 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
   const start = BEGIN + begins * DAY + index;
   let clock = start;
   const earlier = index === 0 || relation === "none" ? null : `token-${before % index}`;
-  return answers.map(({ state, days, ends, variant }) => {
+  return answers.map(({ state, days, ends, variant }, place) => {
     // More than a minute between two answers: an answer repeated within a minute is a replay, whenever it was given.
     clock += days * DAY;
     const common = {
@@ -477,7 +477,11 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
       return {
         ...common,
         kind: "one-time",
-        state: at(["PURCHASED", "PURCHASED", "CANCELLED", "PENDING"] as const, state),
+        // What was paid once is never pending again.
+        state: at(
+          ["PURCHASED", "PURCHASED", "CANCELLED", place === 0 ? "PENDING" : "PURCHASED"] as const,
+          state,
+        ),
         completedAt: start,
         products: at(ANDROID_ONE_TIME, product).map((name) => ({
           product: name,

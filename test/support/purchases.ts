@@ -30,6 +30,7 @@ export const aLine = (line: Partial<Line> = {}): Line => ({
   purchasedAt: line.startsAt ?? null,
   endsAt: NOW + 20 * DAY,
   revokedAt: null,
+  revokedBy: line.revokedAt ?? null,
   wasRevoked: line.revokedAt != null,
   quantity: 1,
   refundedQuantity: 0,

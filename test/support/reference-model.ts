@@ -191,6 +191,8 @@ interface Given {
   readonly begins: number | null;
   readonly end: number | null;
   readonly revokedAt: number | null;
+  /** When a revocation was first heard of, where the store does not say when it was. */
+  readonly heardRevokedAt?: number;
   /** How many of it are not refunded. */
   readonly units: number;
   readonly bought: number;
@@ -399,22 +401,20 @@ const LINEAGE: Order<Event> = [
 ];
 
 /**
- * The copies of each event. Those of one web order that do not overlap are different periods: the store has given a
- * renewal the web order of the period before it.
+ * The copies of each event. Those of one web order that end at different times are different periods, unless they start
+ * together: the store has given a renewal the web order of the period before it, and has extended periods.
  */
 const eventsAmong = (copies: readonly Copy[]): Copy[][] =>
   [...Map.groupBy(copies, ({ latest }) => eventName(latest)).values()].flatMap((named) => {
     const events: Copy[][] = [];
-    for (const copy of sorted(named, [
-      ({ latest }) => latest.start,
-      ({ latest }) => latest.end ?? Infinity,
-    ])) {
-      const last = events.at(-1);
-      const isApart =
-        copy.latest.type === "subscription" &&
-        (last ?? []).every(({ latest }) => (latest.end ?? Infinity) <= copy.latest.start);
-      if (last === undefined || isApart) events.push([copy]);
-      else last.push(copy);
+    const startOf = (some: readonly Copy[]): number => Math.min(...some.map(({ latest }) => latest.start));
+    for (const ending of Map.groupBy(named, ({ latest }) => latest.end).values()) {
+      const [{ latest }] = ending as [Copy];
+      const same = events.find(
+        (event) => latest.type !== "subscription" || startOf(event) === startOf(ending),
+      );
+      if (same === undefined) events.push([...ending]);
+      else same.push(...ending);
     }
     return events;
   });
@@ -427,7 +427,11 @@ const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
       const event = eventOf(copies);
       return { name: eventName(event.fact), copies, event };
     }),
-    [({ event }) => event.start, ({ name }) => name],
+    [
+      ({ event }) => Math.min(event.start, event.natural ?? Infinity),
+      ({ event }) => event.start,
+      ({ name }) => name,
+    ],
   );
   return events
     .filter(
@@ -441,31 +445,37 @@ const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
 
 /** What one lineage gives. */
 const givenByIos = (
-  copies: readonly Copy[],
-  until: (fact: IosFact) => number | null,
+  events: readonly (readonly Copy[])[],
+  until: (copies: readonly Copy[]) => number | null,
   customer: Owner,
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
-  const counted = sorted(eventsAmong(copies).map(eventOf), LINEAGE);
+  const counted = sorted(
+    events.map((copies) => {
+      const event = eventOf(copies);
+      const ends = until(copies);
+      const isCut = ends !== null && event.fact.type === "subscription";
+      return isCut ? { ...event, end: Math.min(event.end ?? Infinity, ends) } : event;
+    }),
+    LINEAGE,
+  );
   return counted.flatMap((event, place): Given[] => {
     const { fact, start, revokedAt, units } = event;
     const product = productOf(catalog, "ios-store", fact.product);
     if (product === undefined) return [];
     const isSubscription = fact.type === "subscription";
-    const next = counted
-      .slice(place + 1)
-      .find(
-        (other) =>
-          other.fact.type === "subscription" &&
-          other.revokedAt === null &&
-          !other.fact.upgraded &&
-          other.start < (other.end ?? Infinity),
-      );
+    const next = counted.slice(place + 1).find(
+      (other) =>
+        other.fact.type === "subscription" &&
+        !other.fact.upgraded &&
+        other.start < (other.end ?? Infinity) &&
+        // A refunded renewal ahead of time leaves the current period to its end.
+        (other.revokedAt === null ||
+          (other.fact.product !== fact.product && (event.end ?? 0) - other.start > 2 * 86_400_000)),
+    );
     const end =
-      isSubscription && event.end !== null
-        ? Math.min(event.end, until(fact) ?? Infinity, next?.start ?? Infinity)
-        : event.end;
+      isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
     const revoked = revokedAt !== null && revokedAt <= moment;
     const ended = fact.upgraded || (end !== null && end <= moment);
     return [
@@ -574,7 +584,17 @@ const givenByAndroid = (
     const product = productOf(catalog, "android-store", productIdentifier, { purchaseOption });
     if (product === undefined || (rented && product.access === null)) return [];
     if (!asked.has(null) && !asked.has(productIdentifier)) return [];
-    const units = answer.state === "CANCELLED" ? 0 : (bought.unrefunded ?? bought.quantity);
+    const unitsIn = (said: AndroidOneTimeFact, line: AndroidOneTimeFact["products"][number]): number =>
+      said.state === "CANCELLED" ? 0 : (line.unrefunded ?? line.quantity);
+    const units = unitsIn(answer, bought);
+    const heard = facts.flatMap((said) =>
+      said.kind === "one-time" && said.state !== "PENDING"
+        ? said.products
+            .filter((line) => line.product === productIdentifier)
+            .filter((line) => unitsIn(said, line) === 0)
+            .map(() => said.answeredAt)
+        : [],
+    );
     return [
       {
         ...common,
@@ -586,6 +606,7 @@ const givenByAndroid = (
         end: null,
         units,
         bought: bought.quantity,
+        ...(heard.length > 0 && { heardRevokedAt: Math.min(...heard) }),
         isPass: product.access !== null,
         kind: "one_time_product",
         willRenew: null,
@@ -594,8 +615,6 @@ const givenByAndroid = (
     ];
   });
 };
-
-const heardAt = ({ fact }: Given): number => (fact.store === "ios-store" ? fact.signedAt : fact.answeredAt);
 
 /** Passes of one product follow one another, whoever of the account bought them. */
 const inTurn = (given: readonly Given[], moment: number): Given[] => {
@@ -612,7 +631,8 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
     const { months, days } = pass.product.access ?? { months: 0, days: 0 };
     const units = pass.units || pass.bought;
     const end = after(begins, { months: months * units, days: days * units });
-    const over = pass.units > 0 ? end : Math.max(begins, Math.min(end, pass.revokedAt ?? heardAt(pass)));
+    const over =
+      pass.units > 0 ? end : Math.max(begins, Math.min(end, pass.revokedAt ?? pass.heardRevokedAt ?? begins));
     ends.set(name, Math.max(over, ends.get(name) ?? 0));
     const status = pass.status === "active" && end <= moment ? "expired" : pass.status;
     placed.set(pass, { ...pass, begins, end, status });
@@ -693,18 +713,28 @@ export const entitlementsFrom = (
       const owner = { customer, by: owned[0]?.by ?? null };
       const ios = owned.flatMap(({ fact }) => (fact.store === "ios-store" ? [fact] : []));
       const remembered = [...Map.groupBy(ios, purchaseName).values()].flatMap(rememberedOf);
-      const counting = remembered.filter(({ latest }) => {
-        // What was moved counts where it was signed later, whichever lineage took the other's place.
-        if (isMoved(latest, remembered)) return countsHere(latest, remembered);
-        const replaced = replacedAt(latest, everything);
-        return replaced === null || replaced > moment;
-      });
-      const until = (fact: IosFact): number | null =>
-        isMoved(fact, remembered) ? null : replacedAt(fact, everything);
+      // An event counts where its transactions were signed last, with all its copies, or until its lineage is replaced.
+      const counting = [...Map.groupBy(remembered, ({ latest }) => purchaseName(latest)).values()].map(
+        (lineage) =>
+          eventsAmong(lineage).filter((copies) =>
+            copies.every(({ latest }) => !isMoved(latest, remembered) || countsHere(latest, remembered)),
+          ),
+      );
+      const until = (copies: readonly Copy[]): number | null => {
+        if (copies.some(({ latest }) => isMoved(latest, remembered))) return null;
+        const event = eventOf(copies);
+        return replacedAt({ ...event.fact, start: event.start }, everything);
+      };
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
-        ...[...Map.groupBy(counting, ({ latest }) => purchaseName(latest)).values()].flatMap((copies) =>
-          givenByIos(copies, until, owner, catalog, moment),
+        ...counting.flatMap((events) =>
+          givenByIos(
+            events.filter((copies) => (until(copies) ?? Infinity) > moment),
+            until,
+            owner,
+            catalog,
+            moment,
+          ),
         ),
         ...[...Map.groupBy(android, purchaseName).values()].flatMap((answers) =>
           givenByAndroid(answers, everything, owner, catalog, moment),

@@ -36,6 +36,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
       purchasedAt: null,
       endsAt: null,
       revokedAt: null,
+      revokedBy: revoked ? answeredAt : null,
       wasRevoked: false,
       quantity,
       refundedQuantity: revoked ? 0 : quantity - kept,

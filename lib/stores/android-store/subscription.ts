@@ -70,6 +70,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             purchasedAt: null,
             endsAt: item.expiryTime,
             revokedAt: null,
+            revokedBy: null,
             wasRevoked: false,
             quantity: 1,
             refundedQuantity: 0,

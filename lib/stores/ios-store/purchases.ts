@@ -69,6 +69,7 @@ const lineOf = (transaction: Transaction): Line => ({
   // Only auto-renewable subscriptions have an end of their own.
   endsAt: transaction.nature === "auto_renewable" ? transaction.expiresAt : null,
   ...revocationOf(transaction),
+  revokedBy: transaction.revokedAt,
   wasRevoked: transaction.revokedAt !== null,
   quantity: transaction.quantity,
   rented: false,

@@ -54,6 +54,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
           purchasedAt: null,
           endsAt: null,
           revokedAt: null,
+          revokedBy: null,
           wasRevoked: false,
           quantity: 1,
           refundedQuantity: 0,

@@ -55,6 +55,7 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
           purchasedAt: null,
           endsAt: NOW + 30 * DAY,
           revokedAt: null,
+          revokedBy: null,
           wasRevoked: false,
           quantity: 1,
           refundedQuantity: 0,

@@ -73,6 +73,23 @@ describe("periods of one lineage", () => {
     const refunded = period("1", -40, -10, { ...oneWebOrder, revokedAt: NOW - 12 * DAY });
     expect(statuses([refunded, period("2", -10, 20, oneWebOrder)])).toEqual(["active"]);
   });
+  test("a renewal charged ahead under the web order of the first period is a period of its own", () => {
+    const first = period("1", -29, 1, { ...oneWebOrder, signedAt: NOW });
+    const ahead = period("2", 0.2, 31, oneWebOrder);
+    for (const days of [0, 1, 2, 30]) expect(statuses([first, ahead], NOW + days * DAY)).toEqual(["active"]);
+  });
+  test("a copy that was restored after its period had ended is no period, however late it is signed", () => {
+    const restored = { ...period("3", 12, 7, oneWebOrder), signedAt: NOW + 12 * DAY };
+    const periods = [period("1", 0, 7, oneWebOrder), period("2", 7, 37, oneWebOrder), restored];
+    expect(answer(periods, NOW + 13 * DAY)).toMatchObject([
+      { status: "active", expiresAt: isoTime(NOW + 37 * DAY) },
+    ]);
+  });
+  test("a refunded upgrade brings nothing back that it had ended", () => {
+    const yearly = period("1", -10, 355, { productIdentifier: "yearly" });
+    const upgrade = period("2", -2, 28, { revokedAt: NOW - DAY });
+    expect(statuses([yearly, upgrade])).toEqual(["revoked"]);
+  });
   test("one that was refunded does not end the one before it", () => {
     const again = period("2", -1, 29, { revokedAt: NOW - 1000 });
     expect(answer([period("1", -29, 1), again])).toMatchObject([
@@ -473,6 +490,14 @@ describe("previousOriginalTransactionId", () => {
     const ahead = period("B", "2", -1, { ...from("A"), signedAt: NOW - 1000 });
     for (const hours of [0, 23, 24, 25])
       expect(statuses([older, ahead], NOW + hours * 3_600_000)).toEqual(["active"]);
+  });
+  test("a refund of the older lineage is not undone by a copy that was restored before the new one", () => {
+    const whole = { webOrderLineItemIdentifier: "w", expiresAt: NOW + 300 * DAY };
+    const refunded = period("A", "1", 60, { ...whole, revokedAt: NOW - 50 * DAY, signedAt: NOW - 40 * DAY });
+    const restored = period("A", "3", 55, whole);
+    const moved = period("B", "2", 57, { ...from("A"), expiresAt: NOW - 27 * DAY });
+    expect(statuses([refunded, restored])).toEqual(["revoked"]);
+    expect(statuses([refunded, restored, moved])).toEqual(["expired"]);
   });
   test("a refund under the new lineage shows", () => {
     const moved = period("B", "2", 5, { ...from("A"), revokedAt: NOW - 1 });

@@ -28,6 +28,7 @@ describe("the purchase of a transaction", () => {
               purchasedAt: NOW - 10 * DAY,
               endsAt: NOW + 20 * DAY,
               revokedAt: null,
+              revokedBy: null,
               wasRevoked: false,
               quantity: 1,
               refundedQuantity: 0,
