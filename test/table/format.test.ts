@@ -118,8 +118,8 @@ describe("what a later version writes", () => {
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const account = (await world.items()).find(({ pk }) => String(pk).endsWith("#ACCOUNT#a"));
     const text = JSON.stringify(account).replace(
-      '"event 1",null,null,0,1,0]',
-      '"event 1",null,null,0,1,0,"later"]',
+      '"event 1",null,null,0,1,0,null]',
+      '"event 1",null,null,0,1,0,null,"later"]',
     );
     expect(text).toContain("later");
     const item: unknown = JSON.parse(text);

@@ -89,6 +89,7 @@ const holding = async (account: AccountId, at: (part: string) => unknown): Promi
     0,
     1,
     0,
+    null,
     "of a later version",
   ];
   await table.client.send(

@@ -25,7 +25,7 @@ const ROUNDS = inLength(5, 20);
 /** Until then there is code that runs for the first time. */
 const WARM_UP_ROUNDS = 2;
 /** For each round, of some two hundred requests and seven megabytes. */
-const MAY_GROW_BYTES = 100 * 1024;
+const MAY_GROW_BYTES = 200 * 1024;
 /** Compiled code and what is noted for it are part of the heap, and grow with the time that code runs. */
 const WITHOUT_COMPILER = [
   "--no-opt",
