@@ -31,7 +31,9 @@ export interface Catalog {
 const keyOf = (
   store: Store,
   { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null }: ProductReference,
-): string => JSON.stringify([store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier]);
+): string =>
+  // With its length, so that no identifier can pretend to be another one with a plan.
+  `${store} ${productIdentifier.length} ${productIdentifier} ${basePlanIdentifier ?? ""} ${purchaseOptionIdentifier === null ? "" : `option ${purchaseOptionIdentifier}`}`;
 
 export const catalogOf = (
   displayNames: ReadonlyMap<string, string>,
@@ -42,9 +44,13 @@ export const catalogOf = (
   return {
     displayNames,
     products,
-    productOf: (store, reference) =>
-      index.get(keyOf(store, reference)) ??
-      index.get(keyOf(store, { productIdentifier: reference.productIdentifier })),
+    productOf: (store, reference) => {
+      const { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null } = reference;
+      const ofAll = () => index.get(keyOf(store, { productIdentifier }));
+      return basePlanIdentifier === null && purchaseOptionIdentifier === null
+        ? ofAll()
+        : (index.get(keyOf(store, reference)) ?? ofAll());
+    },
     sellsIn: (store) => stores.has(store),
   };
 };

@@ -66,7 +66,8 @@ const isMapped = (line: Line, store: Store, catalog: Catalog): boolean => {
 const candidate = (purchase: Purchase, catalog: Catalog): Candidate | null => {
   const { store } = purchase;
   const lines = grantingLines(purchase);
-  const [first] = [...lines].sort((a, b) => PRECEDENCE[a.nature] - PRECEDENCE[b.nature]);
+  const [first] =
+    lines.length <= 1 ? lines : [...lines].sort((a, b) => PRECEDENCE[a.nature] - PRECEDENCE[b.nature]);
   if (first === undefined) return null;
   return {
     purchase: { ...purchase, lines },

@@ -2,6 +2,7 @@ import {
   lineOrder,
   mentionedPurchase,
   productKindOf,
+  sameLine,
   samePurchase,
   verifiedAs,
   type Line,
@@ -107,4 +108,10 @@ test("a purchase as it was verified at another time differs in nothing else", ()
     verifiedAt: 7,
     lines: purchase.lines.map((line) => ({ ...line, verifiedAt: 7 })),
   });
+});
+
+test.each(Object.keys(aLine()))("two lines that differ in %s are not the same", (field) => {
+  const line = aLine();
+  expect(sameLine(line, { ...line })).toBe(true);
+  expect(sameLine(line, { ...line, [field]: "another" })).toBe(false);
 });
