@@ -113,24 +113,26 @@ export const appTransactionIdentityOf = (
 
 /** The purchases that verified transactions prove: one for each lineage, as they first come. */
 export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchase[] => {
-  const lineages = Map.groupBy(transactions, (transaction) =>
-    JSON.stringify([transaction.environment, lineageKeyOf(transaction)]),
+  const lineages = Map.groupBy(
+    transactions,
+    (transaction) => `${transaction.environment} ${lineageKeyOf(transaction)}`,
   );
   return [...lineages.values()].flatMap((lineage): ProvenPurchase[] => {
-    const [purchase] = joinAll(
-      lineage.map((transaction) => ({
-        store: "ios-store",
-        environment: transaction.environment,
-        key: lineageKeyOf(transaction),
-        lines: [lineOf(transaction)],
-        selectedProducts: null,
-        replacedBy: null,
-        replacedAt: null,
-        verifiedAt: transaction.signedAt,
-      })),
-    );
+    const said = lineage.map((transaction): Purchase => ({
+      store: "ios-store",
+      environment: transaction.environment,
+      key: lineageKeyOf(transaction),
+      lines: [lineOf(transaction)],
+      selectedProducts: null,
+      replacedBy: null,
+      replacedAt: null,
+      verifiedAt: transaction.signedAt,
+    }));
+    // Most often a lineage has one transaction.
+    const [purchase] = said.length === 1 ? said : joinAll(said);
     if (purchase === undefined) return [];
-    const mentioned = joinAll(lineage.flatMap((transaction) => replaced(transaction, purchase.key)));
+    const named = lineage.flatMap((transaction) => replaced(transaction, purchase.key));
+    const mentioned = named.length === 0 ? named : joinAll(named);
     return [{ purchase, mentioned, identity: appTransactionIdentityOf(lineage) }];
   });
 };
