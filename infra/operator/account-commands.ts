@@ -1,11 +1,15 @@
 import type { Application } from "../../lib/applications/application.ts";
-import { accountIdentifier, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import type { AccountReport } from "../../lib/customers/account-report.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { accountId, type AccountId } from "../../lib/identifiers.ts";
+import type { AccountId, CustomerId } from "../../lib/identifiers.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { columns, indent, type Answer } from "./answer.ts";
+import { auditJson } from "./application-commands.ts";
+import { confirm, type Confirmation } from "./confirmation.ts";
+import { customerReportJson } from "./customer-commands.ts";
+import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
 import {
   explain,
   type ExplainedCustomer,
@@ -13,7 +17,13 @@ import {
   type ExplainedPurchase,
 } from "./explanation.ts";
 import { OperatorError } from "./operator-error.ts";
-import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
+import {
+  findApplication,
+  operationsOf,
+  readAccountIdentifier,
+  readApplicationIdentifier,
+  type Session,
+} from "./session.ts";
 
 const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
@@ -119,13 +129,132 @@ export const showAccount = async (
   accountText: string,
 ): Promise<Answer> => {
   const identifier = readApplicationIdentifier(applicationText);
-  const account = accountIdentifier().safeParse(accountText);
-  if (!account.success)
-    throw new OperatorError(
-      `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,
-    );
+  const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, identifier);
   const loadAccountReport = composeAccountReport(session.table);
-  const report = await loadAccountReport(application, accountId(account.data), session.moment);
+  const report = await loadAccountReport(application, account, session.moment);
   return presentAccount(report, application.catalog, session.moment);
+};
+
+/** All that is known of an account, as JSON whatever form was asked for. */
+export const exportAccount = async (
+  session: Session,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+): Promise<Answer> => {
+  const account = readAccountIdentifier(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const operations = operationsOf(session);
+  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const customers = await Promise.all(
+    report.customers.map(({ customerIdentifier }) =>
+      operations.showCustomer(application, customerIdentifier),
+    ),
+  );
+  const audit = await operations.audit(application.identifier);
+  const named = new Set<string>(report.customers.map(({ customerIdentifier }) => customerIdentifier));
+  const json = {
+    applicationIdentifier: application.identifier,
+    applicationAccountIdentifier: account,
+    exportedAt: isoTime(session.moment),
+    entitlements: report.entitlements,
+    customers: customers.filter((customer) => customer !== null).map(customerReportJson),
+    audit: audit.filter(({ customer }) => named.has(customer)).map(auditJson),
+  };
+  return { json, text: JSON.stringify(json, null, 2) };
+};
+
+export interface AccountUnlinkOptions extends DestructiveOptions {
+  readonly assertedBy: string;
+}
+
+/** Takes away from an account every customer that clients alone have claimed for it. */
+export const unlinkAccount = async (
+  session: Session,
+  confirmation: Confirmation,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+  options: AccountUnlinkOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  if (options.assertedBy !== "client")
+    throw new OperatorError("--asserted-by is client: what a credential has linked is unlinked one by one.");
+  const account = readAccountIdentifier(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
+  if (claimed.length > 0)
+    await confirm(
+      confirmation,
+      options,
+      `This takes ${claimed.length} customers, which only clients have claimed, away from account ${account} of ${application.name}.`,
+    );
+  const unlinked: CustomerId[] = [];
+  for (const { customerIdentifier } of claimed) {
+    const done = await operationsOf(session).unlinkCustomer(
+      application.identifier,
+      customerIdentifier,
+      authority,
+      { expected: { account, assertedBy: "client" } },
+    );
+    // What a credential has confirmed meanwhile stays.
+    if (done?.outcome !== "unlinked") continue;
+    unlinked.push(customerIdentifier);
+    confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
+  }
+  return {
+    json: { applicationAccountIdentifier: account, unlinkedCustomers: unlinked },
+    text:
+      unlinked.length === 0
+        ? `Account ${account} has no customer that only a client has claimed.`
+        : `${unlinked.length} customers are not linked to account ${account} any more.`,
+  };
+};
+
+/** Erases every customer of an account. */
+export const eraseAccount = async (
+  session: Session,
+  confirmation: Confirmation,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+  options: DestructiveOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  const account = readAccountIdentifier(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const { customers } = await composeAccountReport(session.table)(application, account, session.moment);
+  const purchases = customers.reduce((sum, customer) => sum + customer.purchases.length, 0);
+  if (customers.length > 0)
+    await confirm(
+      confirmation,
+      options,
+      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them.`,
+    );
+  const operations = operationsOf(session);
+  const erased: CustomerId[] = [];
+  for (const { customerIdentifier } of customers) {
+    // Once it has begun, the account does not lead to the customer any more: who breaks off completes it by this.
+    confirmation.progress(`erasing customer ${customerIdentifier}`);
+    const done = await operations.eraseCustomer(
+      application.identifier,
+      customerIdentifier,
+      authority,
+      () => undefined,
+      { account },
+    );
+    // Who has left the account since it was read is somebody else's.
+    if (done === null) continue;
+    erased.push(customerIdentifier);
+    confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
+  }
+  return {
+    json: { applicationAccountIdentifier: account, erasedCustomers: erased },
+    text:
+      erased.length === 0
+        ? `No customer is linked to account ${account}. An erasure that broke off is completed with customer erase, for the customers that application audit lists.`
+        : `Account ${account} is erased: ${erased.length} customers.`,
+  };
 };

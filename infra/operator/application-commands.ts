@@ -12,11 +12,15 @@ import { lossesOf } from "../../lib/applications/losses.ts";
 import { manifestOf } from "../../lib/applications/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/applications/manifest.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { indent, type Answer } from "./answer.ts";
+import { compare } from "../../lib/order.ts";
+import type { AuditEntry } from "../../lib/table/operations.ts";
+import type { Transfer } from "../../lib/table/records.ts";
+import { columns, indent, type Answer } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
-import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
+import { findApplication, operationsOf, readApplicationIdentifier, type Session } from "./session.ts";
 
 const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
@@ -143,5 +147,64 @@ export const findApplicationOf = async ({ applications, table }: Session, name: 
   return {
     json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
     text: application,
+  };
+};
+
+/** What an operator did, as JSON. */
+export const auditJson = (entry: AuditEntry) => ({ ...entry, moment: isoTime(entry.moment) });
+
+const TRANSFER_REASONS = {
+  policy: "the application's transfers policy",
+  "claim-gave-way": "a client's claim gave way to a credential",
+} as const satisfies Record<Transfer["because"], string>;
+
+const transferEntry = ({ customer, moment, because }: Transfer) => ({
+  action: "transfer",
+  customer,
+  moment: isoTime(moment),
+  by: "a link",
+  reason: TRANSFER_REASONS[because],
+});
+
+/** Who took what away from which customer of an application, when and why, and what links moved; the oldest first. */
+export const showAudit = async (session: Session, applicationText: string): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const operations = operationsOf(session);
+  const audit = [
+    ...(await operations.audit(application.identifier)).map(auditJson),
+    ...(await operations.transfers(application.identifier)).map(transferEntry),
+  ].sort((a, b) => compare(a.moment, b.moment));
+  const heading = ["MOMENT", "ACTION", "CUSTOMER", "BY", "REASON"];
+  return {
+    json: { applicationIdentifier: application.identifier, audit },
+    text:
+      audit.length === 0
+        ? `Nothing was taken away from any customer of ${application.name}.`
+        : columns([
+            heading,
+            ...audit.map(({ moment, action, customer, by, reason }) => [
+              moment,
+              action,
+              customer,
+              by,
+              reason,
+            ]),
+          ]).join("\n"),
+  };
+};
+
+/** Takes the holdings of all customers from their purchases anew. */
+export const reproject = async (
+  session: Session,
+  { progress }: Confirmation,
+  applicationText: string,
+): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const done = await operationsOf(session).reproject(application, ({ customers, changed }) =>
+    progress(`${customers} customers, ${changed} changed`),
+  );
+  return {
+    json: { applicationIdentifier: application.identifier, ...done },
+    text: `${done.customers} customers of ${application.name}, ${done.changed} changed.`,
   };
 };

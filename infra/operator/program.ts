@@ -1,31 +1,34 @@
 import { Command, CommanderError } from "commander";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { requireTableFormat } from "../../lib/table/format.ts";
-import { showAccount, type ComposeAccountReport } from "./account-commands.ts";
+import {
+  eraseAccount,
+  exportAccount,
+  showAccount,
+  unlinkAccount,
+  type AccountUnlinkOptions,
+  type ComposeAccountReport,
+} from "./account-commands.ts";
 import type { Answer } from "./answer.ts";
 import {
   applyApplication,
   findApplicationOf,
   listApplications,
+  reproject,
   showApplication,
+  showAudit,
 } from "./application-commands.ts";
 import { connect, tableName, type Environment } from "./connection.ts";
 import {
-  eraseAccount,
   eraseCustomer,
-  exportAccount,
   findCustomer,
-  reproject,
-  showAudit,
   showCustomer,
-  unlinkAccount,
   unlinkCustomer,
-  type AccountUnlinkOptions,
-  type DestructiveOptions,
   type UnlinkOptions,
 } from "./customer-commands.ts";
 import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
+import type { DestructiveOptions } from "./destructive.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { openSession, type Session } from "./session.ts";
 

@@ -1,7 +1,18 @@
 import * as z from "zod";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { applicationId, keyId, type ApplicationId, type KeyId } from "../../lib/identifiers.ts";
+import { accountIdentifier } from "../../lib/contract/schemas.ts";
+import {
+  accountId,
+  applicationId,
+  customerId,
+  keyId,
+  type AccountId,
+  type ApplicationId,
+  type CustomerId,
+  type KeyId,
+} from "../../lib/identifiers.ts";
+import { composeOperations } from "../../lib/service.ts";
 import { createApplicationTable, type ApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
 import type { TrustsOrigin } from "../../lib/stores/android-store/workload-identity.ts";
@@ -34,6 +45,22 @@ export const readApplicationIdentifier = (text: string): ApplicationId => {
   return applicationId(text.toLowerCase());
 };
 
+/** @throws OperatorError */
+export const readCustomerIdentifier = (text: string): CustomerId => {
+  if (!z.uuid().safeParse(text).success)
+    throw new OperatorError("A customer's identifier is a UUID: this one is not.");
+  return customerId(text.toLowerCase());
+};
+
+/** @throws OperatorError */
+export const readAccountIdentifier = (text: string): AccountId => {
+  const account = accountIdentifier().safeParse(text);
+  if (account.success) return accountId(account.data);
+  throw new OperatorError(
+    `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,
+  );
+};
+
 /** @throws OperatorError that does not repeat the text, which may be a whole API key */
 export const readKeyIdentifier = (text: string): KeyId => {
   if (!/^[0-9a-f]{16}$/.test(text))
@@ -42,6 +69,9 @@ export const readKeyIdentifier = (text: string): KeyId => {
     );
   return keyId(text);
 };
+
+/** The operator's work on customers, in the session's table at its moment. */
+export const operationsOf = ({ table, moment }: Session) => composeOperations(table, (): Instant => moment);
 
 /** @throws OperatorError where there is no such application */
 export const findApplication = async (

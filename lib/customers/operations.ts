@@ -3,7 +3,7 @@ import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import { writeCustomerChange } from "../table/customer-change.ts";
+import { operatorChange, writeCustomerChange } from "../table/customer-change.ts";
 import { createCustomerTable } from "../table/customers.ts";
 import { createOperationTable, type AuditEntry } from "../table/operations.ts";
 import { endOfAliases, findOwnership } from "../table/ownership.ts";
@@ -184,21 +184,8 @@ const reprojectCustomer = async (
       catalog,
     );
     if (sameHoldings(stored.holdings, holdings)) return "unchanged";
-    const written = await writeCustomerChange(table, {
-      application,
-      before: stored,
-      after: { ...stored, holdings },
-      heldMeanwhile: stored.holdings,
-      absorbed: [],
-      identities: [],
-      purchases: [],
-      acknowledgements: { due: [], done: [] },
-      claimsPerAccount: 0,
-      liftsErasures: false,
-      movedBy: "operator",
-      records: [],
-      moment: now(),
-    });
+    const change = operatorChange(application, stored, { holdings }, now());
+    const written = await writeCustomerChange(table, change);
     return written === "conflict" ? written : "changed";
   });
 

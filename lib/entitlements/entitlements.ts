@@ -3,7 +3,7 @@ import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
 import { eventLines, eventsOf, upToUpgrade } from "./events.ts";
-import { lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
+import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { isoTime, plusPeriod, times, type Instant } from "./time.ts";
 
 /** Who said that a customer belongs to an account: the application's backend with a credential, or a client without one. */
@@ -180,9 +180,6 @@ const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalo
 const isPass = ({ line, product }: Access): boolean =>
   line.nature !== "auto_renewable" && line.endsAt === null && product.accessDuration !== null;
 
-const isRevokedForGood = ({ standing, revokedAt }: Line): boolean =>
-  standing === "revoked" || revokedAt !== null;
-
 const accessOrder = (a: Access, b: Access): number =>
   compare(a.begins, b.begins) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
 
@@ -203,7 +200,7 @@ const passesInTurn = (passes: readonly Access[]): Access[] => {
       const units = line.quantity - line.refundedQuantity;
       const ends =
         product.accessDuration === null ? null : plusPeriod(begins, times(units, product.accessDuration));
-      const over = isRevokedForGood(line)
+      const over = isRevoked(line)
         ? Math.max(begins, Math.min(ends ?? Infinity, line.revokedBy ?? line.verifiedAt))
         : (ends ?? Infinity);
       taken = Math.max(taken, over);

@@ -2,7 +2,7 @@ import type { Store } from "../contract/schemas.ts";
 import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
 import { grantingLines } from "./entitlements.ts";
-import { referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
+import { isRevoked, referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
 import { plusPeriod, times } from "./time.ts";
 
 /** Purchases that can be bought again and again, held for each product: valid ones, and revoked ones. */
@@ -48,8 +48,6 @@ interface Candidate {
 }
 
 const startOf = ({ startsAt, verifiedAt }: Line): number => startsAt ?? verifiedAt;
-
-const isRevoked = ({ standing, revokedAt }: Line): boolean => standing === "revoked" || revokedAt !== null;
 
 const endOf = (line: Line, store: Store, catalog: Catalog): number => {
   const duration = catalog.productOf(store, line)?.accessDuration ?? null;

@@ -57,6 +57,10 @@ export interface Line {
   readonly verifiedAt: Instant;
 }
 
+/** Revoked in whole: a line of which units were refunded in part still grants with the others. */
+export const isRevoked = ({ standing, revokedAt }: Line): boolean =>
+  standing === "revoked" || revokedAt !== null;
+
 /** What names a purchase within an application. */
 export interface PurchaseReference {
   readonly store: Store;

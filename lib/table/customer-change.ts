@@ -42,6 +42,29 @@ export interface CustomerChange {
   readonly moment: Instant;
 }
 
+/** A change by an operator, of one customer's link or holdings and of nothing that it owns. */
+export const operatorChange = (
+  application: ApplicationId,
+  before: StoredCustomer,
+  difference: Partial<Pick<StoredCustomer, "link" | "holdings">>,
+  moment: Instant,
+  records: CustomerChange["records"] = [],
+): CustomerChange => ({
+  application,
+  before,
+  after: { ...before, ...difference },
+  heldMeanwhile: before.holdings,
+  absorbed: [],
+  identities: [],
+  purchases: [],
+  acknowledgements: { due: [], done: [] },
+  claimsPerAccount: 0,
+  liftsErasures: false,
+  movedBy: "operator",
+  records,
+  moment,
+});
+
 /** DynamoDB's limit for one transaction. */
 export const ITEMS_PER_TRANSACTION = 100;
 
@@ -134,13 +157,12 @@ const accountWrite = (
   ];
 };
 
-const absorption = (
+const aliasWrite = (
   table: string,
   { application, after }: CustomerChange,
-  absorbed: StoredCustomer,
-): TransactItem[] => {
-  const { identifier, version } = absorbed;
-  const alias = setAttributes(
+  { identifier, version }: StoredCustomer,
+): TransactItem =>
+  setAttributes(
     table,
     keys.customer(application, identifier),
     {
@@ -154,8 +176,6 @@ const absorption = (
     },
     versionUnchanged(version),
   );
-  return [alias];
-};
 
 /**
  * A Query may see the account's item of an absorbed customer and not yet the survivor's, which lists it: so it stays as it
@@ -236,7 +256,7 @@ const identityWrite = (table: string, change: CustomerChange, identity: Identity
       Item: {
         ...keys.identity(application, identity),
         customer: after.identifier,
-        owner: customerPartition(application, after.identifier),
+        [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
       },
       ...free(change),
     },
@@ -252,7 +272,7 @@ const purchaseWrite = (
   const key = keys.purchase(application, purchase);
   const attributes = {
     customer: after.identifier,
-    owner: customerPartition(application, after.identifier),
+    [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
     revision: revision + 1,
     ...purchase,
     lines: encodeLines(purchase.lines),
@@ -356,7 +376,7 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
     ...gone.flatMap(({ link, identifier }) =>
       link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
     ),
-    ...absorbed.flatMap((customer) => absorption(table, change, customer)),
+    ...absorbed.map((customer) => aliasWrite(table, change, customer)),
     ...claimsWrites(table, change),
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),

@@ -8,6 +8,7 @@ import {
   claimsWrite,
   isConflict,
   ITEMS_PER_TRANSACTION,
+  operatorChange,
   writeCustomerChange,
 } from "./customer-change.ts";
 import { claimsCounter, transferItem } from "./items.ts";
@@ -137,21 +138,16 @@ export const createOperationTable = (table: Table): OperationTable => {
 
   return {
     relink: (application, customer, link, audit, entry) =>
-      writeCustomerChange(table, {
-        application,
-        before: customer,
-        after: { ...customer, link },
-        heldMeanwhile: customer.holdings,
-        absorbed: [],
-        identities: [],
-        purchases: [],
-        acknowledgements: { due: [], done: [] },
-        claimsPerAccount: 0,
-        liftsErasures: false,
-        movedBy: "operator",
-        records: customer.unsettled && customer.link === link ? [] : [record(application, audit, entry)],
-        moment: audit.moment,
-      }),
+      writeCustomerChange(
+        table,
+        operatorChange(
+          application,
+          customer,
+          { link },
+          audit.moment,
+          customer.unsettled && customer.link === link ? [] : [record(application, audit, entry)],
+        ),
+      ),
 
     end: async (application, customer, audit, entry) => {
       for (const items of absorbedDeletions(TableName, application, [customer]))

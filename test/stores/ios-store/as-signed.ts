@@ -10,3 +10,14 @@ export const asSigned = (fields: Partial<Transaction> = {}): Transaction =>
     originalPurchasedAt: NOW - 10 * DAY,
     ...fields,
   });
+
+/** A purchase as StoreKit testing in Xcode signs it: every id is "0". */
+export const signedInXcode = (productIdentifier: string, fields: Partial<Transaction> = {}): Transaction =>
+  aVerifiedTransaction({
+    environment: "xcode",
+    xcodeCertificate: "ab",
+    transactionIdentifier: "0",
+    originalTransactionIdentifier: "0",
+    productIdentifier,
+    ...fields,
+  });

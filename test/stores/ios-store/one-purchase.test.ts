@@ -8,6 +8,7 @@ import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import { aVerifiedTransaction } from "../../support/ios-store.ts";
 import { aCatalog, aProduct, DAY, NOW, period } from "../../support/purchases.ts";
+import { signedInXcode } from "./as-signed.ts";
 
 /** What transactions come to, from their verified payloads to the answer: one purchase under several transaction ids. */
 
@@ -384,23 +385,14 @@ describe("a non-renewing subscription", () => {
 });
 
 describe("in Xcode, where every id is 0", () => {
-  const bought = (productIdentifier: string, fields: Partial<Transaction> = {}) =>
-    aVerifiedTransaction({
-      environment: "xcode",
-      xcodeCertificate: "ab",
-      transactionIdentifier: "0",
-      originalTransactionIdentifier: "0",
-      productIdentifier,
-      ...fields,
-    });
   const forever = (productIdentifier: string, fields: Partial<Transaction> = {}) =>
-    bought(productIdentifier, { nature: "non_consumable", expiresAt: null, ...fields });
+    signedInXcode(productIdentifier, { nature: "non_consumable", expiresAt: null, ...fields });
 
   test("unrelated purchases stay apart: a refund of one is none of the other", () => {
     const entitlements = answer([
       forever("forever", { revokedAt: NOW - 5, signedAt: NOW - 1 }),
       forever("maps"),
-      bought("monthly", { subscriptionGroupIdentifier: "group", signedAt: NOW - 2 }),
+      signedInXcode("monthly", { subscriptionGroupIdentifier: "group", signedAt: NOW - 2 }),
     ]);
     expect(
       entitlements.map(({ identifier, productIdentifier, status }) => [
@@ -416,7 +408,7 @@ describe("in Xcode, where every id is 0", () => {
   test("the periods of a subscription stay apart by their ends", () => {
     const group = { subscriptionGroupIdentifier: "group" };
     const period = (month: number, fields: Partial<Transaction> = {}) =>
-      bought("monthly", {
+      signedInXcode("monthly", {
         ...group,
         purchasedAt: NOW + month * 30 * DAY - DAY,
         expiresAt: NOW + (month + 1) * 30 * DAY - DAY,

@@ -3,6 +3,7 @@ import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import type { Nature } from "../../../lib/entitlements/purchase.ts";
 import { ACCOUNT, aVerifiedTransaction } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
+import { signedInXcode } from "./as-signed.ts";
 
 const provenOf = (fields: Partial<Transaction> = {}) => purchasesOf([aVerifiedTransaction(fields)])[0];
 const lineOf = (fields: Partial<Transaction> = {}) => provenOf(fields)?.purchase.lines[0];
@@ -221,22 +222,13 @@ describe("the purchases of transactions", () => {
     });
   });
   test("in Xcode are one for each certificate, original id, and group or product", () => {
-    const bought = (productIdentifier: string, fields: Partial<Transaction> = {}) =>
-      aVerifiedTransaction({
-        environment: "xcode",
-        xcodeCertificate: "ab",
-        transactionIdentifier: "0",
-        originalTransactionIdentifier: "0",
-        productIdentifier,
-        ...fields,
-      });
     const keys = purchasesOf([
-      bought("monthly", { subscriptionGroupIdentifier: "premium" }),
-      bought("yearly", { subscriptionGroupIdentifier: "premium", expiresAt: NOW + 300 * DAY }),
-      bought("forever", { nature: "non_consumable" }),
-      bought("maps", { nature: "non_consumable" }),
-      bought("maps", { nature: "non_consumable", xcodeCertificate: "cd" }),
-      bought("maps", { nature: "non_consumable", originalTransactionIdentifier: "1" }),
+      signedInXcode("monthly", { subscriptionGroupIdentifier: "premium" }),
+      signedInXcode("yearly", { subscriptionGroupIdentifier: "premium", expiresAt: NOW + 300 * DAY }),
+      signedInXcode("forever", { nature: "non_consumable" }),
+      signedInXcode("maps", { nature: "non_consumable" }),
+      signedInXcode("maps", { nature: "non_consumable", xcodeCertificate: "cd" }),
+      signedInXcode("maps", { nature: "non_consumable", originalTransactionIdentifier: "1" }),
     ]).map(({ purchase: { key, lines } }) => [key, lines.length]);
     expect(keys).toEqual([
       ["ab:0:premium", 2],
