@@ -1,7 +1,14 @@
 import type { ReportedCustomer } from "../../lib/customers/account-report.ts";
 import type { Status } from "../../lib/contract/schemas.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import { grantOrder, grantsAt, type Grant, type Holding } from "../../lib/entitlements/entitlements.ts";
+import {
+  bestGrants,
+  grantsAt,
+  isBeforeReplacement,
+  mayReturn,
+  type Grant,
+  type Holding,
+} from "../../lib/entitlements/entitlements.ts";
 import { eventName } from "../../lib/entitlements/events.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
@@ -40,20 +47,12 @@ const lineName = (line: Line): string =>
     line.purchaseOptionIdentifier,
   ]);
 
-const bestOf = (grants: readonly Grant[]): ReadonlyMap<string, Grant> => {
-  const best = new Map<string, Grant>();
-  for (const grant of grants.toSorted(grantOrder))
-    for (const entitlement of grant.product.grants) if (!best.has(entitlement)) best.set(entitlement, grant);
-  return best;
-};
-
-/** By which of the rules of {@link grantOrder} one grant comes before another. */
+/** By which of the rules of `grantOrder` one grant comes before another. */
 const advantage = (winner: Grant, loser: Grant): string => {
   const { environment } = winner.holding.purchase;
   if (winner.active !== loser.active) return "is active";
   if (environment !== loser.holding.purchase.environment) return `is of ${environment}`;
-  const returns = ({ status }: Grant): boolean => status === "billing_retry" || status === "paused";
-  if (!winner.active && returns(winner) && !returns(loser)) return "may come back by itself";
+  if (!winner.active && mayReturn(winner) && !mayReturn(loser)) return "may come back by itself";
   if (!winner.active && winner.holding.assertedBy !== loser.holding.assertedBy)
     return "was linked by a credential";
   if (winner.expiresAt !== loser.expiresAt) return winner.expiresAt === null ? "never ends" : "ends later";
@@ -92,7 +91,7 @@ const whyNothing = (
 ): string => {
   const { productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, startsAt } = line;
   const { replacedBy, replacedAt } = purchase;
-  if (replacedBy !== null && (replacedAt === null || (startsAt ?? 0) <= replacedAt))
+  if (replacedBy !== null && (replacedAt === null || isBeforeReplacement(purchase, line)))
     return `grants nothing: replaced by purchase ${purchase.replacedBy}`;
   if (purchase.selectedProducts?.includes(productIdentifier) === false)
     return `grants nothing: not among the products that were asked for (${purchase.selectedProducts.join(", ") || "none"})`;
@@ -132,7 +131,7 @@ export const explain = (
     purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
   );
   const grants = grantsAt(moment, holdings.flat(), catalog);
-  const best = bestOf(grants);
+  const best = bestGrants(grants);
   const grantsOf = Map.groupBy(grants, ({ holding }) => holding);
 
   const explainLine = (holding: Holding, line: Line): ExplainedLine => {

@@ -92,7 +92,7 @@ interface Granting {
 }
 
 /** Whether a line was given before another lineage took this one's place. */
-const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
+export const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
   replacedAt !== null && (startsAt ?? 0) <= replacedAt;
 
 /** The line up to when another lineage takes this one's place; null once it has. */
@@ -245,8 +245,10 @@ export const grantsAt = (moment: Instant, holdings: readonly Holding[], catalog:
   });
 };
 
-/** What may come back by itself goes before what is over. */
-const RETURNS: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
+const RETURNING: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
+
+/** Whether access may come back by itself, once the payment goes through or the pause ends. */
+export const mayReturn = ({ status }: Grant): boolean => RETURNING.has(status);
 
 /** For how long there was access. Of a revocation without a time no more is known than that there was some. */
 const lastAccess = ({ status, line, expiresAt }: Grant): number =>
@@ -260,18 +262,30 @@ const holdingOrder = ({ purchase: a }: Holding, { purchase: b }: Holding): numbe
  * what a credential linked. Then lifetime, the later end, the later start, the smaller purchase key. What follows makes
  * the order total where one purchase has equal lines.
  */
-export const grantOrder = (a: Grant, b: Grant): number =>
+const grantOrder = (a: Grant, b: Grant): number =>
   Number(b.active) - Number(a.active) ||
   ENVIRONMENT_RANK[a.holding.purchase.environment] - ENVIRONMENT_RANK[b.holding.purchase.environment] ||
   (a.active
     ? 0
-    : Number(RETURNS.has(b.status)) - Number(RETURNS.has(a.status)) ||
+    : Number(mayReturn(b)) - Number(mayReturn(a)) ||
       Number(b.holding.assertedBy === "credential") - Number(a.holding.assertedBy === "credential")) ||
   compare(lastAccess(b), lastAccess(a)) ||
   compare(b.line.startsAt ?? -Infinity, a.line.startsAt ?? -Infinity) ||
   holdingOrder(a.holding, b.holding) ||
   compare(a.line.productIdentifier, b.line.productIdentifier) ||
   lineOrder(a.line, b.line);
+
+/** The best grant of each entitlement, by the entitlement's identifier. */
+export const bestGrants = (grants: readonly Grant[]): ReadonlyMap<string, Grant> => {
+  const best = new Map<string, Grant>();
+  for (const grant of grants) {
+    for (const identifier of grant.product.grants) {
+      const shown = best.get(identifier);
+      if (shown === undefined || grantOrder(grant, shown) < 0) best.set(identifier, grant);
+    }
+  }
+  return best;
+};
 
 const nullableTime = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
@@ -303,15 +317,7 @@ export const entitlementsAt = (
   moment: Instant,
   holdings: readonly Holding[],
   catalog: Catalog,
-): CustomerEntitlement[] => {
-  const best = new Map<string, Grant>();
-  for (const grant of grantsAt(moment, holdings, catalog)) {
-    for (const identifier of grant.product.grants) {
-      const shown = best.get(identifier);
-      if (shown === undefined || grantOrder(grant, shown) < 0) best.set(identifier, grant);
-    }
-  }
-  return [...best]
+): CustomerEntitlement[] =>
+  [...bestGrants(grantsAt(moment, holdings, catalog))]
     .sort(([a], [b]) => compare(a, b))
     .map(([identifier, grant]) => present(identifier, catalog.displayNames.get(identifier), grant));
-};
