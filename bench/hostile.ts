@@ -11,7 +11,7 @@ export interface HostileBody {
   readonly isBase64Encoded: boolean;
 }
 
-/** What everybody who has bought something holds. */
+/** A chain and a request as every buyer has them. */
 export interface Genuine {
   readonly chain: Chain;
   readonly request: SignedRequest;
@@ -21,7 +21,7 @@ const LARGEST_JWS = 32 * 1024;
 const base64url = (value: string | Uint8Array): string => Buffer.from(value).toString("base64url");
 const signature = (): string => base64url(randomBytes(64));
 
-/** So often that it fills so many characters. */
+/** The unit, repeated to fill that many characters. */
 const fill = (text: string, characters: number): string =>
   text.repeat(Math.max(0, Math.floor(characters / text.length)));
 
@@ -148,7 +148,7 @@ const jwsShapes = (
   ];
 };
 
-/** All of them, none longer than so many characters. */
+/** Every hostile body, none longer than `size` characters. */
 export const hostileBodies = (longest: number, genuine: Genuine): HostileBody[] => {
   // Room for what stands around the filling.
   const size = longest - 200;

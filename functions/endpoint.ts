@@ -10,7 +10,7 @@ import { count, takeColdStart } from "./metrics.ts";
 import { takeObservations } from "./observe.ts";
 import { readRequestBody } from "./request-body.ts";
 
-/** What a use case is called with: the parsed request, and the application of the credential where there is one. */
+/** Arguments of a use case: the parsed request, and the application of the credential where there is one. */
 export interface Call<E extends Endpoint> {
   readonly request: z.output<ReturnType<E["request"]>>;
   readonly applicationIdentifier: E["scope"] extends null ? null : ApplicationId;

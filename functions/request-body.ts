@@ -3,14 +3,13 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { ServiceError } from "../lib/contract/errors.ts";
 
 /**
- * Bounds of a body's JSON. Five megabytes of brackets are five kilobytes on the wire and take half a second of a
- * processor to parse, so they are counted first. The contract nests two deep and lists some 1,100 values; the rest is room for members
- * that are not known here. Not bounded, because they cost less than honest JWS of the same size: long texts, names and
- * numbers, and white space.
+ * Bounds of a body's JSON, counted before it is parsed: five megabytes of brackets compress to five kilobytes and take
+ * half a second of processor time to parse. The contract needs a depth of two and some 1,100 values; the rest is room for
+ * unknown members. Long strings, names, numbers and white space cost less than JWS of the same size, and are not bounded.
  */
 export const BOUNDS = { depth: 16, values: 4_096 } as const;
 
-/** Where a body goes over a bound, and over which one. */
+/** The position at which a body exceeds a bound, and the bound. */
 export interface Excess {
   readonly position: number;
   readonly bound: keyof typeof BOUNDS;
@@ -24,7 +23,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Where the text ends that begins at this quote: at its closing one, or at the end of all. */
+/** Position of the closing quote of the JSON string that opens at `start`; the end of the body where it never closes. */
 const endOfText = (json: string, start: number): number => {
   let end = start;
   for (;;) {
@@ -37,9 +36,8 @@ const endOfText = (json: string, start: number): number => {
 };
 
 /**
- * The first place at which this goes over a bound; null where it does not. What is no JSON is not found out here.
- * It walks once, jumps over texts, and stops where the bound is passed. A value counts by what stands before it, an
- * opening bracket or a comma.
+ * Finds the first position at which a body exceeds a bound; null where it stays within both. One pass that skips strings
+ * and stops at the excess. Opening brackets and commas count as values. Invalid JSON is not detected here.
  */
 export const findExcess = (json: string): Excess | null => {
   let depth = 0;
@@ -85,13 +83,13 @@ const textOf = ({
 }: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">): string => {
   if (!isBase64Encoded) return body ?? "";
   const bytes = Buffer.from(body ?? "", "base64");
-  // Decoding would put one character in the place of all that is none, and make two names one.
+  // Decoding replaces invalid bytes by U+FFFD, which could make two member names equal.
   if (!isUtf8(bytes)) throw invalid(NOT_JSON);
   return bytes.toString("utf8");
 };
 
 /**
- * What the body of a request says.
+ * Parses the body of a request as JSON.
  *
  * @throws ServiceError `INVALID_REQUEST` where it is not JSON in UTF-8, or over a bound
  */

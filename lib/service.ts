@@ -67,17 +67,17 @@ export interface ServiceConfiguration {
 /** Applications, their configurations and catalogs may be this old: a changed catalog acts after at most this long. */
 const DIRECTORY_AGE_MILLISECONDS = 60_000;
 
-/** Customers that an account may have because clients say so, without a credential. */
+/** Customers that an account may have by clients' claims alone. */
 const CLAIMS_PER_ACCOUNT = 20;
 
 /**
- * Of each of the SDK's three attempts. A lost packet is sent again after a second, and a function that starts on a busy
- * machine may get no processor for longer: one second gave up three times in 3.2 s, which was a 500. From two seconds on
- * the SDK's timer has two steps, so that a pause in this process alone ends no attempt. Three attempts end after 7.7 s,
- * within the 10 s of the shortest function and the 29 s of API Gateway.
+ * Connection timeout of each of the SDK's three attempts. TCP resends a lost packet after a second, and a function that
+ * starts on a busy machine may get no processor for longer: with one second, three attempts failed within 3.2 s, a 500.
+ * From two seconds on the SDK's timer has two steps, so a pause of this process alone ends no attempt. Three attempts end
+ * after 7.7 s, within the 10 s of the shortest function and the 29 s of API Gateway.
  */
 const CONNECT_WITHIN_MILLISECONDS = 2_500;
-/** Of each attempt, its connection included: three end after 15 s, within the 28 s of the functions that write. */
+/** Timeout of each attempt, its connection included: three end after 15 s, within the 28 s of the functions that write. */
 const ANSWER_WITHIN_MILLISECONDS = 5_000;
 const LONGEST_PAUSE_MILLISECONDS = 500;
 

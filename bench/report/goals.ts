@@ -27,7 +27,7 @@ const atMost = (what: string, wanted: number, measured: number, processor: numbe
   isMet: measured <= wanted,
 });
 
-/** Of the starts' goals: the time to the first answer, against the document client's. */
+/** Time to each function's first answer, as a multiple of the document client's alone. */
 const START_GOALS: readonly (readonly [name: string, ratio: number])[] = [
   ["authorize-credential", 1.15],
   ["read-account-entitlements", 1.15],

@@ -7,7 +7,7 @@ import { inTurn, ratio, type Side } from "../measure.ts";
 import { newDevice, renewals, signedRequest } from "../purchases.ts";
 import { createWorld } from "../world.ts";
 
-/** What a hostile request costs beside an honest one of the same size, in processor time of all threads. */
+/** Processor time, of all threads, of hostile requests and of an honest one of the same size. */
 export interface HostileResult {
   /** Characters of the honest body; no hostile one is longer. */
   readonly size: number;
@@ -46,7 +46,7 @@ export const measureHostile = async (): Promise<HostileResult> => {
     synchronizeIosStorePurchases(world.customers, request),
   );
   const write = process.stdout.write.bind(process.stdout);
-  // What functions log is not to be read here.
+  // The functions' log would drown the report.
   process.stdout.write = () => true;
   try {
     const request = signedRequest(newDevice(), renewals(TRANSACTIONS), world.chain);

@@ -9,14 +9,14 @@ import { median, quantile } from "../measure.ts";
 import { DAY } from "../purchases.ts";
 import { COINS, createWorld, DAY_PASS, type World } from "../world.ts";
 
-/** What a read costs, by the length of the account's history. */
+/** Cost of reading an account, by the length of its history. */
 export interface ReadingResult {
   readonly rows: readonly ReadingRow[];
 }
 
 export interface ReadingRow {
   readonly kind: string;
-  /** Of all its customers together. */
+  /** Purchases of all the account's customers together. */
   readonly purchases: number;
   readonly customers: number;
   readonly requests: Readonly<Record<string, number>>;

@@ -27,10 +27,10 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-/** How the demo application's package is read. */
+/** Credentials of the demo application's package. */
 export interface DemoAndroidStore {
   readonly publisherUrl: string;
-  /** An `external_account` JSON that asks that address for tokens. */
+  /** An `external_account` JSON whose tokens come from that address. */
   readonly credential: Record<string, unknown>;
 }
 

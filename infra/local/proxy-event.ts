@@ -33,7 +33,7 @@ export interface Exchange {
   readonly stage: string;
 }
 
-/** All values of each name: a name may be `__proto__`, as any other. */
+/** All values of each name. `Object.fromEntries` takes the name `__proto__` like every other. */
 const gather = (pairs: Iterable<readonly [name: string, value: string]>): Record<string, string[]> =>
   Object.fromEntries(
     [...Map.groupBy(pairs, ([name]) => name)].map(([name, found]) => [name, found.map(([, value]) => value)]),

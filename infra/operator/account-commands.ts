@@ -136,7 +136,7 @@ export const showAccount = async (
   return presentAccount(report, application.catalog, session.moment);
 };
 
-/** All that is known of an account, as JSON whatever form was asked for. */
+/** Exports all that is known of an account, always as JSON. */
 export const exportAccount = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,
@@ -199,7 +199,7 @@ export const unlinkAccount = async (
       authority,
       { expected: { account, assertedBy: "client" } },
     );
-    // What a credential has confirmed meanwhile stays.
+    // A credential has confirmed the link meanwhile: it stays.
     if (done?.outcome !== "unlinked") continue;
     unlinked.push(customerIdentifier);
     confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
@@ -236,7 +236,7 @@ export const eraseAccount = async (
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];
   for (const { customerIdentifier } of customers) {
-    // Once it has begun, the account does not lead to the customer any more: who breaks off completes it by this.
+    // After a broken-off erasure the account no longer lists the customer: this line names it for completing.
     confirmation.progress(`erasing customer ${customerIdentifier}`);
     const done = await operations.eraseCustomer(
       application.identifier,
@@ -245,7 +245,7 @@ export const eraseAccount = async (
       () => undefined,
       { account },
     );
-    // Who has left the account since it was read is somebody else's.
+    // The customer has left the account since it was read.
     if (done === null) continue;
     erased.push(customerIdentifier);
     confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);

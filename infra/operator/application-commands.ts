@@ -150,7 +150,7 @@ export const findApplicationOf = async ({ applications, table }: Session, name: 
   };
 };
 
-/** What an operator did, as JSON. */
+/** An audit entry as JSON. */
 export const auditJson = (entry: AuditEntry) => ({ ...entry, moment: isoTime(entry.moment) });
 
 const TRANSFER_REASONS = {
@@ -166,7 +166,7 @@ const transferEntry = ({ customer, moment, because }: Transfer) => ({
   reason: TRANSFER_REASONS[because],
 });
 
-/** Who took what away from which customer of an application, when and why, and what links moved; the oldest first. */
+/** Shows an application's audit: operators' changes of its customers and the transfers by links, oldest first. */
 export const showAudit = async (session: Session, applicationText: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const operations = operationsOf(session);
@@ -193,7 +193,7 @@ export const showAudit = async (session: Session, applicationText: string): Prom
   };
 };
 
-/** Takes the holdings of all customers from their purchases anew. */
+/** Recomputes the holdings of all customers of an application from their purchases. */
 export const reproject = async (
   session: Session,
   { progress }: Confirmation,

@@ -9,7 +9,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** An open table, and where it is. */
 export interface Connection extends Place {
   readonly store: Table;
-  /** Where workload identities of this table may ask for tokens besides Google. */
+  /** Origins besides Google's at which this table's workload identities may ask for tokens. */
   readonly trustsOrigin: TrustsOrigin;
   close(): void;
 }

@@ -23,5 +23,5 @@ export const authorityOf = ({ reason, by }: DestructiveOptions): Authority => ({
   by: readText("--by", by ?? userInfo().username),
 });
 
-/** Days for which what an erased customer was known by is refused. */
+/** Days for which an erased customer's identities and purchases are refused. */
 export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / (24 * 3600 * 1000);

@@ -25,7 +25,7 @@ export interface ExplainedLine {
 
 export interface ExplainedPurchase {
   readonly purchase: Purchase;
-  /** What concerns the whole purchase; empty where its lines say all. */
+  /** Reasons that concern the whole purchase; empty where its lines say all. */
   readonly why: readonly string[];
   readonly lines: readonly ExplainedLine[];
 }
@@ -47,7 +47,7 @@ const lineName = (line: Line): string =>
     line.purchaseOptionIdentifier,
   ]);
 
-/** By which of the rules of `grantOrder` one grant comes before another. */
+/** The rule of `grantOrder` by which one grant comes before another, in words. */
 const advantage = (winner: Grant, loser: Grant): string => {
   const { environment } = winner.holding.purchase;
   if (winner.active !== loser.active) return "is active";

@@ -20,12 +20,12 @@ import type { Table } from "../../lib/table/table.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
-/** What a command works with. */
+/** The table, its readers and the moment of one command. */
 export interface Session {
   readonly table: Table;
   readonly applications: ApplicationTable;
   readonly credentials: CredentialTable;
-  /** Where a workload identity may ask for tokens besides Google. */
+  /** Origins besides Google's at which a workload identity may ask for tokens. */
   readonly trustsOrigin: TrustsOrigin;
   readonly moment: Instant;
 }

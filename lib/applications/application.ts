@@ -24,8 +24,8 @@ export interface AndroidStoreConfiguration {
 }
 
 /**
- * When a credentialed link may move a customer from another account: never; while nothing that it grants is active; or
- * always. A client's claim moves nothing.
+ * Transfer policy: a credentialed link moves a customer from another account never, while nothing that it grants is
+ * active, or always. A client's claim moves nothing.
  */
 export const TRANSFERS = ["refuse", "when_inactive", "always"] as const;
 export type TransferPolicy = (typeof TRANSFERS)[number];

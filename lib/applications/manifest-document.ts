@@ -71,7 +71,7 @@ export const manifestOf = ({
   catalog,
   transfers,
 }: Application): ManifestDocument => ({
-  // What a file need not say is not said.
+  // Defaults are left out.
   application: { identifier, name, ...(transfers !== "refuse" && { transfers }) },
   stores: {
     "ios-store": iosStore.map(

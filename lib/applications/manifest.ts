@@ -127,7 +127,7 @@ const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.li
  * Reads a manifest from its YAML text. Everything is checked, and all that is wrong is told together; no message
  * repeats a value of a credential.
  *
- * @param trustsOrigin where a workload identity may ask for tokens besides Google; unset: nowhere
+ * @param trustsOrigin origins besides Google's at which a workload identity may ask for tokens; unset: none
  */
 export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => false): ManifestReading => {
   const yaml = readYaml(text);

@@ -53,7 +53,7 @@ export const accountIdentifier = once(() =>
     LIMITS.accountIdentifierCharacters,
     "The application's stable account identifier. No control characters, not `.` or `..`; compared byte for byte.",
     z.refine((value: string) => !/\p{Cc}/u.test(value), { message: "must not contain control characters" }),
-    // A URL that names one of these names another path.
+    // HTTP clients resolve these as path segments, so no URL can name such an account.
     z.refine((value: string) => value !== "." && value !== "..", { message: "must not be . or .." }),
   ),
 );

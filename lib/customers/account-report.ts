@@ -40,7 +40,7 @@ export const loadAccountReport = async (
 ): Promise<AccountReport> => {
   const customers = createCustomerTable(table, pause);
   const linked = await customers.findAccount(application.identifier, account);
-  // One by one: of several together one who is gone would hide the others.
+  // One by one: `findCustomers` answers null for all where one is gone.
   const stored = (
     await Promise.all(
       linked.map(({ customer }) => customers.findCustomers(application.identifier, [customer])),

@@ -4,7 +4,7 @@ import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-p
 import type { PendingAcknowledgement } from "../table/records.ts";
 
 /**
- * What a store has vouched for in one request: facts about one person. Nothing else reaches the table.
+ * Facts about one person that a store has vouched for in one request. Nothing else reaches the table.
  */
 export interface Evidence {
   /** All of it is of one environment. */
@@ -12,10 +12,10 @@ export interface Evidence {
   /** Identities other than purchases: every purchase is an identity of its own. */
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly ProvenPurchase[];
-  /** What the store waits for to be acknowledged; null: nothing. */
+  /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;
 }
 
-/** Every purchase that the evidence says anything of, those that are only mentioned (a replaced token) among them. */
+/** Every purchase of the evidence, with those that are only mentioned (a replaced token). */
 export const statedPurchases = ({ purchases }: Pick<Evidence, "purchases">): readonly Purchase[] =>
   purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]);

@@ -24,7 +24,7 @@ export interface AndroidStoreLinking extends EvidenceStore {
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
-/** What was stored of a purchase that the store has dropped since. */
+/** A purchase as stored, where the store has dropped it since. */
 const storedPurchase = async (
   { table, now }: AndroidStoreLinking,
   application: Application,
@@ -140,7 +140,7 @@ export const linkAndroidStoreCustomer = async (
     stored.outcome === "refused"
       ? stored.acknowledgementDueSince
       : (stored.customer?.acknowledgementDueSince ?? null);
-  // What has an owner is acknowledged for the owner, whoever showed it.
+  // A purchase with an owner is acknowledged for the owner, even where this link is refused.
   if (due !== null && dueSince !== null)
     await acknowledge(linking, application, configuration, due, dueSince);
   if (stored.outcome === "refused") throw new ServiceError(stored.code);

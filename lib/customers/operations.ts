@@ -10,7 +10,7 @@ import { endOfAliases, findOwnership } from "../table/ownership.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 
-/** What the operator's work on customers needs. */
+/** Dependencies of the operator's work on customers. */
 export interface Operations {
   readonly table: Table;
   readonly now: () => Instant;
@@ -24,7 +24,7 @@ export type Authority = Pick<AuditEntry, "by" | "reason">;
 const ATTEMPTS = 20;
 const PAUSE_FOR_INDEX = 6;
 
-/** How long what an erased customer was known by is refused, before it may make a new customer. */
+/** Lifetime of the tombstones that refuse an erased customer's identities and purchases. */
 export const ERASURE_BLOCKS_MILLISECONDS = 30 * 24 * 3600 * 1000;
 
 const living = async (
@@ -51,18 +51,18 @@ const withCustomer = async <Outcome>(
   throw new Error("Others kept changing the customer; try again.");
 };
 
-/** What taking a customer away from its account came to. */
+/** Outcome of unlinking a customer. */
 export type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
   | { readonly outcome: "not_linked" }
   /** Its link is not the expected one any more. */
   | { readonly outcome: "linked_otherwise" };
 
-/** What is wanted of an unlinking beside taking the customer away. */
+/** Options of an unlinking. */
 export interface UnlinkingOptions {
-  /** The account that it moves to at once, so that nobody slips in between. */
+  /** The account that the customer moves to in the same write; null: none. */
   readonly to?: AccountId | null;
-  /** The link that whoever decided has seen. */
+  /** The link that the operator was shown: another one changes nothing; unset: any. */
   readonly expected?: Pick<Link, "account" | "assertedBy"> | null;
 }
 
@@ -74,7 +74,7 @@ export const unlinkCustomer = async (
   authority: Authority,
   { to = null, expected }: UnlinkingOptions = {},
 ): Promise<Unlinking | null> => {
-  // A move that meets another write half way is completed by the next attempt, which sees it at the new account already.
+  // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it.
   let movedFrom: AccountId | null | undefined;
   return withCustomer(operations, application, customer, async (stored): Promise<Unlinking | "conflict"> => {
     const { link } = stored;
@@ -100,7 +100,7 @@ export const unlinkCustomer = async (
   });
 };
 
-/** What an erasure took away. */
+/** Counts of what an erasure deleted. */
 export interface Erasure {
   readonly purchases: number;
   readonly identities: number;
@@ -151,7 +151,7 @@ export const eraseCustomer = async (
     erased.identities += owned.identities.length;
     progress(erased);
   }
-  // Last: as long as an alias is there, what is its own is found.
+  // Last: purchases of an alias are found through the alias.
   await writes.forget(application, [...aliases]);
   erased.aliases = aliases.size;
   const nothing = erased.purchases + erased.identities + erased.aliases === 0;
@@ -161,7 +161,7 @@ export const eraseCustomer = async (
 /** The customer has left the account that was to be erased. */
 const LEFT = Symbol("left");
 
-/** What a re-projection did. */
+/** Counts of a re-projection. */
 export interface Reprojection {
   readonly customers: number;
   readonly changed: number;

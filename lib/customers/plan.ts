@@ -37,7 +37,7 @@ export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Pu
 const sameLink = (a: Link | null, b: Link | null): boolean =>
   a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
 
-/** Facts that go to one customer, the customers who turn out to be that one, and its link from then on. */
+/** Facts for one customer, the customers that it absorbs, and its link afterwards. */
 export interface Planned {
   readonly application: ApplicationId;
   readonly catalog: Catalog;
@@ -56,7 +56,7 @@ export interface Planned {
   readonly moment: Instant;
 }
 
-/** What a request comes to: the customer as it shall be, and what has to be written; null where nothing has. */
+/** The customer as it shall be, and the change to write; null: nothing changes. */
 export interface Plan {
   readonly customer: CustomerChange["after"];
   /** Since when the evidence's acknowledgement is due; null where none is. */
@@ -66,7 +66,7 @@ export interface Plan {
 
 type Joined = ReturnType<typeof joinStated>[number];
 
-/** Step one: what is stored of each purchase, with what is said of it now. */
+/** Step one: each purchase as stored, joined with the facts of the request. */
 const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: Planned) =>
   joinAll(purchases).map((said) => {
     const reference = referenceText(said);
@@ -74,7 +74,7 @@ const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }
     const purchase = joinWithStored(stored?.purchase, said);
     const dueBefore = stored?.acknowledgementDueSince ?? null;
     const isDue = acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference;
-    // Only the store's latest word can say that a purchase waits no more.
+    // Only the store's latest answer can end a pending acknowledgement.
     const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
     const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : isLatest ? null : dueBefore;
     return {
@@ -93,18 +93,18 @@ const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }
     };
   });
 
-/** Step two: what the customer holds from then on, and which purchases are written for it. */
+/** Step two: the holdings afterwards, and the purchases to write. */
 const project = ({ survivor, absorbed, catalog }: Planned, joined: readonly Joined[]) => {
   const before = byReference([survivor, ...absorbed].flatMap((customer) => customer?.holdings ?? []));
   const purchases = joined.map(({ reference, stored }) => [reference, stored.purchase] as const);
   const all = new Map([...before, ...purchases]).values();
-  // The catalog at hand may be a minute old: what it does not map any more is taken away by a re-projection alone.
+  // The catalog may be a minute old: only a re-projection drops holdings that it no longer maps.
   const holdings = holdingsOf(all, catalog, (reference) => before.has(reference));
   const after = byReference(holdings);
   return {
     heldBefore: [...before.values()],
     holdings,
-    // What is held is replaced only together with the purchase it is taken from, whose revision proves that it is current.
+    // A holding is replaced only together with its purchase, whose revision proves that it is current.
     written: joined
       .filter(({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)))
       .map(({ stored }) => stored),
@@ -127,7 +127,7 @@ const acknowledge = (
   ),
 });
 
-/** What a customer would hold if it took everything in: to decide on before anything is planned. */
+/** The holdings that the owners would have together with these purchases; nothing is planned yet. */
 export const holdingsWith = (
   purchases: readonly Purchase[],
   known: KnownFacts,
@@ -143,8 +143,8 @@ export const holdingsWith = (
 };
 
 /**
- * Joins the facts with what is stored, and says what has to be written. Pure: the same state and facts give the same
- * plan, and a plan that is applied leaves nothing to plan.
+ * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again after the
+ * plan is written changes nothing.
  */
 export const planChange = (planned: Planned): Plan => {
   const { application, environment, known, survivor, absorbed, link, identifier, moment } = planned;

@@ -12,7 +12,7 @@ import { statedPurchases, type Evidence } from "./evidence.ts";
 import { holdingsWith, planChange, type Plan, type Planned } from "./plan.ts";
 import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
 
-/** What storing evidence needs from outside. */
+/** Dependencies of storing evidence. */
 export interface EvidenceStore {
   readonly table: CustomerTable;
   readonly write: (change: CustomerChange) => Promise<"written" | "conflict">;
@@ -98,7 +98,7 @@ const mayTransfer = (
   moment: Instant,
 ): boolean => {
   if (transfers !== "when_inactive") return transfers === "always";
-  // What is half written may hold less than it has.
+  // A half-written customer may hold less than it owns.
   if (owners.some(({ unsettled }) => unsettled)) return false;
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined) return false;
@@ -131,8 +131,9 @@ const standingLink = (owners: readonly StoredCustomer[]): Link | null =>
   owners.find(({ link }) => link !== null)?.link ?? null;
 
 /**
- * Whose each purchase of contradicting evidence is: its owner's, or where nobody has it, the owner's of what it replaced,
- * step by step, or of its own app transaction id. What belongs to nobody is left out.
+ * Groups the purchases of contradicting evidence by owner. A purchase that nobody has goes to the owner of the purchase
+ * that it replaced, through any number of replacements, or else to the owner of its app transaction id; without either it
+ * is left out.
  */
 const factsByOwner = (
   evidence: Evidence,
@@ -248,7 +249,7 @@ const isDue = ({ acknowledgementDue }: Evidence, known: KnownFacts): boolean =>
   acknowledgementDue !== null &&
   known.purchases.get(referenceText(acknowledgementDue.purchase))?.acknowledgementDueSince != null;
 
-/** What is stored where the link is refused: as if the request had named no account, or else each owner's own facts. */
+/** Plans for a refused link: those of the same request without an account, or else each owner's own facts. */
 const plansWithoutClaim = async (
   store: EvidenceStore,
   application: Application,

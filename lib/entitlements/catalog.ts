@@ -10,11 +10,11 @@ export interface CatalogProduct {
   /** Android only: one purchase option (buy, rent) of a one-time product; null: all of them. */
   readonly purchaseOptionIdentifier: string | null;
   readonly grants: readonly string[];
-  /** How long one unit of a purchase without an end of its own gives access; null: for ever. */
+  /** Access that one unit of a purchase without an end of its own gives; null: for ever. */
   readonly accessDuration: Period | null;
 }
 
-/** What a line says of the product it is of. */
+/** The identifiers of a product as a line has them. */
 export type ProductReference = Pick<CatalogProduct, "productIdentifier"> &
   Partial<Pick<CatalogProduct, "basePlanIdentifier" | "purchaseOptionIdentifier">>;
 

@@ -6,7 +6,7 @@ import { eventLines, eventsOf, upToUpgrade } from "./events.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { isoTime, plusPeriod, times, type Instant } from "./time.ts";
 
-/** Who said that a customer belongs to an account: the application's backend with a credential, or a client without one. */
+/** Source of a link: the application's backend with a credential, or a client without one. */
 export type AssertedBy = "credential" | "client";
 
 /** A purchase, the customer who has it, and who says that this customer is the account's (null: it is nobody's). */
@@ -27,12 +27,12 @@ export interface Grant {
   readonly expiresAt: Instant | null;
 }
 
-/** The stores' clocks and ours differ: what begins within this time has begun. */
+/** Difference allowed between the stores' clocks and ours: a purchase that begins within it has begun. */
 const CLOCK_TOLERANCE_MILLISECONDS = 60_000;
 
 /**
- * How long after its end a subscription goes on that Google, asked after that end, still calls active: it retries the
- * payment for a day or two without saying so.
+ * Google's silent grace period: after the end of a subscription it retries the payment for a day or two, and still calls
+ * the subscription active. Access lasts this much longer where Google was asked after that end.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#silent-grace-period
  */
@@ -59,9 +59,9 @@ export const grantingLines = ({
 const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;
 
 /**
- * Whether a period takes the place of the one before it. One that was upgraded does not: what upgraded it does. One that
- * was refunded does only as another product in the middle of a period, which its upgrade had ended; a renewal ahead of
- * time that was refunded leaves the current period to its end.
+ * Whether a period takes the place of the one before it. An upgraded period does not: its upgrade does. A refunded one
+ * does only as an upgrade to another product in the middle of a period; a renewal ahead of time that was refunded leaves
+ * the current period to its end.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
   const { nature, standing, revokedAt, startsAt, endsAt } = next;
@@ -176,7 +176,7 @@ const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalo
   });
 };
 
-/** What the store gives no end, and the catalog a duration: a day pass, a non-renewing subscription, a rental. */
+/** A pass has no end from the store and a duration from the catalog: day pass, non-renewing subscription, rental. */
 const isPass = ({ line, product }: Access): boolean =>
   line.nature !== "auto_renewable" && line.endsAt === null && product.accessDuration !== null;
 
@@ -250,7 +250,7 @@ const RETURNING: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
 /** Whether access may come back by itself, once the payment goes through or the pause ends. */
 export const mayReturn = ({ status }: Grant): boolean => RETURNING.has(status);
 
-/** For how long there was access. Of a revocation without a time no more is known than that there was some. */
+/** The end of access, to order by. A revocation without a time counts from the start: no more is known of it. */
 const lastAccess = ({ status, line, expiresAt }: Grant): number =>
   status === "revoked" && line.revokedAt === null ? (line.startsAt ?? 0) : (expiresAt ?? Infinity);
 
@@ -310,8 +310,8 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
 };
 
 /**
- * What the holdings entitle to at a moment: one entry for each entitlement that a purchase gives or gave, the best
- * grant of each, sorted by identifier. Pure: the same arguments give the same bytes.
+ * Entitlements of the holdings at a moment: one entry for each entitlement that a purchase gives or gave, with its best
+ * grant, sorted by identifier. Pure: the same arguments give the same bytes.
  */
 export const entitlementsAt = (
   moment: Instant,

@@ -2,13 +2,13 @@ import { compare } from "../order.ts";
 import { lineOrder, lineText, type Line } from "./purchase.ts";
 
 /**
- * One purchase event can come under several transaction ids: each restore and, in older clients, each device makes one.
- * An event is what was bought, once, whatever it goes by.
+ * A purchase event: one thing bought, once. It can come under several transaction ids, because each restore and, in older
+ * clients, each device makes another one.
  */
 export interface PurchaseEvent {
   /** One copy for each transaction id. */
   readonly copies: readonly Line[];
-  /** What the event comes to: the copy that decides, with its natural end. */
+  /** The copy that decides, with its natural end. */
   readonly line: Line;
 }
 

@@ -82,7 +82,7 @@ const byReferenceText = (a: Candidate, b: Candidate): number => compare(a.refere
 const newestFirst = (a: Candidate, b: Candidate): number =>
   compare(b.start, a.start) || byReferenceText(a, b);
 
-/** What is mapped and may be active goes before everything else: whatever there is no room for grants nothing, or ends first. */
+/** Mapped and possibly active purchases come first, so that those without room grant nothing or end first. */
 const mostWorthFirst = (a: Candidate, b: Candidate): number =>
   Number(b.mapped) - Number(a.mapped) ||
   Number(a.revoked) - Number(b.revoked) ||
@@ -90,10 +90,10 @@ const mostWorthFirst = (a: Candidate, b: Candidate): number =>
   PRECEDENCE[a.nature] - PRECEDENCE[b.nature] ||
   newestFirst(a, b);
 
-/** What a purchase gives of one product, among all that the customer has bought of it. */
+/** The part of a purchase that is of one product. */
 interface Share {
   readonly held: Candidate;
-  /** When it was revoked at the latest. */
+  /** Latest time by which it was revoked. */
   readonly revokedBy: number;
   readonly revoked: boolean;
   readonly start: number;
@@ -162,7 +162,7 @@ const boundedPerProduct = (
       .flatMap((group) => heldOfProduct(group.map(({ share }) => share)))
       .map(({ held }) => held),
   );
-  // What the catalog at hand does not map is taken away by a re-projection alone.
+  // Only a re-projection drops holdings that the catalog no longer maps.
   return candidates.filter((held) => kept.has(held) || (!held.mapped && isHeld(held.reference)));
 };
 
@@ -200,12 +200,12 @@ export const holdingsOf = (
     .map(({ purchase }) => purchase);
 };
 
-/** Whether a purchase is held alike: of one that is held only its lines are stored, and since when it is replaced. */
+/** Whether two holdings of a purchase are stored alike: by their lines and their replacement. */
 export const heldAlike = (a: Purchase | undefined, b: Purchase | undefined): boolean =>
   a === undefined || b === undefined
     ? a === b
     : a.replacedBy === b.replacedBy && a.replacedAt === b.replacedAt && sameLines(a, b);
 
-/** Of holdings as {@link holdingsOf} gives them. */
+/** Whether two lists of {@link holdingsOf} are the same. */
 export const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>
   a.length === b.length && a.every((purchase, index) => heldAlike(purchase, b[index]));

@@ -22,7 +22,7 @@ const EVENTS_KEPT = 100;
 /** Copies kept of one event: the newest of those never refunded, and of those that were, and what was signed last. */
 const COPIES_KEPT = 32;
 
-/** Of each transaction id the later signed copy counts. In Xcode all are called "0", so the event tells them apart. */
+/** The later signed copy of each transaction id. In Xcode every id is "0", so there the event is part of the key. */
 const latestCopies = (lines: readonly Line[], environment: Environment): readonly Line[] => {
   const copies = new Map<string, Line>();
   for (const line of lines) {
@@ -88,7 +88,7 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };
 
-/** When the store was first heard to have revoked each product, whichever answer is the later one. */
+/** The answer's lines, with the earliest time at which any answer said that their product was revoked. */
 const withFirstRevocations = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
   const first = new Map<string, Instant>();
   for (const line of all.flatMap(({ lines }) => lines)) {

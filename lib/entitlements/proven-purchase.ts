@@ -9,7 +9,7 @@ export interface IdentityReference {
   readonly value: string;
 }
 
-/** What a store has vouched for of one purchase. */
+/** A purchase that a store has vouched for. */
 export interface ProvenPurchase {
   readonly purchase: Purchase;
   /** Purchases that it names, as replaced by it or as the same person's, and of which it says nothing else. */

@@ -4,13 +4,13 @@ import { compare, sameList } from "../order.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * What kind of product a line is, in the stores' own terms. `consumable`: what may be consumed and so bought again,
- * iOS consumables and every one-time product of the Android store, which does not say which of them an app consumes.
+ * Product types, in the stores' own terms. `consumable`: may be consumed and bought again, which is true of iOS
+ * consumables and of every one-time product of the Android store, which does not say which of them an app consumes.
  */
 export const NATURES = ["auto_renewable", "non_renewing", "non_consumable", "consumable"] as const;
 export type Nature = (typeof NATURES)[number];
 
-/** What the store said of a line when it last vouched for it, apart from its dates. */
+/** State of a line when the store last vouched for it, apart from its dates. */
 export const STANDINGS = [
   "entitled",
   "grace_period",
@@ -42,7 +42,7 @@ export interface Line {
   /** The natural end; null where the store sets none: lifetime, unless the catalog gives an access duration. */
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
-  /** When it was revoked at the latest: iOS says when, of the Android store it is when that was first heard. */
+  /** Latest time by which it was revoked: iOS gives it; for the Android store it is when the revocation was first heard. */
   readonly revokedBy: Instant | null;
   /** Whether the store has ever signed a revocation, in full or in part, under this transaction id. */
   readonly wasRevoked: boolean;
@@ -61,7 +61,7 @@ export interface Line {
 export const isRevoked = ({ standing, revokedAt }: Line): boolean =>
   standing === "revoked" || revokedAt !== null;
 
-/** What names a purchase within an application. */
+/** The name of a purchase within an application. */
 export interface PurchaseReference {
   readonly store: Store;
   readonly environment: Environment;
@@ -128,7 +128,7 @@ const LINE_FIELDS = Object.keys({
   verifiedAt: true,
 } satisfies Record<keyof Line, true>) as (keyof Line)[];
 
-/** What copies of one transaction id, or answers about one line, add up to tells no two of them apart. */
+/** Fields that tell two copies apart; the other two are sums over all copies, not of any one. */
 const TELLING_FIELDS = LINE_FIELDS.filter((field) => field !== "wasRevoked" && field !== "revokedBy");
 
 /** One text for what a line says: to decide between two that were said at once, always alike. */

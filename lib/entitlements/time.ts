@@ -45,7 +45,7 @@ export const parsePeriod = (text: string): Period | null => {
   return period.months === 0 && period.milliseconds === 0 ? null : period;
 };
 
-/** So many periods as one: two months from 31 December end with February. */
+/** Several periods as one: two months from 31 December end with February. */
 export const times = (count: number, { months, milliseconds }: Period): Period => ({
   months: months * count,
   milliseconds: milliseconds * count,

@@ -105,7 +105,7 @@ export const credentialIndexItem = once(() =>
   z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
 );
 
-/** What every item under an application's partition says: its kind. Kinds that a later version writes are left aside. */
+/** The kind of an item in an application's partition. Kinds that a later version writes are ignored. */
 export const applicationPartitionItem = once(() => z.object({ kind: shape.text() }));
 
 export const credentialItem = once(() =>

@@ -17,7 +17,7 @@ export interface CustomerChange {
   readonly before: StoredCustomer | null;
   /** As it shall be; what only the table needs is added when it is written. */
   readonly after: Omit<StoredCustomer, "version" | "aliasOf" | "absorbed" | "unsettled">;
-  /** What it holds until all purchases of a large change are written: what was held before. */
+  /** Holdings until all purchases of a large change are written: those from before. */
   readonly heldMeanwhile: readonly Purchase[];
   /** Customers that become aliases of this one, as they were read. */
   readonly absorbed: readonly StoredCustomer[];
@@ -34,11 +34,11 @@ export interface CustomerChange {
   readonly claimsPerAccount: number;
   /** Whether tombstones of erased customers give way before their time. */
   readonly liftsErasures: boolean;
-  /** Who moves the customer, if it moves: what links move is recorded as transfers, what operators move in the audit. */
+  /** Cause of a move: links record their moves as transfers, operators in the audit. */
   readonly movedBy: "link" | "operator";
-  /** What else is recorded with the change. */
+  /** Further items to write with the change. */
   readonly records: readonly { readonly key: Key; readonly attributes: object }[];
-  /** What was erased until this moment, or before, is free again. */
+  /** Tombstones that end at this moment or before no longer block. */
   readonly moment: Instant;
 }
 
@@ -75,20 +75,20 @@ export const ITEMS_PER_TRANSACTION = 100;
 export const ABSORBED_PER_TRANSACTION = 20;
 
 /**
- * How long the account's item of an absorbed customer stays. No reader counts it; it is there for a Query that began
- * before the merge and has not come to the survivor's item yet.
+ * Lifetime of the account's item of an absorbed customer. Readers do not count it; it is there for a Query that began
+ * before the merge and has not reached the survivor's item yet.
  */
 const ABSORBED_KEPT_SECONDS = 24 * 3600;
 
 const SECOND = 1000;
 
-/** Where customers stand who are linked to another account than the changed customer shall be. */
+/** Customers of the change that are linked to another account than the result. */
 const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCustomer[] =>
   [...(before === null ? [] : [before]), ...absorbed].filter(
     ({ link }) => link !== null && link.account !== after.link?.account,
   );
 
-/** Customers whose items of the survivor's account are still there, and do not count. */
+/** Absorbed customers whose items in the survivor's account are still there, and do not count. */
 const absorbedBeside = ({ before, absorbed, after }: CustomerChange): readonly CustomerId[] => {
   const account = after.link?.account;
   if (account === undefined) return [];
@@ -239,7 +239,7 @@ const claimsWrites = (table: string, change: CustomerChange): TransactItem[] => 
     );
 };
 
-/** Nobody has it: it is not there, or only as the tombstone of an erasure that is over or gives way. */
+/** Unowned: absent, or the tombstone of an erasure that is over or gives way. */
 const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
   liftsErasures
     ? { ConditionExpression: `${absent} OR attribute_exists(erasedUntil)` }

@@ -29,7 +29,7 @@ export interface KnownFacts {
   readonly purchases: ReadonlyMap<string, StoredPurchase>;
   /** Those, by {@link referenceText}, that belonged to a customer who was erased, and whose erasure still blocks them. */
   readonly erasedPurchases: ReadonlySet<string>;
-  /** Whether one of the identities is such. */
+  /** Whether an erasure still blocks one of the identities. */
   readonly erasedIdentity: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface AccountCustomer {
   readonly assertedBy: AssertedBy;
 }
 
-/** What customers own: read here by key, written by `writeCustomerChange`. */
+/** Customers and what they own: read here by key, written by `writeCustomerChange`. */
 export interface CustomerTable {
   /** One strongly consistent read, in parallel batches of 100 keys. */
   findFacts(
@@ -82,7 +82,7 @@ export const storedCustomer = (item: Item): StoredCustomer => {
   return { identifier, ...customer, holdings: decodeHoldings(holdings) };
 };
 
-/** Those of an account that count: none that another has absorbed. */
+/** The customers of an account without those that another has absorbed. */
 const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] => {
   const parsed = items.map((item) => parseItem(accountCustomerItem, item));
   const absorbed = new Set(parsed.flatMap((customer) => customer.absorbed));

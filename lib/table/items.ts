@@ -25,7 +25,7 @@ const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
  * takes about a hundred bytes. The lists that give the positions may only grow at their end.
  */
 const encodedLine = once(() =>
-  // What a later version adds at the end is left aside.
+  // A later version may add fields at the end: they are ignored.
   z.tuple(
     [
       shape.nullableText(),
@@ -250,7 +250,7 @@ export const accountClaimsItem = once(() =>
 );
 export type ClaimsCounter = "production" | "other";
 
-/** What costs nothing to buy is counted apart, so that it cannot take the place of what is paid. */
+/** The counter of an environment: test purchases cost nothing, so they must not use up the room of paid ones. */
 export const claimsCounter = (environment: Environment): ClaimsCounter =>
   environment === "production" ? "production" : "other";
 

@@ -61,12 +61,12 @@ export const keys = {
     pk: accountPartition(application, account),
     sk: `${ACCOUNT_CUSTOMERS}${customer}`,
   }),
-  /** How many customers of the account clients alone have claimed. */
+  /** Count of the customers of the account that clients alone have claimed. */
   accountClaims: (application: ApplicationId, account: AccountId): Key => ({
     pk: accountPartition(application, account),
     sk: "CLAIMS",
   }),
-  /** Which applications there are. */
+  /** One item for each application of the table. */
   applicationOfTable: (application: ApplicationId): Key => ({ pk: APPLICATIONS_PARTITION, sk: application }),
   /** The format that the whole table is written in. */
   format: (): Key => ({ pk: APPLICATIONS_PARTITION, sk: "FORMAT" }),
@@ -112,7 +112,7 @@ export const auditKey = (application: ApplicationId, moment: Instant, entry: str
   sk: `${isoTime(moment)}#${entry}`,
 });
 
-/** What links moved from one account to another, in order of time. Functions write it; they may not write the audit. */
+/** Transfers of customers by links, in order of time. Functions write them; they may not write the audit. */
 export const transfersPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}#TRANSFERS`;
 

@@ -73,8 +73,8 @@ export interface OperationTable {
     entry: string,
   ): Promise<"done" | "conflict">;
   /**
-   * Replaces purchases and identities by tombstones that expire, where they still are whose they were when they were
-   * read: who has signed up again meanwhile keeps what a credential has linked. Safe to do again.
+   * Replaces purchases and identities by tombstones that expire, where their owner is still the one that was
+   * read: a person who has signed up again meanwhile keeps the purchases that a credential has linked. Idempotent.
    */
   bury(
     application: ApplicationId,
@@ -84,7 +84,7 @@ export interface OperationTable {
   /** Deletes aliases that lead nowhere any more. */
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   auditOf(application: ApplicationId): Promise<readonly AuditEntry[]>;
-  /** What links moved from one account to another. */
+  /** Transfers of customers by links, oldest first. */
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
   /** Every living customer of an application, a page at a time. Reads the whole table: for the operator, seldom. */
   customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
@@ -111,7 +111,7 @@ export const createOperationTable = (table: Table): OperationTable => {
     attributes: audit,
   });
 
-  /** What an account holds of a customer that ends: its item, and its place among those that clients claimed. */
+  /** Removes a customer that ends from its account: its item, and its place in the count of claims. */
   const leaveAccount = (
     application: ApplicationId,
     { identifier, environment, link }: StoredCustomer,
@@ -192,7 +192,7 @@ export const createOperationTable = (table: Table): OperationTable => {
       const size = Math.floor(ITEMS_PER_TRANSACTION / 2);
       for (let from = 0; from < graves.length; from += size) {
         const some = graves.slice(from, from + size);
-        // One that is somebody else's by now must not keep the others from being buried.
+        // One that has another owner by now must not keep the others from being buried.
         if ((await attempt(some.flat())) === "conflict") for (const grave of some) await attempt(grave);
       }
     },

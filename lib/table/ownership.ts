@@ -68,8 +68,8 @@ export const findOwnership = async (
 };
 
 /**
- * Where an identifier leads by way of aliases, whether or not a customer is there any more: what belonged to an erased
- * customer is found under the end of the chain.
+ * The end of a chain of aliases, whether or not a customer is there any more: purchases of an erased customer are found
+ * under it.
  */
 export const endOfAliases = async (
   table: Table,

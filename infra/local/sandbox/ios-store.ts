@@ -25,11 +25,11 @@ export interface SandboxTransaction {
   readonly transactionIdentifier?: string;
   /** Absent: it is the first of its lineage. */
   readonly originalTransactionIdentifier?: string;
-  /** What it replaced when the subscription was moved to a lineage of its own. */
+  /** The lineage that this one took the place of, where the subscription was moved; absent: none. */
   readonly previousOriginalTransactionIdentifier?: string;
-  /** Of auto-renewable subscriptions: names the period under every transaction id; absent: the transaction's own id. */
+  /** Names a subscription's period under every transaction id; absent: the transaction's own id. */
   readonly webOrderLineItemIdentifier?: string;
-  /** Of a restored copy, when the original was bought; absent: the purchase date. */
+  /** Purchase date of the original, in a restored copy; absent: the purchase date. */
   readonly originalPurchaseDate?: number;
   /** Absent: one. */
   readonly quantity?: number;
@@ -38,7 +38,7 @@ export interface SandboxTransaction {
   readonly revocationPercentage?: number;
   readonly isUpgraded?: boolean;
   readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED";
-  /** What the app chose for its own account; a UUID. */
+  /** A UUID that the app chose for its own account. */
   readonly appAccountToken?: string;
 }
 

@@ -6,9 +6,9 @@ const DAY = 24 * 60 * MINUTE;
 const WEEK = 7 * DAY;
 
 /**
- * When the store refunds a purchase unless it is acknowledged: three days after it was made, three minutes for a licence
- * tester's; of a prepaid plan shorter than a week, half the plan. A purchase that the store still waits for has not come
- * so far, whenever it says that it began: a third of that time is left at least.
+ * Acknowledgement deadline of a purchase, after which the store refunds it: three days after the purchase, three minutes
+ * for a licence tester's; half the plan for a prepaid plan shorter than a week. While the store still waits, the deadline
+ * has not passed, whatever start time it gives: at least a third of that time is left.
  *
  * @param prepaidUntil the end of a prepaid plan; null: the purchase renews, or is no subscription
  * @see https://developer.android.com/google/play/billing/integrate#process

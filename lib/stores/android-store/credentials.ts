@@ -47,12 +47,12 @@ export interface AndroidStoreCredentials {
   forget(credential: AndroidStoreCredential, refused: AccessTokens): void;
 }
 
-/** How long a secret is believed to be what it was: a rotated key is picked up within this time. */
+/** Age at which a secret is read again: a rotated key is picked up within this time. */
 const SECRET_LIFETIME_MILLISECONDS = 5 * 60 * 1000;
 const CREDENTIALS_KEPT = 100;
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 
-/** Of a service account's JSON nothing else is read: its other fields name addresses and projects. */
+/** The fields of a service account's JSON that are read; its other fields name addresses and projects. */
 const serviceAccount = once(() =>
   z.object({
     type: z.literal("service_account"),
@@ -87,7 +87,7 @@ const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void
   transport.defaults = limits;
 };
 
-/** What is in the table is not believed: it is made anew here as it was when it was applied. */
+/** Makes the identity anew, as `apply` did: the table is not trusted to hold nothing else. */
 const externalAccountTokens = (
   json: unknown,
   trustsOrigin: TrustsOrigin,
@@ -119,7 +119,7 @@ export const createAndroidStoreCredentials = (options: {
   readSecret: (name: string) => Promise<string | null>;
   now: () => Instant;
   limits: TransportLimits;
-  /** Where a workload identity may ask for tokens besides Google. */
+  /** Origins besides Google's at which a workload identity may ask for tokens. */
   trustsOrigin: TrustsOrigin;
 }): AndroidStoreCredentials => {
   const { readSecret, now, limits, trustsOrigin } = options;

@@ -47,7 +47,7 @@ export interface CallContext {
 export type Call = (purchases: Purchases, context: CallContext) => Promise<{ data: unknown }>;
 
 export type CallResult =
-  /** What is answered is at least as new as the question: of two answers the one that was asked for later wins. */
+  /** Time of the question: the answer is at least as new, and of two answers the one asked for later wins. */
   { readonly outcome: "answered"; readonly body: unknown; readonly askedAt: Instant } | Failure;
 
 export interface AndroidPublisher {

@@ -12,7 +12,7 @@ export interface PendingAcknowledgement {
   readonly productKind: ProductKind;
   /** One of the purchase's products: the store's call wants one, and acknowledges the whole purchase. */
   readonly productIdentifier: string;
-  /** When the store refunds the purchase unless it is acknowledged. */
+  /** The store refunds the purchase at this time unless it is acknowledged. */
   readonly deadline: Instant;
 }
 
@@ -25,8 +25,8 @@ export interface Question {
 }
 
 /**
- * What the store's answer says of a purchase and of whose it is. The obfuscated account id is not read: the client
- * chooses it, so it proves nothing.
+ * A purchase as the store answered it, with the other purchases of the same person. The obfuscated account id is not read:
+ * the client chooses it, so it proves nothing.
  */
 export interface VerifiedPurchase {
   readonly purchase: Purchase;
@@ -34,7 +34,7 @@ export interface VerifiedPurchase {
   readonly replaces: PurchaseKey | null;
   /** Purchases that the store says are the same person's, and that this one did not replace. */
   readonly samePerson: readonly PurchaseKey[];
-  /** What is to be acknowledged once the purchase is stored; null where nothing is. */
+  /** The acknowledgement to make once the purchase is stored; null: none. */
   readonly acknowledgement: PendingAcknowledgement | null;
 }
 

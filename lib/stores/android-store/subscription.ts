@@ -20,8 +20,8 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
 type Item = NonNullable<z.output<ReturnType<typeof subscriptionAnswer>>["lineItems"]>[number];
 
 /**
- * A line without a successful order or without an end is not owned yet: the product of a deferred replacement. The one
- * it is going to replace is owned, whatever order it was carried over from.
+ * A line without a successful order or without an end is not owned yet: it is the product of a deferred replacement. The
+ * line that it is going to replace is owned, with or without an order of its own.
  */
 const isOwned = ({ expiryTime, latestSuccessfulOrderId, deferredItemReplacement }: Item): boolean =>
   expiryTime !== null && (latestSuccessfulOrderId !== null || deferredItemReplacement !== null);
@@ -49,7 +49,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
 
   const paid = items.filter(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
   const owned = items.filter(isOwned);
-  // What is paid has an end.
+  // A paid line has an end: without one the answer is not of the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
   const lastEnd = Math.max(...owned.map(({ expiryTime }) => expiryTime ?? 0));
   const lines =

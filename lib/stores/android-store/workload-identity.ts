@@ -15,7 +15,7 @@ export type WorkloadIdentity = {
   };
 };
 
-/** What is wrong, and where. The message follows the path in a sentence, and repeats no value. */
+/** A problem of one field. The message follows the path in a sentence, and repeats no value. */
 export interface WorkloadIdentityProblem {
   readonly path: readonly string[];
   readonly message: string;
@@ -25,7 +25,7 @@ export type WorkloadIdentityReading =
   | { readonly outcome: "valid"; readonly identity: WorkloadIdentity }
   | { readonly outcome: "invalid"; readonly problems: readonly WorkloadIdentityProblem[] };
 
-/** Whether tokens may be asked for at this origin too, which is none of Google's. */
+/** Whether tokens may be asked for at an origin that is none of Google's. */
 export type TrustsOrigin = (origin: string) => boolean;
 
 const httpUrl = (text: string): URL | null => {
@@ -39,7 +39,7 @@ export const originOf = (address: string | undefined): TrustsOrigin => {
   return (origin) => origin === trusted?.origin;
 };
 
-/** What a field must be: reads its text as it is kept, or null where it is refused. */
+/** The rule of one field: `read` gives the text to keep, or null where it is refused. */
 interface Rule {
   readonly read: (text: string) => string | null;
   readonly message: string;
@@ -160,7 +160,7 @@ const readTexts = (
  * found. So only what an AWS provider needs is taken, and whatever else is there is refused. All problems are told
  * together.
  *
- * @param trustsOrigin where `token_url` and `service_account_impersonation_url` may lead besides Google
+ * @param trustsOrigin origins besides Google's that `token_url` and `service_account_impersonation_url` may have
  * @see https://google.aip.dev/auth/4117
  * @see https://cloud.google.com/docs/authentication/external/externally-sourced-credentials
  */

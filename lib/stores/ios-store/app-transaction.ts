@@ -43,7 +43,7 @@ export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
     bundleIdentifier: bundleId,
     // Outside production it is absent or zero.
     appAppleIdentifier: appAppleId === 0 ? null : appAppleId,
-    // What StoreKit testing writes for want of an identifier names nobody.
+    // StoreKit testing writes "0" for want of an identifier: it names nobody.
     appTransactionIdentifier: appTransactionId === "0" ? null : appTransactionId,
   }),
 };

@@ -9,8 +9,8 @@ import type { Transaction } from "./transaction.ts";
 const isXcode = ({ environment }: Transaction): boolean => environment === "xcode";
 
 /**
- * What names the purchase event under every transaction id it comes with: `webOrderLineItemId` is "the unique identifier
- * of subscription purchase events across devices".
+ * The name of the purchase event, the same under every transaction id: `webOrderLineItemId` is "the unique identifier of
+ * subscription purchase events across devices".
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/weborderlineitemid
  */
@@ -89,7 +89,7 @@ const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   );
 };
 
-/** The lineage that the transaction's own took the place of, from the start of this period on. */
+/** The lineage whose place the transaction's own took, from the start of this period on. */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
   const { previousOriginalTransactionIdentifier: previous, environment, purchasedAt } = transaction;
   if (previous === null || isXcode(transaction) || previous === key) return [];

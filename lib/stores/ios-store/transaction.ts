@@ -6,7 +6,7 @@ import { LONGEST_NAME, name, storeIdentifier, TIMES } from "./fields.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
 /**
- * What the App Store signs of one in-app purchase.
+ * One in-app purchase as the App Store signs it.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
  */
@@ -24,7 +24,7 @@ export interface TransactionFields {
   /** Names a subscription's purchase event on all devices; null where it is absent, or "0". */
   readonly webOrderLineItemIdentifier: string | null;
   readonly nature: Nature;
-  /** Of a restored copy, when it was restored. */
+  /** Purchase date; the date of the restore in a restored copy. */
   readonly purchasedAt: Instant;
   readonly originalPurchasedAt: Instant | null;
   /** Set on auto-renewable subscriptions. */
