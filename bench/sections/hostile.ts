@@ -29,12 +29,52 @@ const TRANSACTIONS = 1_000;
 const ROUNDS = 5;
 const MILLISECONDS = 50;
 
-const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent =>
-  ({
-    body,
-    isBase64Encoded,
-    requestContext: { requestId: "1", authorizer: null },
-  }) as unknown as APIGatewayProxyEvent;
+const { method, path } = endpoints.synchronizeIosStorePurchases;
+
+/** The gateway's event of a request without a credential. */
+const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent => ({
+  resource: path,
+  path,
+  httpMethod: method,
+  headers: {},
+  multiValueHeaders: {},
+  queryStringParameters: null,
+  multiValueQueryStringParameters: null,
+  pathParameters: null,
+  stageVariables: null,
+  requestContext: {
+    accountId: "123456789012",
+    apiId: "api",
+    authorizer: null,
+    protocol: "HTTP/1.1",
+    httpMethod: method,
+    identity: {
+      accessKey: null,
+      accountId: null,
+      apiKey: null,
+      apiKeyId: null,
+      caller: null,
+      clientCert: null,
+      cognitoAuthenticationProvider: null,
+      cognitoAuthenticationType: null,
+      cognitoIdentityId: null,
+      cognitoIdentityPoolId: null,
+      principalOrgId: null,
+      sourceIp: "127.0.0.1",
+      user: null,
+      userAgent: null,
+      userArn: null,
+    },
+    path,
+    stage: "bench",
+    requestId: "1",
+    requestTimeEpoch: 0,
+    resourceId: "1",
+    resourcePath: path,
+  },
+  body,
+  isBase64Encoded,
+});
 
 /**
  * The endpoint that anybody may call, from event to answer. The honest body is the largest that the contract allows for,

@@ -31,7 +31,7 @@ export type GivenEvidence = Partial<Omit<Evidence, "purchases">> & {
 interface Options {
   readonly application: Application;
   readonly moment: Instant;
-  /** What happens once between a request's first read and its second. */
+  /** Actions of others, each taken once between a request's first read and its second. */
   readonly interruption: (() => Promise<unknown>)[];
   readonly newCustomerIdentifier: () => CustomerId;
   readonly claimsPerAccount: number;
@@ -51,7 +51,7 @@ export interface World {
   /** @throws ServiceError with the code of a refusal */
   store(evidence: GivenEvidence, claim?: Claim | null): Promise<ResolvedCustomer | null>;
   read(account: string): ReturnType<typeof readAccount>;
-  /** What an operator does; to another account, where that is given. */
+  /** An operator's unlinking; a move where another account is given. */
   unlink(customer: ResolvedCustomer | null, to?: string): ReturnType<typeof unlinkCustomer>;
   erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
   items(): Promise<Record<string, unknown>[]>;

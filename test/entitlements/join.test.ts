@@ -168,7 +168,7 @@ describe("the join of facts", () => {
         willRenew: nullable(fc.boolean()),
         verifiedAt: small,
       })
-      // What a store never changes of a transaction follows from its identifier; two in a row are copies of one event.
+      // Fields that the store never changes follow from the identifier; two neighbouring identifiers are copies of one event.
       .map(({ transaction, ...line }) => {
         const event = Math.ceil(transaction / 2);
         return aLine({

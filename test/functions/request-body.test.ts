@@ -9,7 +9,7 @@ const listOf = (values: number, value = "0"): string => `[${Array(values).fill(v
 
 const read = (body: string | null, isBase64Encoded = false) => readRequestBody({ body, isBase64Encoded });
 
-/** What a body that is refused is refused with. */
+/** The issues with which a body is refused. */
 const issuesOf = (body: string, isBase64Encoded = false): unknown => {
   try {
     read(body, isBase64Encoded);

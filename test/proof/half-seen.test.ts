@@ -114,7 +114,7 @@ const act = async (world: World, table: MemoryTable, happens: Happening): Promis
   const resolved = { ...customer, acknowledgementDueSince: null };
   if (happens.does === "unlink") return world.unlink(resolved);
   if (happens.does === "move") return world.unlink(resolved, happens.to);
-  // What an erasure does to the account; what it buries afterwards is in no account.
+  // The erasure's effect on the account; tombstones are in no account.
   const { application, operations } = world;
   const entry = {
     action: "erase",
@@ -159,7 +159,7 @@ const statesDuring = async (
 const nameOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
 const isOfAccount = ({ pk }: Item): boolean => String(pk).includes("#ACCOUNT#");
 
-/** All that can be seen of the accounts while one state becomes the other: any of the changed items, each old or new. */
+/** Every view of the accounts during a transaction: each changed item old or new, in any combination. */
 const seenBetween = (before: readonly Item[], after: readonly Item[]): Item[][] => {
   const [old, young] = [before, after].map(
     (items) => new Map(items.filter(isOfAccount).map((item) => [nameOf(item), item])),
@@ -181,7 +181,7 @@ const seenBetween = (before: readonly Item[], after: readonly Item[]): Item[][] 
 
 type Reading = readonly AccountCustomer[];
 
-/** What each account reads, where the table has these items. */
+/** Customers of each account where the table has these items. */
 const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
   const table = createMemoryTable();
   const TransactItems = items.filter(isOfAccount).map((Item) => ({ Put: { TableName: table.name, Item } }));
@@ -210,7 +210,7 @@ const isOneOf = (before: Reading, after: Reading, seen: Reading): boolean => {
 
 const expectReadsOf = async (world: World, states: readonly Item[][], { happening }: Step): Promise<void> => {
   const first = states[0] ?? [];
-  // What time to live deletes changes no reading.
+  // Time to live deletes these items at any time: no reading may change by it.
   const last = (happening.does === "expire" ? first : states.at(-1)) ?? [];
   const [before, after] = [await readingsOf(world, first), await readingsOf(world, last)];
   for (const [index, state] of states.entries())
@@ -238,12 +238,12 @@ const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]):
   const world = change({ application: { ...application, transfers } });
   for (const [index, step] of steps.entries())
     await expectReadsOf(world, await statesDuring(world.at(NOW + index), table, step), step);
-  // What crashed is completed by whatever comes next.
+  // The next request completes what a crash left half written.
   for (const key of PURCHASES)
     await world.submit({ purchases: [owned(key)] }).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
     });
-  // What is erased here is not buried, so that it leads nowhere.
+  // The erasure stops before the tombstones, so identities still name the customer.
   if (!steps.some(({ happening }) => happening.does === "erase"))
     expect(
       checkInvariants(await table.items(), { crashedMoves: steps.some(({ failure }) => failure !== null) }),

@@ -125,7 +125,7 @@ const ONE_TIME: readonly (readonly [string, IosFact["type"]])[] = [
   ["day", "consumable"],
 ];
 
-/** What tells the lineages of an Apple Account apart. */
+/** The identifiers of one lineage of an Apple Account. */
 interface Lineage {
   readonly environment: ModelEnvironment;
   readonly original: string;
@@ -477,7 +477,7 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
       return {
         ...common,
         kind: "one-time",
-        // What was paid once is never pending again.
+        // A paid purchase is never pending again.
         state: at(
           ["PURCHASED", "PURCHASED", "CANCELLED", place === 0 ? "PENDING" : "PURCHASED"] as const,
           state,

@@ -150,10 +150,10 @@ export type ModelOutcome =
   | { readonly outcome: "stored"; readonly customer: number }
   | { readonly outcome: "refused"; readonly code: "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT" };
 
-/** When a credentialed link may move a customer of another account. */
+/** The application's policy for credentialed links of customers that are linked elsewhere. */
 export type ModelTransfers = "refuse" | "when_inactive" | "always";
 
-/** What an application decides, and what the service bounds. */
+/** The application's policy, and the service's bounds. */
 export interface ModelTerms {
   readonly transfers: ModelTransfers;
   /** Customers of an account that clients alone may have claimed: of production, and of all other environments together. */
@@ -171,7 +171,7 @@ interface Person {
 
 type Status = ModelEntitlement["status"];
 
-/** Whose a purchase is, and who says that this customer is the account's. */
+/** A purchase with its customer, and the source of the customer's link. */
 interface Owner {
   readonly customer: number;
   readonly by: ModelClaim["by"] | null;
@@ -187,13 +187,13 @@ interface Given {
   readonly productIdentifier: string;
   readonly status: Status;
   readonly start: number | null;
-  /** When access begins, where a pass before it of the same product has to end first. */
+  /** Start of access, after the passes of the same product before it. */
   readonly begins: number | null;
   readonly end: number | null;
   readonly revokedAt: number | null;
-  /** When a revocation was first heard of, where the store does not say when it was. */
+  /** Time at which a revocation without a date was first heard of. */
   readonly heardRevokedAt?: number;
-  /** How many of it are not refunded. */
+  /** Units that are not refunded. */
   readonly units: number;
   readonly bought: number;
   /** Its length comes from the catalog. */
@@ -213,7 +213,7 @@ const COUNTED_OF_EACH_PRODUCT = 2;
 /** Clocks differ: what begins within a minute has begun. */
 const CLOCKS = 60_000;
 
-/** How long Google may say that a subscription past its end is still active, or in grace. */
+/** Longest time for which Google calls a subscription active, or in grace, after its end. */
 const SILENT = 48 * 3_600_000;
 
 const iso = (moment: number | null): string | null =>
@@ -305,7 +305,7 @@ const productOf = (
   );
 };
 
-/** What was bought, apart from the transaction ids that it goes by. */
+/** A purchase event: one thing bought, under any number of transaction ids. */
 const eventName = (fact: IosFact): string => {
   const { environment, product, type, transaction, webOrder, end, start, originalStart } = fact;
   const isXcode = environment === "xcode";
@@ -341,14 +341,14 @@ const latestSigned = (facts: readonly IosFact[]): IosFact => {
   return latest;
 };
 
-/** What was signed of one transaction id: the last of it, and whether any of it was revoked. */
+/** The last signed copy of a transaction id, and whether any copy of it was revoked. */
 interface Copy {
   readonly latest: IosFact;
   readonly everRevoked: boolean;
   readonly facts: readonly IosFact[];
 }
 
-/** Of each transaction id the later signed counts. In Xcode all are called "0", so what was bought tells them apart. */
+/** The later signed copy of each transaction id. In Xcode every id is "0", so there the event tells copies apart. */
 const copiesOf = (facts: readonly IosFact[]): Copy[] =>
   [
     ...Map.groupBy(facts, (fact) =>
@@ -419,7 +419,7 @@ const eventsAmong = (copies: readonly Copy[]): Copy[][] =>
     return events;
   });
 
-/** What is remembered of one lineage. */
+/** The transactions of a lineage that are kept. */
 const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
   const lastHeard = Math.max(...facts.map(({ signedAt }) => signedAt));
   const events = sorted(
@@ -443,7 +443,7 @@ const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
     .flatMap(({ copies }) => copies);
 };
 
-/** What one lineage gives. */
+/** The grants of one lineage. */
 const givenByIos = (
   events: readonly (readonly Copy[])[],
   until: (copies: readonly Copy[]) => number | null,
@@ -518,7 +518,7 @@ const latestAnswer = <T extends AndroidFact>(facts: readonly T[]): T | undefined
 /** The purchase it takes the place of ends only with something owned in its place. */
 const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) && fact.lines.some(isOwned);
 
-/** What is going to be replaced is owned, whichever order it came with. */
+/** A line that is going to be replaced is owned, with or without an order of its own. */
 const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
   paid || leaves === "replaced";
 
@@ -689,7 +689,7 @@ const countsHere = (fact: IosFact, remembered: readonly Copy[]): boolean => {
   return fact.environment === "xcode" || lastSaid?.original === fact.original;
 };
 
-/** When another lineage takes the place of what was bought before in this one; null: never. */
+/** Time from which another lineage replaces earlier purchases of this one; null: never. */
 const replacedAt = (fact: IosFact, everything: readonly Fact[]): number | null => {
   const boughtOnce = fact.type === "non-consumable" || fact.type === "non-renewing";
   const start = boughtOnce ? fact.originalStart : fact.start;
@@ -833,7 +833,7 @@ export const createReferenceModel = (
     const owners = new Map(
       people.flatMap(({ names, number }) => [...names].map((name) => [name, number] as const)),
     );
-    // What nobody has goes where its predecessor is, and that where its own is.
+    // A purchase without an owner goes to the owner of its predecessor, step by step.
     for (const leads of [["predecessors"], ["predecessors", "apps"]] as const)
       for (const _ of groups)
         for (const group of groups) {

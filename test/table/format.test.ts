@@ -28,7 +28,7 @@ const anApplication = (): Application => ({
 const put = (key: Key, attributes: object) =>
   table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, ...attributes } }));
 
-/** What a later version has written beside what this one knows. */
+/** Adds an attribute that a later version would write. */
 const addLater = async (key: Key): Promise<void> => {
   await table.client.send(
     new UpdateCommand({

@@ -157,7 +157,7 @@ const shown = (counts: ReadonlyMap<string, number>): string =>
 const percentile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 
-/** What the process occupies, garbage included. What the functions hold of it is measured in heap.test.ts. */
+/** Memory of the process, garbage included. The functions' part of it is measured in heap.test.ts. */
 const megabytes = (): number => Math.round(process.memoryUsage().rss / 1024 / 1024);
 
 const show = ({ body, ...attack }: NamedAttack): string =>

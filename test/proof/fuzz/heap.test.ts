@@ -17,7 +17,7 @@ import { choicesFrom } from "./choices.ts";
 import { chainNamed } from "./signing.ts";
 
 /**
- * What functions keep of the requests they have served: their bundles, in a process of its own, with garbage not counted.
+ * Heap that the functions' bundles keep after serving requests, in a process of its own, without garbage.
  * No two rounds send the same requests, so that a list of what was seen would grow.
  */
 const ATTACKS = inLength(60, 500);

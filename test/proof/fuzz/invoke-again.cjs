@@ -7,7 +7,7 @@ const [file] = process.argv.slice(2);
 const { bundles, rounds } = JSON.parse(readFileSync(file, "utf8"));
 
 const write = process.stdout.write.bind(process.stdout);
-// What functions log is not to be read here.
+// Standard output is the answer: the functions' log is dropped.
 process.stdout.write = () => true;
 
 const handlers = new Map();

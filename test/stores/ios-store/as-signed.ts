@@ -2,7 +2,7 @@ import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import { aVerifiedTransaction } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 
-/** What `aTransaction` says once it is verified, with what the sandbox store writes beside it. */
+/** The verified form of `aTransaction`, with the fields that the sandbox store adds. */
 export const asSigned = (fields: Partial<Transaction> = {}): Transaction =>
   aVerifiedTransaction({
     subscriptionGroupIdentifier: "21454321",

@@ -7,7 +7,7 @@ import { aTransaction, trusting, word } from "../../support/ios-store.ts";
 import { NOW } from "../../support/purchases.ts";
 import { watchChecks } from "../../support/signature-checks.ts";
 
-/** What a request costs that is refused, in signatures that are checked: counts, which no machine changes. */
+/** Cost of refused requests, counted in signature checks. */
 
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });
@@ -20,7 +20,7 @@ const signature = (): string => base64url(randomBytes(64));
 const many = (make: (index: number) => string): string[] =>
   Array.from({ length: COUNT }, (_, index) => make(index));
 
-/** How a request ends, and what it took: signatures of JWS, and of certificates. `known`: the signer is, before. */
+/** Verdict of a request, and the signatures checked for it, of JWS and of certificates. `known`: its signer was seen before. */
 const verifyAll = async (compacts: readonly string[], known = true) => {
   const { checks, done } = watchChecks();
   const verifier = createIosStoreVerifier(checks);

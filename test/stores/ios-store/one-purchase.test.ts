@@ -10,7 +10,7 @@ import { aVerifiedTransaction } from "../../support/ios-store.ts";
 import { aCatalog, aProduct, DAY, NOW, period } from "../../support/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
 
-/** What transactions come to, from their verified payloads to the answer: one purchase under several transaction ids. */
+/** One purchase under several transaction ids, from verified payloads to the answer. */
 
 const customerIdentifier = customerId("00000000-0000-4000-8000-000000000001");
 const catalog = aCatalog([
