@@ -93,21 +93,36 @@ const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }
     };
   });
 
+/** Gives the holdings of these customers together, once these purchases are stored. */
+const projectionOf = (
+  before: ReadonlyMap<string, Purchase>,
+  catalog: Catalog,
+): ((purchases: readonly Purchase[]) => readonly Purchase[]) => {
+  // The catalog may be a minute old: only a re-projection drops holdings that it no longer maps.
+  const isHeld = (reference: string): boolean => before.has(reference);
+  return (purchases) => holdingsOf(new Map([...before, ...byReference(purchases)]).values(), catalog, isHeld);
+};
+
+const heldBy = (customers: readonly (StoredCustomer | null)[]): ReadonlyMap<string, Purchase> =>
+  byReference(customers.flatMap((customer) => customer?.holdings ?? []));
+
 /** Step two: the holdings afterwards, and the purchases to write. */
 const project = ({ survivor, absorbed, catalog }: Planned, joined: readonly Joined[]) => {
-  const before = byReference([survivor, ...absorbed].flatMap((customer) => customer?.holdings ?? []));
-  const purchases = joined.map(({ reference, stored }) => [reference, stored.purchase] as const);
-  const all = new Map([...before, ...purchases]).values();
-  // The catalog may be a minute old: only a re-projection drops holdings that it no longer maps.
-  const holdings = holdingsOf(all, catalog, (reference) => before.has(reference));
+  const before = heldBy([survivor, ...absorbed]);
+  const holdingsWith = projectionOf(before, catalog);
+  const holdings = holdingsWith(joined.map(({ stored }) => stored.purchase));
   const after = byReference(holdings);
+  // A holding is replaced only together with its purchase, whose revision proves that it is current.
+  const written = joined.filter(
+    ({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)),
+  );
+  const isHeld = ({ reference }: Joined): boolean => after.has(reference);
   return {
-    heldBefore: [...before.values()],
+    holdingsWith,
     holdings,
-    // A holding is replaced only together with its purchase, whose revision proves that it is current.
-    written: joined
-      .filter(({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)))
-      .map(({ stored }) => stored),
+    written: [...written.filter(isHeld), ...written.filter((one) => !isHeld(one))].map(
+      ({ stored }) => stored,
+    ),
   };
 };
 
@@ -133,14 +148,15 @@ export const holdingsWith = (
   known: KnownFacts,
   owners: readonly StoredCustomer[],
   catalog: Catalog,
-): readonly Purchase[] => {
-  const joined = joinAll(purchases).map((said) => {
-    const reference = referenceText(said);
-    return [reference, joinWithStored(known.purchases.get(reference)?.purchase, said)] as const;
-  });
-  const before = byReference(owners.flatMap(({ holdings }) => holdings));
-  return holdingsOf(new Map([...before, ...joined]).values(), catalog, (reference) => before.has(reference));
-};
+): readonly Purchase[] =>
+  projectionOf(
+    heldBy(owners),
+    catalog,
+  )(
+    joinAll(purchases).map((said) =>
+      joinWithStored(known.purchases.get(referenceText(said))?.purchase, said),
+    ),
+  );
 
 /**
  * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again after the
@@ -149,7 +165,7 @@ export const holdingsWith = (
 export const planChange = (planned: Planned): Plan => {
   const { application, environment, known, survivor, absorbed, link, identifier, moment } = planned;
   const joined = joinStated(planned);
-  const { heldBefore, holdings, written } = project(planned, joined);
+  const { holdingsWith, holdings, written } = project(planned, joined);
   const due = planned.acknowledgementDue;
   const customer: Plan["customer"] = {
     identifier,
@@ -182,7 +198,7 @@ export const planChange = (planned: Planned): Plan => {
           application,
           before: survivor,
           after: customer,
-          heldMeanwhile: holdingsOf(heldBefore, planned.catalog, () => true),
+          holdingsWith: (some) => holdingsWith(some.map(({ purchase }) => purchase)),
           absorbed,
           identities,
           purchases: written,

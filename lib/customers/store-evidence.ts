@@ -98,8 +98,6 @@ const mayTransfer = (
   moment: Instant,
 ): boolean => {
   if (transfers !== "when_inactive") return transfers === "always";
-  // A half-written customer may hold less than it owns.
-  if (owners.some(({ unsettled }) => unsettled)) return false;
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined) return false;
   const holdings = holdingsWith(statedPurchases(evidence), known, owners, catalog);

@@ -1,5 +1,6 @@
 import { TransactionCanceledException, TransactionInProgressException } from "@aws-sdk/client-dynamodb";
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import { sameHoldings } from "../entitlements/holdings.ts";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
@@ -17,13 +18,13 @@ export interface CustomerChange {
   readonly before: StoredCustomer | null;
   /** As it shall be; what only the table needs is added when it is written. */
   readonly after: Omit<StoredCustomer, "version" | "aliasOf" | "absorbed" | "unsettled">;
-  /** Holdings until all purchases of a large change are written: those from before. */
-  readonly heldMeanwhile: readonly Purchase[];
+  /** Holdings once only the first of the change's purchases are written: a large change takes several transactions. */
+  readonly holdingsWith: (written: readonly StoredPurchase[]) => readonly Purchase[];
   /** Customers that become aliases of this one, as they were read. */
   readonly absorbed: readonly StoredCustomer[];
   /** Identities that nobody has yet. */
   readonly identities: readonly IdentityReference[];
-  /** Purchases to write, with the revision each was read at; 0: it is new. */
+  /** Purchases to write, those that will be held first, with the revision each was read at; 0: it is new. */
   readonly purchases: readonly StoredPurchase[];
   /** Acknowledgements that become due with the change, or are due no more. */
   readonly acknowledgements: {
@@ -53,7 +54,7 @@ export const operatorChange = (
   application,
   before,
   after: { ...before, ...difference },
-  heldMeanwhile: before.holdings,
+  holdingsWith: () => difference.holdings ?? before.holdings,
   absorbed: [],
   identities: [],
   purchases: [],
@@ -139,6 +140,15 @@ const customerWrite = (
     from === 0 ? newAs() : versionUnchanged(from),
   );
 };
+
+/** Nobody else has changed the customer since the transaction before. */
+const unmoved = (table: string, { application, after }: CustomerChange, version: number): TransactItem => ({
+  ConditionCheck: {
+    TableName: table,
+    Key: { ...keys.customer(application, after.identifier) },
+    ...versionUnchanged(version),
+  },
+});
 
 const accountWrite = (
   table: string,
@@ -359,60 +369,65 @@ export const absorbedDeletions = (
     ITEMS_PER_TRANSACTION,
   );
 
+/** Items of each transaction after the first, beside purchases: the customer and its item of the account. */
+const PURCHASES_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 2;
+
 /**
  * The transactions of a change, in the order in which they have to be sent. Most changes are one. A larger one begins
- * with the customer, its link, its identities and as many purchases as fit, goes on with the other purchases, and ends
- * with the holdings. One that moves a customer to another account first takes it away from the old account, and then
- * writes its item of the new one, so that no two Queries find it in both. When any of them breaks off half way, what was
- * written is true, and the same request again completes it.
+ * with the customer, its link, its identities and as many purchases as fit, and goes on with the other purchases. Each
+ * transaction writes the holdings of all purchases that are stored by then, so what is held is never less than what is
+ * owned, wherever the change breaks off; the same request again completes it.
+ *
+ * A change that moves a customer to another account first takes it away from the old account, and writes its item of the
+ * new one in a last transaction, so that no two Queries find it in both. Until then it is unsettled.
  */
 export const transactionsOf = (table: string, change: CustomerChange): TransactItem[][] => {
   const { application, before, after, absorbed, identities, purchases } = change;
-  const version = before?.version ?? 0;
-  const next = version + 1;
   const gone = leaving(change);
   const moves = gone.length > 0 && after.link !== null;
   const around = [
     ...gone.flatMap(({ link, identifier }) =>
       link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
     ),
-    ...absorbed.map((customer) => aliasWrite(table, change, customer)),
+    ...absorbed.map((other) => aliasWrite(table, change, other)),
     ...claimsWrites(table, change),
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),
     ...recordWrites(table, change),
+    ...(moves ? [] : absorbedItems(table, change)),
   ];
-  const beginning = (holdings: readonly Purchase[], isWhole: boolean): TransactItem[] => [
-    customerWrite(table, change, holdings, { from: version, to: next }, moves || !isWhole),
-    ...(moves ? [] : [...accountWrite(table, change, holdings), ...absorbedItems(table, change)]),
-    ...around,
-  ];
-  const ending = (): TransactItem[] => [
-    customerWrite(table, change, after.holdings, { from: next, to: next + 1 }, false),
-    ...accountWrite(table, change, after.holdings),
-    ...(moves ? absorbedItems(table, change) : []),
-  ];
-  const purchaseWrites = purchases.map((purchase) => purchaseWrite(table, change, purchase));
-  const cleaning = absorbedDeletions(table, application, gone);
-  const whole = [...beginning(after.holdings, true), ...purchaseWrites];
-  if (whole.length <= ITEMS_PER_TRANSACTION) return [...cleaning, whole, ...(moves ? [ending()] : [])];
-
-  const first = beginning(change.heldMeanwhile, false);
-  const room = ITEMS_PER_TRANSACTION - first.length;
+  const room = PURCHASES_PER_TRANSACTION - around.length;
   if (room < 0) throw new RangeError("The change of one customer takes more items than a transaction has.");
-  const unmoved: TransactItem = {
-    ConditionCheck: {
-      TableName: table,
-      Key: { ...keys.customer(application, after.identifier) },
-      ...versionUnchanged(next),
-    },
+  const parts = [purchases.slice(0, room), ...chunks(purchases.slice(room), PURCHASES_PER_TRANSACTION)];
+
+  let version = before?.version ?? 0;
+  let written = 0;
+  let held: readonly Purchase[] | null = null;
+  const customer = (holdings: readonly Purchase[], unsettled: boolean): TransactItem =>
+    customerWrite(table, change, holdings, { from: version, to: ++version }, unsettled);
+  const holdingsAfter = (part: readonly StoredPurchase[]): readonly Purchase[] => {
+    written += part.length;
+    return written === purchases.length ? after.holdings : change.holdingsWith(purchases.slice(0, written));
   };
-  return [
-    ...cleaning,
-    [...first, ...purchaseWrites.slice(0, room)],
-    ...chunks(purchaseWrites.slice(room), ITEMS_PER_TRANSACTION - 1).map((some) => [unmoved, ...some]),
-    ending(),
-  ];
+  const steps = parts.map((part): TransactItem[] => {
+    const known = held;
+    held = holdingsAfter(part);
+    const isKnown = known !== null && sameHoldings(known, held);
+    return [
+      ...(isKnown
+        ? [unmoved(table, change, version)]
+        : [customer(held, moves), ...(moves ? [] : accountWrite(table, change, held))]),
+      ...(known === null ? around : []),
+      ...part.map((purchase) => purchaseWrite(table, change, purchase)),
+    ];
+  });
+  if (moves)
+    steps.push([
+      customer(after.holdings, false),
+      ...accountWrite(table, change, after.holdings),
+      ...absorbedItems(table, change),
+    ]);
+  return [...absorbedDeletions(table, application, gone), ...steps];
 };
 
 /** Reasons of a cancelled transaction that a fresh read and another attempt can resolve. */

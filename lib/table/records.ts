@@ -24,7 +24,7 @@ export interface StoredCustomer {
   readonly hasPurchased: boolean;
   /** Customers that were merged into it while linked to its account, whose items of the account may still be there. */
   readonly absorbed: readonly CustomerId[];
-  /** A change of several transactions is under way or broke off: its holdings or its item of the account are to be written. */
+  /** A move to another account is under way or broke off: the customer's item of that account is to be written. */
   readonly unsettled: boolean;
   /** The customer it was merged into: it has no link and no holdings of its own any more. */
   readonly aliasOf: CustomerId | null;

@@ -98,7 +98,7 @@ describe("somebody new", () => {
       application: APPLICATION,
       before: null,
       after: customer,
-      heldMeanwhile: [],
+      holdingsWith: expect.any(Function),
       absorbed: [],
       identities: [device("1")],
       purchases: [{ purchase, revision: 0, customer: NEW, acknowledgementDueSince: null }],
@@ -192,7 +192,16 @@ test("while two customers with many purchases become one, it holds no more than 
     survivor: aCustomer({ holdings: coins(100) }),
     absorbed: [aCustomer({ identifier: customerId("third"), holdings: coins(200) })],
   });
-  expect(change?.heldMeanwhile).toHaveLength(NEWEST_HELD_PER_PRODUCT.valid);
+  expect(change?.holdingsWith([])).toHaveLength(NEWEST_HELD_PER_PRODUCT.valid);
+});
+
+test("what will be held is written first", () => {
+  const kept = ["2", "4"].map((key) => aPurchase({ key }));
+  const coins = ["1", "3"].map((key) =>
+    aPurchase({ key, lines: [aLine({ productIdentifier: "coins", nature: "consumable", endsAt: null })] }),
+  );
+  const { change } = plan({ evidence: { purchases: [...coins, ...kept] } });
+  expect(change?.purchases.map(({ purchase }) => purchase.key)).toEqual(["2", "4", "1", "3"]);
 });
 
 describe("an Android store's answer", () => {
@@ -329,6 +338,6 @@ describe("an acknowledgement", () => {
     });
     expect(acknowledgementDueSince).toBe(NOW);
     expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
-    expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW - 1000, NOW]);
+    expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW, NOW - 1000]);
   });
 });

@@ -33,11 +33,9 @@ export interface InvariantOptions {
   /** The catalog of an application; where it is given, mapped consumables have to be held. */
   readonly catalogOf?: (application: string) => Catalog | undefined;
   /**
-   * Something of more than one transaction has been broken off. Of a request: holdings may lack what it had already
-   * stored. Of an erasure: what the customer was known by is still there, and leads nowhere.
+   * Moves may have been broken off: the customer is in no account then, and what absorbed customers left stays as long as
+   * their survivor.
    */
-  readonly brokenOff?: boolean;
-  /** Moves may have been broken off: what absorbed customers left then stays as long as their survivor. */
   readonly crashedMoves?: boolean;
   /** Applications that a test has taken apart by hand. */
   readonly except?: ReadonlySet<string>;
@@ -323,13 +321,10 @@ const checkHoldings = (
       continue;
     }
     const current = linesText(linesThatGrant(purchase)) === linesText(holding.lines);
-    violations.check(
-      current || options.brokenOff === true,
-      `${customer.key} holds ${reference} with other lines than the purchase has`,
-    );
+    violations.check(current, `${customer.key} holds ${reference} with other lines than the purchase has`);
   }
 
-  if (options.brokenOff === true || text(customer.holdings).length > BOUNDED_FROM_BYTES) return;
+  if (text(customer.holdings).length > BOUNDED_FROM_BYTES) return;
   const catalog = options.catalogOf?.(tenant.application);
   for (const [reference, purchase] of owned) {
     const lines = linesThatGrant(purchase);
@@ -361,11 +356,7 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
   }
   for (const { key, customer } of [...tenant.identities, ...tenant.purchases]) {
     const living = livingOf(tenant, customer);
-    const isHalfErased = options.brokenOff === true && tenant.erased.size > 0 && living === "missing";
-    violations.check(
-      typeof living === "object" || isHalfErased,
-      `${key} belongs to ${customer}, which is ${text(living)}`,
-    );
+    violations.check(typeof living === "object", `${key} belongs to ${customer}, which is ${text(living)}`);
     if (typeof living === "object") named.add(living.customer);
   }
 
@@ -384,13 +375,13 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
     checkHoldings(violations, tenant, customer, owned.get(customer.customer) ?? new Map(), options);
     const owns = owned.has(customer.customer);
     violations.check(
-      owns === hasPurchased || options.brokenOff === true,
+      owns === hasPurchased,
       `${key} says that it has ${hasPurchased ? "" : "never "}purchased, and owns ${owns ? "some" : "no"} purchases`,
     );
     violations.check(named.has(customer.customer), `nothing names ${key}, so nobody will ever find it`);
     const sides = tenant.accounts.filter(({ sk }) => sk === `CUSTOMER#${customer.customer}`);
     violations.check(
-      !unsettled || options.brokenOff === true,
+      !unsettled || options.crashedMoves === true,
       `${key} has moved, and is not at its account yet`,
     );
     violations.check(

@@ -1,4 +1,5 @@
 import { LONG } from "../../support/proof.ts";
+import { checkInvariants } from "../../support/invariants.ts";
 import { canMeet, FAULTS, isRead, type Fault } from "../../support/fault-proxy.ts";
 import {
   differences,
@@ -77,6 +78,8 @@ const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<stri
     );
     count(`${client.attempts === 1 ? "sent once" : "sent again"}: ${fault}: ${outcome}`);
     wrong.push(...(await readsTrue(world, reference)));
+    // Whatever was written by then is whole, but for a move, which is two transactions.
+    wrong.push(...checkInvariants(await world.table.items(), { crashedMoves: true }));
     lane.proxy.heal();
     service.waitLong();
     // A late request still waits at the proxy: the retry goes past it, and it arrives after that.
