@@ -4,7 +4,7 @@ import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
 import { eventLines, eventsOf, upToUpgrade } from "./events.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
-import { isoTime, plusPeriod, times, type Instant } from "./time.ts";
+import { isoTime, plusPeriod, times, type Instant, type Period } from "./time.ts";
 
 /** Source of a link: the application's backend with a credential, or a client without one. */
 export type AssertedBy = "credential" | "client";
@@ -177,34 +177,39 @@ const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalo
 };
 
 /** A pass has no end from the store and a duration from the catalog: day pass, non-renewing subscription, rental. */
-const isPass = ({ line, product }: Access): boolean =>
-  line.nature !== "auto_renewable" && line.endsAt === null && product.accessDuration !== null;
+interface Pass extends Access {
+  /** Of each unit. */
+  readonly duration: Period;
+}
+
+const asPass = (access: Access): Pass | null => {
+  const { line, product } = access;
+  if (line.nature === "auto_renewable" || line.endsAt !== null || product.accessDuration === null)
+    return null;
+  return { ...access, duration: product.accessDuration };
+};
 
 const accessOrder = (a: Access, b: Access): number =>
   compare(a.begins, b.begins) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
 
 /**
  * Passes of one product add up: each begins at the later of its purchase and the end of the one before it, and lasts its
- * duration for each unit that is not refunded. A revoked one takes no more time than it had, up to when it was revoked or,
- * where the store does not say, when it was heard of: what was used before it must not move.
+ * duration for each unit that is not refunded. Units that were refunded take the time up to their refund: what was used
+ * before it was used, and what comes next must not move.
  */
-const passesInTurn = (passes: readonly Access[]): Access[] => {
+const passesInTurn = (passes: readonly Pass[]): Access[] => {
   const groups = Map.groupBy(passes, ({ holding: { purchase }, line }) =>
     JSON.stringify([purchase.store, purchase.environment, line.productIdentifier]),
   );
   return [...groups.values()].flatMap((group) => {
     let taken = 0;
     return group.toSorted(accessOrder).map((pass): Access => {
-      const { line, product } = pass;
+      const { line, duration } = pass;
       const begins = Math.max(pass.begins, taken);
-      const units = line.quantity - line.refundedQuantity;
-      const ends =
-        product.accessDuration === null ? null : plusPeriod(begins, times(units, product.accessDuration));
-      const over = isRevoked(line)
-        ? Math.max(begins, Math.min(ends ?? Infinity, line.revokedBy ?? line.verifiedAt))
-        : (ends ?? Infinity);
-      taken = Math.max(taken, over);
-      return { ...pass, begins, ends };
+      const after = (units: number): Instant => plusPeriod(begins, times(units, duration));
+      const lasts = isRevoked(line) ? begins : after(line.quantity - line.refundedQuantity);
+      taken = Math.max(lasts, Math.min(after(line.quantity), line.refundedBy ?? begins));
+      return { ...pass, begins, ends: isRevoked(line) ? after(line.quantity) : taken };
     });
   });
 };
@@ -233,8 +238,9 @@ const statusAt = (moment: Instant, store: Store, line: Line, ends: Instant | nul
 /** Every grant of the holdings that has begun at the moment. */
 export const grantsAt = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Grant[] => {
   const all = accesses(moment, holdings, catalog);
-  const passes = all.filter(isPass);
-  const placed = passes.length === 0 ? all : [...all.filter((one) => !isPass(one)), ...passesInTurn(passes)];
+  const passes = all.flatMap((one) => asPass(one) ?? []);
+  const placed =
+    passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
   return placed.flatMap(({ holding, line, product, begins, ends }): Grant[] => {
     if (begins > moment + CLOCK_TOLERANCE_MILLISECONDS && line.startsAt !== null) return [];
     const status = statusAt(moment, holding.purchase.store, line, ends);

@@ -19,7 +19,7 @@ const PRECEDENCE: Record<Nature, number> = {
   consumable: 3,
 };
 const BYTES_PER_PURCHASE = 48;
-const BYTES_PER_LINE = 128;
+const BYTES_PER_LINE = 136;
 
 const utf8Bytes = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text));
 
@@ -49,11 +49,14 @@ interface Candidate {
 
 const startOf = ({ startsAt, verifiedAt }: Line): number => startsAt ?? verifiedAt;
 
-const endOf = (line: Line, store: Store, catalog: Catalog): number => {
+const endAfter = (units: number, line: Line, store: Store, catalog: Catalog): number => {
   const duration = catalog.productOf(store, line)?.accessDuration ?? null;
   if (line.endsAt !== null || duration === null) return line.endsAt ?? Infinity;
-  return plusPeriod(startOf(line), times(line.quantity - line.refundedQuantity, duration));
+  return plusPeriod(startOf(line), times(units, duration));
 };
+
+const endOf = (line: Line, store: Store, catalog: Catalog): number =>
+  endAfter(line.quantity - line.refundedQuantity, line, store, catalog);
 
 /** A rental that the catalog gives no duration grants nothing. */
 const isMapped = (line: Line, store: Store, catalog: Catalog): boolean => {
@@ -93,22 +96,26 @@ const mostWorthFirst = (a: Candidate, b: Candidate): number =>
 /** The part of a purchase that is of one product. */
 interface Share {
   readonly held: Candidate;
-  /** Latest time by which it was revoked. */
-  readonly revokedBy: number;
+  /** Latest time by which units of it were refunded; 0: none was. */
+  readonly refundedBy: number;
   readonly revoked: boolean;
   readonly start: number;
   readonly end: number;
+  /** End of all units, refunded or not. */
+  readonly wholeEnd: number;
 }
 
 const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Share => {
   const valid = lines.filter((line) => !isRevoked(line));
-  const ends = (valid.length > 0 ? valid : lines).map((line) => endOf(line, held.purchase.store, catalog));
+  const { store } = held.purchase;
+  const ends = (valid.length > 0 ? valid : lines).map((line) => endOf(line, store, catalog));
   return {
     held,
-    revokedBy: Math.max(...lines.map(({ revokedBy, verifiedAt }) => revokedBy ?? verifiedAt)),
+    refundedBy: Math.max(...lines.map(({ refundedBy }) => refundedBy ?? 0)),
     revoked: valid.length === 0,
     start: Math.max(...lines.map(startOf)),
     end: Math.max(...ends),
+    wholeEnd: Math.max(...lines.map((line) => endAfter(line.quantity, line, store, catalog))),
   };
 };
 
@@ -122,8 +129,8 @@ const stillRunning = (newest: readonly Share[]): readonly Share[] => {
   for (const pass of newest.toReversed()) {
     running = pass.start < taken ? [...running, pass] : [pass];
     const begins = Math.max(taken, pass.start);
-    const ends = begins + pass.end - pass.start;
-    taken = pass.revoked ? Math.max(begins, Math.min(ends, pass.revokedBy)) : ends;
+    const lasts = pass.revoked ? begins : begins + pass.end - pass.start;
+    taken = Math.max(lasts, Math.min(begins + pass.wholeEnd - pass.start, pass.refundedBy));
   }
   return running;
 };

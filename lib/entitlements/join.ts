@@ -88,18 +88,27 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };
 
-/** The answer's lines, with the earliest time at which any answer said that their product was revoked. */
-const withFirstRevocations = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
-  const first = new Map<string, Instant>();
+type Refund = Pick<Line, "refundedBy" | "mostRefunded">;
+
+/** The larger refund; of two alike the one that was heard of first. */
+const largerRefund = (a: Refund, b: Refund): Refund => {
+  const order = compare(b.mostRefunded, a.mostRefunded) || compare(a.refundedBy ?? 0, b.refundedBy ?? 0);
+  return order <= 0 ? a : b;
+};
+
+/** The answer's lines, with the largest refund of their product that any answer told, and when it was first told. */
+const withLargestRefunds = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
+  const largest = new Map<string, Refund>();
   for (const line of all.flatMap(({ lines }) => lines)) {
-    if (line.revokedBy === null) continue;
-    const { productIdentifier } = line;
-    first.set(productIdentifier, Math.min(first.get(productIdentifier) ?? Infinity, line.revokedBy));
+    if (line.refundedBy === null) continue;
+    const known = largest.get(line.productIdentifier) ?? line;
+    largest.set(line.productIdentifier, largerRefund(known, line));
   }
-  if (first.size === 0) return answer.lines;
   return answer.lines.map((line) => {
-    const revokedBy = first.get(line.productIdentifier) ?? null;
-    return revokedBy === line.revokedBy ? line : { ...line, revokedBy };
+    const { refundedBy, mostRefunded } = largest.get(line.productIdentifier) ?? line;
+    return refundedBy === line.refundedBy && mostRefunded === line.mostRefunded
+      ? line
+      : { ...line, refundedBy, mostRefunded };
   });
 };
 
@@ -138,7 +147,7 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
             environment,
             verifiedAt,
           )
-        : withFirstRevocations(others.reduce(laterAnswer, first), facts),
+        : withLargestRefunds(others.reduce(laterAnswer, first), facts),
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
     replacedBy,
     replacedAt,

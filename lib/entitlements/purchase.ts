@@ -42,8 +42,13 @@ export interface Line {
   /** The natural end; null where the store sets none: lifetime, unless the catalog gives an access duration. */
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
-  /** Latest time by which it was revoked: iOS gives it; for the Android store it is when the revocation was first heard. */
-  readonly revokedBy: Instant | null;
+  /**
+   * Latest time by which units of it were refunded, in part or as a whole: iOS gives it; for the Android store it is when
+   * the largest refund was first heard of.
+   */
+  readonly refundedBy: Instant | null;
+  /** Android: the most units that any answer called refunded. */
+  readonly mostRefunded: number;
   /** Whether the store has ever signed a revocation, in full or in part, under this transaction id. */
   readonly wasRevoked: boolean;
   /** Units bought. */
@@ -119,7 +124,8 @@ const LINE_FIELDS = Object.keys({
   purchasedAt: true,
   endsAt: true,
   revokedAt: true,
-  revokedBy: true,
+  refundedBy: true,
+  mostRefunded: true,
   wasRevoked: true,
   quantity: true,
   refundedQuantity: true,
@@ -128,8 +134,10 @@ const LINE_FIELDS = Object.keys({
   verifiedAt: true,
 } satisfies Record<keyof Line, true>) as (keyof Line)[];
 
-/** Fields that tell two copies apart; the other two are sums over all copies, not of any one. */
-const TELLING_FIELDS = LINE_FIELDS.filter((field) => field !== "wasRevoked" && field !== "revokedBy");
+/** Fields that are joined from all copies or answers, and are not of any one. */
+const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set(["wasRevoked", "refundedBy", "mostRefunded"]);
+
+const TELLING_FIELDS = LINE_FIELDS.filter((field) => !JOINED_FIELDS.has(field));
 
 /** One text for what a line says: to decide between two that were said at once, always alike. */
 export const lineText = (line: Line): string => JSON.stringify(TELLING_FIELDS.map((field) => line[field]));
@@ -148,7 +156,8 @@ export const sameLine = (a: Line, b: Line): boolean =>
     a.purchasedAt === b.purchasedAt &&
     a.endsAt === b.endsAt &&
     a.revokedAt === b.revokedAt &&
-    a.revokedBy === b.revokedBy &&
+    a.refundedBy === b.refundedBy &&
+    a.mostRefunded === b.mostRefunded &&
     a.wasRevoked === b.wasRevoked &&
     a.quantity === b.quantity &&
     a.refundedQuantity === b.refundedQuantity &&

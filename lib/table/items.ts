@@ -45,6 +45,7 @@ const encodedLine = once(() =>
       shape.integer(),
       shape.integer(),
       nullableInstant(),
+      shape.integer(),
     ],
     z.unknown(),
   ),
@@ -131,7 +132,8 @@ const encodeLine = (line: Line): EncodedLine => [
   (line.wasRevoked ? WAS_REVOKED : 0) | (line.rented ? RENTED : 0),
   line.quantity,
   line.refundedQuantity,
-  line.revokedBy,
+  line.refundedBy,
+  line.mostRefunded,
 ];
 
 const decodeLine = ([
@@ -151,7 +153,8 @@ const decodeLine = ([
   flags,
   quantity,
   refundedQuantity,
-  revokedBy,
+  refundedBy,
+  mostRefunded,
 ]: EncodedLine): Line => ({
   transactionIdentifier,
   event,
@@ -164,7 +167,8 @@ const decodeLine = ([
   purchasedAt,
   endsAt,
   revokedAt,
-  revokedBy,
+  refundedBy,
+  mostRefunded,
   wasRevoked: (flags & WAS_REVOKED) !== 0,
   quantity,
   refundedQuantity,

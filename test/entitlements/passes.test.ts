@@ -80,6 +80,22 @@ describe("passes of one product add up", () => {
       2,
       [aPass("1", { revokedAt: T + 9 * DAY }), aPass("2", { startsAt: T + DAY / 2 })],
     ],
+    [
+      "what was used of it before a part was refunded was used",
+      3,
+      [
+        aPass("1", { quantity: 2, refundedQuantity: 1, refundedBy: T + 2.5 * DAY }),
+        aPass("2", { startsAt: T + DAY / 2 }),
+      ],
+    ],
+    [
+      "a part refunded before it was used gives its place to the next",
+      2,
+      [
+        aPass("1", { quantity: 2, refundedQuantity: 1, refundedBy: T + DAY / 2 }),
+        aPass("2", { startsAt: T + DAY / 2 }),
+      ],
+    ],
     ["passes of another product run beside", 7, [aPass("1"), aPass("2", { productIdentifier: "week" })]],
     ["of another environment too", 1, [aPass("1"), aPass("2", {}, { environment: "sandbox" })]],
     [
@@ -116,10 +132,10 @@ describe("passes of one product add up", () => {
   });
 
   test("one that was used up before its refund was heard of leaves the next one where it is, however often it is asked for", () => {
-    const refunded = (answeredAt: number, revokedBy: number) =>
+    const refunded = (answeredAt: number, refundedBy: number) =>
       aPass(
         "1",
-        { standing: "revoked", revokedBy, startsAt: T, verifiedAt: answeredAt },
+        { standing: "revoked", refundedBy, startsAt: T, verifiedAt: answeredAt },
         { store: "android-store" },
       );
     const next = aPass("2", { startsAt: T + DAY / 2 }, { store: "android-store" });
@@ -129,6 +145,48 @@ describe("passes of one product add up", () => {
     // Refunded once it was used: the next one keeps its day. Refunded before: the next one begins when it was bought.
     expect(until(heard(T + 2 * DAY))).toBe(isoTime(T + 2 * DAY));
     expect(until(heard(T + 1000))).toBe(isoTime(T + DAY / 2 + DAY));
+  });
+  test.each<[what: string, refunded: readonly [units: number, at: number][], until: number]>([
+    ["once it was used", [[1, 2]], 3],
+    ["before it was used", [[1, 0.5]], 2],
+    [
+      "once it was used, as it was first heard of",
+      [
+        [1, 9],
+        [1, 1.5],
+      ],
+      2.5,
+    ],
+    [
+      "in two steps, as the second was heard of",
+      [
+        [1, 0.5],
+        [2, 1.5],
+      ],
+      2.5,
+    ],
+  ])("a part of a quantity that Google calls refunded %s", (_, refunded, until) => {
+    const pass = refunded.map(([units, at]) =>
+      aPass(
+        "1",
+        {
+          nature: "consumable",
+          quantity: 2,
+          refundedQuantity: units % 2,
+          standing: units === 2 ? "revoked" : "entitled",
+          refundedBy: T + at * DAY,
+          mostRefunded: units,
+          verifiedAt: T + at * DAY,
+        },
+        { store: "android-store", verifiedAt: T + at * DAY },
+      ),
+    );
+    const next = aPass("2", { nature: "consumable", startsAt: T + DAY / 4 }, { store: "android-store" });
+    const last = entitlementsAt(T + 1.75 * DAY, heldBy(ONE, ...joinAll([...pass, next])), catalog);
+    expect(last).toMatchObject([{ active: true }]);
+    const ends = joinAll([...pass.toReversed(), next]);
+    expect(statusAt(T + until * DAY - 1, heldBy(ONE, ...ends))).toBe("active");
+    expect(statusAt(T + until * DAY, heldBy(ONE, ...ends))).not.toBe("active");
   });
   test("what is refunded as a whole is revoked, and shows it", () => {
     const pass = aPass("1", { quantity: 3, revokedAt: T + 5 });

@@ -93,6 +93,8 @@ describe("purchases are the same", () => {
     { wasRevoked: true },
     { quantity: 9 },
     { refundedQuantity: 9 },
+    { refundedBy: 9 },
+    { mostRefunded: 9 },
     { rented: true },
     { willRenew: true },
     { verifiedAt: 9 },

@@ -104,12 +104,17 @@ const lineageScript: fc.Arbitrary<LineageScript> = fc.oneof(
     weight: 2,
     arbitrary: fc.record<OneTimeScript>({
       form: fc.constant("one-time"),
-      begins: fc.integer({ min: 0, max: 690 }),
+      // Often close together, so that passes wait for one another.
+      begins: fc.oneof(fc.integer({ min: 0, max: 690 }), fc.integer({ min: 100, max: 103 })),
       product: fc.nat(5),
       quantity: choice(1, 1, 3),
-      steps: fc.array(fc.record({ step: choice(...ONE_TIME_STEPS), days: fc.integer({ min: 0, max: 20 }) }), {
-        maxLength: 4,
-      }),
+      steps: fc.array(
+        fc.record({
+          step: choice(...ONE_TIME_STEPS),
+          days: fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2 })),
+        }),
+        { maxLength: 4 },
+      ),
     }),
   },
 );
@@ -426,7 +431,7 @@ interface AndroidScript {
 const androidScript: fc.Arbitrary<AndroidScript> = fc.record({
   environment,
   form: choice("subscription", "subscription", "one-time" as const),
-  begins: fc.integer({ min: 0, max: 600 }),
+  begins: fc.oneof(fc.integer({ min: 0, max: 600 }), fc.integer({ min: 100, max: 103 })),
   product: fc.nat(6),
   person: fc.nat(PERSONS.length - 1),
   before: fc.nat(4),
@@ -667,6 +672,7 @@ export const moments = (facts: readonly Fact[], limit: number): number[] => {
           fact.revokedAt,
           fact.originalStart + DAY,
           fact.start + 3 * DAY,
+          fact.revokedAt === null ? null : fact.revokedAt + DAY,
         ]
       : fact.kind === "one-time"
         ? [fact.completedAt, fact.completedAt + 2 * DAY, fact.completedAt + 4 * DAY]

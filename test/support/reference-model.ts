@@ -191,8 +191,8 @@ interface Given {
   readonly begins: number | null;
   readonly end: number | null;
   readonly revokedAt: number | null;
-  /** Time at which a revocation without a date was first heard of. */
-  readonly heardRevokedAt?: number;
+  /** Time by which its units were refunded, in part or as a whole; null: none was. */
+  readonly refundedBy: number | null;
   /** Units that are not refunded. */
   readonly units: number;
   readonly bought: number;
@@ -490,6 +490,7 @@ const givenByIos = (
         begins: start,
         end,
         revokedAt,
+        refundedBy: fact.revokedAt,
         units,
         bought: fact.quantity,
         isPass: !isSubscription && product.access !== null,
@@ -566,6 +567,7 @@ const givenByAndroid = (
           start: answer.start,
           begins: answer.start,
           end: line.expiry,
+          refundedBy: null,
           units: 1,
           bought: 1,
           isPass: false,
@@ -587,13 +589,17 @@ const givenByAndroid = (
     const unitsIn = (said: AndroidOneTimeFact, line: AndroidOneTimeFact["products"][number]): number =>
       said.state === "CANCELLED" ? 0 : (line.unrefunded ?? line.quantity);
     const units = unitsIn(answer, bought);
-    const heard = facts.flatMap((said) =>
-      said.kind === "one-time" && said.state !== "PENDING"
-        ? said.products
-            .filter((line) => line.product === productIdentifier)
-            .filter((line) => unitsIn(said, line) === 0)
-            .map(() => said.answeredAt)
-        : [],
+    // Google never says when: it was when the largest refund was first heard of.
+    const [heard] = sorted(
+      facts.flatMap((said) =>
+        said.kind === "one-time" && said.state !== "PENDING"
+          ? said.products
+              .filter((line) => line.product === productIdentifier)
+              .map((line) => ({ refunded: line.quantity - unitsIn(said, line), at: said.answeredAt }))
+              .filter(({ refunded }) => refunded > 0)
+          : [],
+      ),
+      [({ refunded }) => -refunded, ({ at }) => at],
     );
     return [
       {
@@ -606,7 +612,7 @@ const givenByAndroid = (
         end: null,
         units,
         bought: bought.quantity,
-        ...(heard.length > 0 && { heardRevokedAt: Math.min(...heard) }),
+        refundedBy: heard?.at ?? null,
         isPass: product.access !== null,
         kind: "one_time_product",
         willRenew: null,
@@ -629,10 +635,11 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
     const start = pass.start ?? 0;
     const begins = Math.max(start, ends.get(name) ?? 0);
     const { months, days } = pass.product.access ?? { months: 0, days: 0 };
-    const units = pass.units || pass.bought;
-    const end = after(begins, { months: months * units, days: days * units });
-    const over =
-      pass.units > 0 ? end : Math.max(begins, Math.min(end, pass.revokedAt ?? pass.heardRevokedAt ?? begins));
+    const lasting = (units: number): number => after(begins, { months: months * units, days: days * units });
+    // What was used before a refund was used, whatever was refunded afterwards.
+    const used = pass.refundedBy === null ? begins : Math.min(lasting(pass.bought), pass.refundedBy);
+    const over = Math.max(lasting(pass.units), used);
+    const end = pass.units > 0 ? over : lasting(pass.bought);
     ends.set(name, Math.max(over, ends.get(name) ?? 0));
     const status = pass.status === "active" && end <= moment ? "expired" : pass.status;
     placed.set(pass, { ...pass, begins, end, status });

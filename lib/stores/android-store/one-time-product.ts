@@ -24,6 +24,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     const quantity = Math.max(1, details?.quantity ?? 1);
     const kept = Math.min(quantity, Math.max(0, details?.refundableQuantity ?? quantity));
     const revoked = purchaseState === "CANCELLED" || kept === 0;
+    const refunded = revoked ? quantity : quantity - kept;
     return {
       transactionIdentifier: null,
       event: null,
@@ -36,10 +37,11 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
       purchasedAt: null,
       endsAt: null,
       revokedAt: null,
-      revokedBy: revoked ? answeredAt : null,
+      refundedBy: refunded > 0 ? answeredAt : null,
+      mostRefunded: refunded,
       wasRevoked: false,
       quantity,
-      refundedQuantity: revoked ? 0 : quantity - kept,
+      refundedQuantity: revoked ? 0 : refunded,
       rented: details?.rentOfferDetails != null,
       willRenew: null,
       verifiedAt: answeredAt,

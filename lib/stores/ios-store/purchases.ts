@@ -69,7 +69,8 @@ const lineOf = (transaction: Transaction): Line => ({
   // Only auto-renewable subscriptions have an end of their own.
   endsAt: transaction.nature === "auto_renewable" ? transaction.expiresAt : null,
   ...revocationOf(transaction),
-  revokedBy: transaction.revokedAt,
+  refundedBy: transaction.revokedAt,
+  mostRefunded: 0,
   wasRevoked: transaction.revokedAt !== null,
   quantity: transaction.quantity,
   rented: false,

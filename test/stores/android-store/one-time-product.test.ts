@@ -54,7 +54,8 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
           purchasedAt: null,
           endsAt: null,
           revokedAt: null,
-          revokedBy: null,
+          refundedBy: null,
+          mostRefunded: 0,
           wasRevoked: false,
           quantity: 1,
           refundedQuantity: 0,
@@ -120,7 +121,11 @@ test.each([
     const { purchase } = await verified(
       aOneTimeAnswer({ productLineItem: [aOneTimeLine("lifetime", details)] }),
     );
-    expect(purchase.lines).toMatchObject([{ standing, quantity, refundedQuantity: refunded }]);
+    const mostRefunded = standing === "revoked" ? quantity : refunded;
+    const refundedBy = mostRefunded > 0 ? NOW : null;
+    expect(purchase.lines).toMatchObject([
+      { standing, quantity, refundedQuantity: refunded, mostRefunded, refundedBy },
+    ]);
   },
 );
 

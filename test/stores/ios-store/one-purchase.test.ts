@@ -513,6 +513,13 @@ describe("previousOriginalTransactionId", () => {
     const moves = [period("A", "1", 70), period("B", "2", 40, from("A")), period("B", "3", 10, from("A"))];
     expect(statuses(moves)).toEqual(["active"]);
   });
+  test("what the older lineage got between two renewals that name it is replaced by the second", () => {
+    const moves = [period("B", "2", 40, from("A")), period("A", "3", 25), period("B", "4", 10, from("A"))];
+    expect(statuses(moves, NOW - 11 * DAY)).toEqual(["active"]);
+    expect(answer(moves)).toMatchObject([{ status: "active", startsAt: isoTime(NOW - 10 * DAY) }]);
+    const refunded = { ...period("B", "4", 10, from("A")), revokedAt: NOW - DAY, signedAt: NOW - DAY };
+    expect(statuses([...moves, refunded])).toEqual(["revoked"]);
+  });
   test("a transaction that moved back is refunded where it was signed last", () => {
     const signed = (daysAgo: number) => ({ signedAt: NOW - daysAgo * DAY });
     const moves = [
