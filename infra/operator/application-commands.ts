@@ -15,7 +15,7 @@ import { STORES } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { compare } from "../../lib/order.ts";
-import type { AuditEntry } from "../../lib/table/operations.ts";
+import type { AuditRecord } from "../../lib/table/operations.ts";
 import type { Transfer } from "../../lib/table/records.ts";
 import { columns, indent, type Answer } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
@@ -151,7 +151,7 @@ export const findApplicationOf = async ({ applications, table }: Session, name: 
 };
 
 /** An audit entry as JSON. */
-export const auditJson = (entry: AuditEntry) => ({ ...entry, moment: isoTime(entry.moment) });
+export const auditJson = (entry: AuditRecord) => ({ ...entry, moment: isoTime(entry.moment) });
 
 const TRANSFER_REASONS = {
   policy: "the application's transfers policy",

@@ -109,6 +109,11 @@ export const acknowledgeDuePurchases = async (
         await settle(due);
       }
   };
-  await Promise.all(Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => work(shard)));
+  const shards = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => work(shard));
+  const failures = (await Promise.allSettled(shards)).flatMap((shard) =>
+    shard.status === "rejected" ? [shard.reason as unknown] : [],
+  );
+  // The other shards are done by now; the run is to be seen as one that failed.
+  if (failures.length > 0) throw failures[0];
   return rejected.size === 0 ? report : { ...report, credentialRejectedOf: [...rejected] };
 };

@@ -60,6 +60,8 @@ export interface Line {
   readonly willRenew: boolean | null;
   /** When the store last vouched for this line. */
   readonly verifiedAt: Instant;
+  /** What a later version has stored of the line, which this one does not know and keeps. */
+  readonly further?: readonly unknown[];
 }
 
 /** Revoked in whole: a line of which units were refunded in part still grants with the others. */
@@ -84,6 +86,8 @@ export interface Purchase extends PurchaseReference {
   readonly replacedAt: Instant | null;
   /** When the store last said anything of it; 0 where it is known only from another purchase that names it. */
   readonly verifiedAt: Instant;
+  /** What a later version has stored of the holding, which this one does not know and keeps. */
+  readonly further?: readonly unknown[];
 }
 
 export const productKindOf = (nature: Nature): ProductKind =>
@@ -132,7 +136,7 @@ const LINE_FIELDS = Object.keys({
   rented: true,
   willRenew: true,
   verifiedAt: true,
-} satisfies Record<keyof Line, true>) as (keyof Line)[];
+} satisfies Record<Exclude<keyof Line, "further">, true>) as Exclude<keyof Line, "further">[];
 
 /** Fields that are joined from all copies or answers, and are not of any one. */
 const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set(["wasRevoked", "refundedBy", "mostRefunded"]);

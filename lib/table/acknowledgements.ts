@@ -1,12 +1,13 @@
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { paginateQuery, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type * as z from "zod/mini";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { acknowledgementItem } from "./items.ts";
 import { acknowledgementKey, acknowledgementPartition, keys } from "./keys.ts";
 import type { DueAcknowledgement } from "./records.ts";
-import { parseItem, type Table } from "./table.ts";
+import { knownItems, type Table } from "./table.ts";
 
 /** The queue of acknowledgements that are due. They enter it in the transaction that stores their purchase. */
 export interface AcknowledgementQueue {
@@ -20,10 +21,15 @@ export interface AcknowledgementQueue {
 
 const PAGE = 50;
 
-const toDue = (item: Record<string, unknown>): DueAcknowledgement => {
-  const { store, environment, key, ...acknowledgement } = parseItem(acknowledgementItem, item);
-  return { ...acknowledgement, purchase: { store, environment, key } };
-};
+const toDue = ({
+  store,
+  environment,
+  key,
+  ...acknowledgement
+}: z.output<ReturnType<typeof acknowledgementItem>>): DueAcknowledgement => ({
+  ...acknowledgement,
+  purchase: { store, environment, key },
+});
 
 export const createAcknowledgementQueue = ({ client, name: TableName }: Table): AcknowledgementQueue => {
   const deletion = (application: ApplicationId, purchase: PurchaseReference, dueSince: Instant) => ({
@@ -41,7 +47,7 @@ export const createAcknowledgementQueue = ({ client, name: TableName }: Table): 
           ConsistentRead: true,
         },
       );
-      for await (const page of pages) yield (page.Items ?? []).map(toDue);
+      for await (const page of pages) yield knownItems(acknowledgementItem, page.Items).map(toDue);
     },
 
     remove: async ({ application, purchase, dueSince }) => {

@@ -95,7 +95,11 @@ const credentialSummary = once(() => ({
   keyIdentifier: shape.branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
   application: identifier(),
   label: shape.nullableText(),
-  scopes: z.array(z.enum(SCOPES)),
+  // Scopes that a later version issues give nothing here.
+  scopes: z.pipe(
+    z.array(z.string()),
+    z.transform((given) => SCOPES.filter((scope) => given.includes(scope))),
+  ),
   createdAt: shape.integer(),
   expiresAtMoment: shape.nullableInteger(),
   revokedAt: shape.nullableInteger(),

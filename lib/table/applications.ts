@@ -34,7 +34,7 @@ import {
 } from "./application-items.ts";
 import { APPLICATIONS_PARTITION, keys, keyText, partitionOfApplication } from "./keys.ts";
 import { TABLE_FORMAT, TableFormatError, unmarkedOrOfThisFormat } from "./format.ts";
-import { absent, parseItem, parseItems, type Item, type Table } from "./table.ts";
+import { absent, knownItems, parseItem, parseItems, type Item, type Table } from "./table.ts";
 import { setAttributes, versionUnchanged } from "./writes.ts";
 
 /** What the table knows of applications. All reads are strongly consistent. */
@@ -226,11 +226,7 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
       },
     );
     for await (const page of pages) listed.push(...(page.Items ?? []));
-    const { sk: format } = keys.format();
-    return parseItems(
-      applicationOfTableItem,
-      listed.filter(({ sk }) => sk !== format),
-    );
+    return knownItems(applicationOfTableItem, listed);
   };
 
   return {

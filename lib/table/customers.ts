@@ -11,13 +11,13 @@ import {
   claimsCounter,
   customerItem,
   decodeHoldings,
-  decodeLines,
   identityItem,
   purchaseItem,
   tombstone,
 } from "./items.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
+import { decodeLines } from "./lines.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
 

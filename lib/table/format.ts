@@ -30,9 +30,11 @@ export class TableFormatError extends Error {
 
 /** @throws TableFormatError where the table holds anything of another format */
 export const requireTableFormat = async ({ client, name: TableName }: Table): Promise<void> => {
-  const { Item } = await client.send(new GetCommand({ TableName, Key: { ...keys.format() } }));
+  const { Item } = await client.send(
+    new GetCommand({ TableName, Key: { ...keys.format() }, ConsistentRead: true }),
+  );
   if (Item?.["tableFormat"] === TABLE_FORMAT) return;
   if (Item !== undefined) throw new TableFormatError(TableName, Item["tableFormat"]);
-  const { Items = [] } = await client.send(new ScanCommand({ TableName, Limit: 1 }));
+  const { Items = [] } = await client.send(new ScanCommand({ TableName, Limit: 1, ConsistentRead: true }));
   if (Items.length > 0) throw new TableFormatError(TableName, undefined);
 };

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { once } from "../once.ts";
 import { ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
-import { NATURES, STANDINGS, type Line, type Purchase } from "../entitlements/purchase.ts";
+import type { Purchase } from "../entitlements/purchase.ts";
 import {
   purchaseKey,
   type AccountId,
@@ -9,6 +9,7 @@ import {
   type CustomerId,
   type PurchaseKey,
 } from "../identifiers.ts";
+import { decodeLines, encodeLines, encodedLine, memberOf } from "./lines.ts";
 import * as shape from "./shapes.ts";
 
 /**
@@ -20,36 +21,6 @@ const nullableInstant = shape.nullableInteger;
 const customerIdentifier = () => shape.branded<CustomerId>(shape.uuid());
 const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
-/**
- * Lines are stored in purchases, customers and accounts, and read on every read: positions in place of names, so that one
- * takes about a hundred bytes. The lists that give the positions may only grow at their end.
- */
-const encodedLine = once(() =>
-  // A later version may add fields at the end: they are ignored.
-  z.tuple(
-    [
-      shape.nullableText(),
-      shape.text(),
-      shape.nullableText(),
-      shape.positionIn(NATURES),
-      shape.positionIn(STANDINGS),
-      nullableInstant(),
-      nullableInstant(),
-      nullableInstant(),
-      z.nullable(z.boolean()),
-      instant(),
-      shape.nullableText(),
-      shape.nullableText(),
-      nullableInstant(),
-      shape.integer(),
-      shape.integer(),
-      shape.integer(),
-      nullableInstant(),
-      shape.integer(),
-    ],
-    z.unknown(),
-  ),
-);
 export const purchaseItem = once(() =>
   z.object({
     customer: customerIdentifier(),
@@ -95,101 +66,25 @@ const encodedHolding = once(() =>
       shape.positionIn(ENVIRONMENTS),
       shape.text(),
       z.array(encodedLine()),
-      z.optional(storedPurchaseKey()),
-      z.optional(instant()),
+      z.nullable(storedPurchaseKey()),
+      nullableInstant(),
     ],
     z.unknown(),
   ),
 );
-type EncodedLine = z.infer<ReturnType<typeof encodedLine>>;
 type EncodedHolding = z.infer<ReturnType<typeof encodedHolding>>;
 export type EncodedHoldings = EncodedHolding[];
 
-/** Bits of an encoded line's flags. */
-const WAS_REVOKED = 1;
-const RENTED = 2;
-
-const member = <T>(values: readonly T[], index: number): T => {
-  const value = values[index];
-  if (value === undefined) throw new RangeError(`No value has the index ${index}.`);
-  return value;
-};
-
-const encodeLine = (line: Line): EncodedLine => [
-  line.transactionIdentifier,
-  line.productIdentifier,
-  line.basePlanIdentifier,
-  NATURES.indexOf(line.nature),
-  STANDINGS.indexOf(line.standing),
-  line.startsAt,
-  line.endsAt,
-  line.revokedAt,
-  line.willRenew,
-  line.verifiedAt,
-  line.event,
-  line.purchaseOptionIdentifier,
-  line.purchasedAt,
-  (line.wasRevoked ? WAS_REVOKED : 0) | (line.rented ? RENTED : 0),
-  line.quantity,
-  line.refundedQuantity,
-  line.refundedBy,
-  line.mostRefunded,
-];
-
-const decodeLine = ([
-  transactionIdentifier,
-  productIdentifier,
-  basePlanIdentifier,
-  nature,
-  standing,
-  startsAt,
-  endsAt,
-  revokedAt,
-  willRenew,
-  verifiedAt,
-  event,
-  purchaseOptionIdentifier,
-  purchasedAt,
-  flags,
-  quantity,
-  refundedQuantity,
-  refundedBy,
-  mostRefunded,
-]: EncodedLine): Line => ({
-  transactionIdentifier,
-  event,
-  productIdentifier,
-  basePlanIdentifier,
-  purchaseOptionIdentifier,
-  nature: member(NATURES, nature),
-  standing: member(STANDINGS, standing),
-  startsAt,
-  purchasedAt,
-  endsAt,
-  revokedAt,
-  refundedBy,
-  mostRefunded,
-  wasRevoked: (flags & WAS_REVOKED) !== 0,
-  quantity,
-  refundedQuantity,
-  rented: (flags & RENTED) !== 0,
-  willRenew,
-  verifiedAt,
-});
-
-export const encodeLines = (lines: readonly Line[]): EncodedLine[] => lines.map(encodeLine);
-export const decodeLines = (encoded: readonly EncodedLine[]): readonly Line[] => encoded.map(decodeLine);
-
 export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
-  holdings.map(({ store, environment, key, lines, replacedBy, replacedAt }) => {
-    const held: EncodedHolding = [
-      STORES.indexOf(store),
-      ENVIRONMENTS.indexOf(environment),
-      key,
-      encodeLines(lines),
-    ];
-    return replacedBy === null || replacedAt === null ? held : [...held, replacedBy, replacedAt];
-  });
+  holdings.map(({ store, environment, key, lines, replacedBy, replacedAt, further = [] }) => [
+    STORES.indexOf(store),
+    ENVIRONMENTS.indexOf(environment),
+    key,
+    encodeLines(lines),
+    replacedBy,
+    replacedAt,
+    ...further,
+  ]);
 
 const decodeHolding = ([
   store,
@@ -198,15 +93,17 @@ const decodeHolding = ([
   lines,
   replacedBy,
   replacedAt,
+  ...further
 ]: EncodedHolding): Purchase => ({
-  store: member(STORES, store),
-  environment: member(ENVIRONMENTS, environment),
+  store: memberOf(STORES, store),
+  environment: memberOf(ENVIRONMENTS, environment),
   key: purchaseKey(key),
   lines: decodeLines(lines),
   selectedProducts: null,
-  replacedBy: replacedBy ?? null,
-  replacedAt: replacedAt ?? null,
+  replacedBy,
+  replacedAt,
   verifiedAt: Math.max(...lines.map((line) => line[9])),
+  ...(further.length > 0 && { further }),
 });
 
 export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] => encoded.map(decodeHolding);

@@ -32,6 +32,16 @@ export const parseItem = <Schema extends z.ZodMiniType>(
   return parsed.data;
 };
 
+/** The items of a shape, where a later version may have put others beside them, which are left aside. */
+export const knownItems = <Schema extends z.ZodMiniType>(
+  schema: () => Schema,
+  items: readonly Item[] = [],
+): z.output<Schema>[] =>
+  items.flatMap((item) => {
+    const parsed = schema().safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  });
+
 /** Each item by {@link parseItem}. */
 export const parseItems = <Schema extends z.ZodMiniType>(
   schema: () => Schema,

@@ -18,12 +18,12 @@ import {
   acknowledgementItem,
   customerItem,
   decodeHoldings,
-  decodeLines,
   identityItem,
   purchaseItem,
   tombstone,
   transferItem,
 } from "../../lib/table/items.ts";
+import { decodeLines } from "../../lib/table/lines.ts";
 
 /**
  * What is true of a whole table at every moment between two requests, whatever has happened to it: one owner for each

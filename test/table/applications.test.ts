@@ -1,4 +1,4 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Application } from "../../lib/applications/application.ts";
 import { createAndroidPublisherSandbox } from "../../infra/local/sandbox/android-publisher.ts";
 import { applyManifest } from "../../lib/applications/apply.ts";
@@ -285,6 +285,29 @@ describe("a credential", () => {
     const credential = aCredential(newIdentifier());
     await expect(credentials.add(credential)).resolves.toBe("application_not_found");
     await expect(credentials.find(credential.keyIdentifier)).resolves.toBeNull();
+  });
+
+  test("of scopes that a later version issues has those known here, is listed and can be revoked", async () => {
+    const { identifier } = await anApplication();
+    const { keyIdentifier, ...rest } = aCredential(identifier);
+    await credentials.add({ keyIdentifier, ...rest });
+    const scopes = ["changes:read", "entitlements:read"];
+    for (const key of [
+      keys.credential(keyIdentifier),
+      keys.credentialOfApplication(identifier, keyIdentifier),
+    ])
+      await table.client.send(
+        new UpdateCommand({
+          TableName: table.name,
+          Key: { ...key },
+          UpdateExpression: "SET scopes = :scopes",
+          ExpressionAttributeValues: { ":scopes": scopes },
+        }),
+      );
+    expect(await credentials.find(keyIdentifier)).toMatchObject({ scopes: ["entitlements:read"] });
+    expect(await credentials.list(identifier)).toMatchObject([{ scopes: ["entitlements:read"] }]);
+    expect(await credentials.revoke(keyIdentifier, NOW)).toMatchObject({ outcome: "revoked" });
+    expect(await table.items()).toContainEqual(expect.objectContaining({ keyIdentifier, scopes }));
   });
 
   test("is never overwritten", async () => {

@@ -4,7 +4,8 @@ import type { Application } from "../../lib/applications/application.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { requireTableFormat, TABLE_FORMAT, TableFormatError } from "../../lib/table/format.ts";
-import { keys, type Key } from "../../lib/table/keys.ts";
+import { auditPartition, keys, type Key } from "../../lib/table/keys.ts";
+import { createOperationTable } from "../../lib/table/operations.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
 import { runOperator } from "../../infra/operator/program.ts";
 import { composeAccountReport } from "../../lib/service.ts";
@@ -113,17 +114,38 @@ describe("what a later version writes", () => {
     await put({ pk: String(account?.["pk"]), sk: "LATER" }, { anything: true });
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("at the end of an encoded line is left aside", async () => {
+  test("at the end of encoded lines and holdings survives when another purchase of the customer changes", async () => {
     const world = createWorld(table);
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    const account = (await world.items()).find(({ pk }) => String(pk).endsWith("#ACCOUNT#a"));
-    const text = JSON.stringify(account).replace(
-      '"event 1",null,null,0,1,0,null]',
-      '"event 1",null,null,0,1,0,null,"later"]',
-    );
-    expect(text).toContain("later");
-    const item: unknown = JSON.parse(text);
-    await table.client.send(new PutCommand({ TableName: table.name, Item: Object(item) }));
+    await world.store({ purchases: [owned("1"), owned("2")] }, byCredential("a"));
+    const addAtTheEnd = (value: unknown): unknown => {
+      if (!Array.isArray(value)) return value;
+      const isEnd = typeof value[0] === "number" || value[0] === "2";
+      return [...value.map(addAtTheEnd), ...(isEnd ? ["later"] : [])];
+    };
+    for (const item of await world.items())
+      await put(
+        { pk: String(item["pk"]), sk: String(item["sk"]) },
+        { ...item, holdings: addAtTheEnd(item["holdings"]), lines: addAtTheEnd(item["lines"]) },
+      );
+    const laterOf = async (key: string) =>
+      (await world.items()).map((item) =>
+        ["holdings", "lines"].map((list) =>
+          [item[list] ?? []].flat().filter((one) => JSON.stringify(one).includes(`"${key}"`)),
+        ),
+      );
+    const before = await laterOf("2");
+    expect(JSON.stringify(before)).toContain("later");
+    await world.at(NOW + 1000).store({ purchases: [refunded("1")] }, byCredential("a"));
+    expect(await laterOf("2")).toEqual(before);
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
+  });
+  test("among the applications and in the audit is left aside, or shown with its own word", async () => {
+    const { identifier } = anApplication();
+    await put({ pk: "APPLICATIONS", sk: "LATER" }, { kind: "later" });
+    const entry = { customer: uuid(), moment: NOW, by: "ada", reason: "r" };
+    await put({ pk: auditPartition(identifier), sk: "1" }, { ...entry, action: "refresh" });
+    await put({ pk: auditPartition(identifier), sk: "2" }, { something: "else" });
+    expect(await createApplicationTable(table).list()).toEqual(expect.any(Array));
+    expect(await createOperationTable(table).auditOf(identifier)).toEqual([{ ...entry, action: "refresh" }]);
   });
 });

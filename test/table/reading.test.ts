@@ -90,6 +90,7 @@ const holding = async (account: AccountId, at: (part: string) => unknown): Promi
     1,
     0,
     null,
+    0,
     "of a later version",
   ];
   await table.client.send(
@@ -98,7 +99,7 @@ const holding = async (account: AccountId, at: (part: string) => unknown): Promi
       Item: {
         ...keys.accountCustomer(APPLICATION, account, CUSTOMER),
         customer: CUSTOMER,
-        holdings: [[at("store"), at("environment"), "1", [line]]],
+        holdings: [[at("store"), at("environment"), "1", [line], null, null, "of a later version"]],
         assertedBy: "client",
         absorbed: [],
       },
@@ -122,11 +123,14 @@ test.each([
   );
 });
 
-test("holdings at positions of the lists are of their shape, and what a later version adds is left aside", async () => {
+test("holdings at positions of the lists are of their shape, and what a later version adds is kept", async () => {
   const account = accountId("as written");
   await holding(account, () => 0);
   const [found] = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
-  expect(found?.holdings).toMatchObject([{ store: STORES[0], lines: [{ nature: NATURES[0], quantity: 1 }] }]);
+  const further = ["of a later version"];
+  expect(found?.holdings).toMatchObject([
+    { store: STORES[0], lines: [{ nature: NATURES[0], quantity: 1, further }], further },
+  ]);
 });
 
 test("a request to which others were faster every time gives up with an answer that says so", async () => {

@@ -1,0 +1,133 @@
+import * as z from "zod/mini";
+import { NATURES, STANDINGS, type Line } from "../entitlements/purchase.ts";
+import { once } from "../once.ts";
+
+/**
+ * Lines as they are stored in purchases, customers and accounts, and read on every read: positions in place of names, so
+ * that one takes about a hundred bytes. The lists that give the positions may only grow at their end.
+ */
+
+type Guard<T> = (value: unknown) => value is T;
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
+const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+const nullable =
+  <T>(is: Guard<T>): Guard<T | null> =>
+  (value): value is T | null =>
+    value === null || is(value);
+const isPositionIn =
+  (values: readonly unknown[]): Guard<number> =>
+  (value): value is number =>
+    isInteger(value) && value >= 0 && value < values.length;
+
+/** Guards, and not a schema of each position: a replay of a thousand purchases reads forty thousand of them. */
+const POSITIONS = [
+  nullable(isText),
+  isText,
+  nullable(isText),
+  isPositionIn(NATURES),
+  isPositionIn(STANDINGS),
+  nullable(isInteger),
+  nullable(isInteger),
+  nullable(isInteger),
+  nullable(isBoolean),
+  isInteger,
+  nullable(isText),
+  nullable(isText),
+  nullable(isInteger),
+  isInteger,
+  isInteger,
+  isInteger,
+  nullable(isInteger),
+  isInteger,
+] as const;
+
+type Guarded<Guards extends readonly unknown[]> = {
+  -readonly [Index in keyof Guards]: Guards[Index] extends Guard<infer T> ? T : never;
+};
+export type EncodedLine = [...known: Guarded<typeof POSITIONS>, ...further: unknown[]];
+
+/** A later version may add fields at the end: they are kept as they are. */
+const isEncodedLine = (value: unknown): value is EncodedLine =>
+  Array.isArray(value) && POSITIONS.every((is, index) => is(value[index]));
+
+export const encodedLine = once(() => z.custom<EncodedLine>(isEncodedLine));
+
+/** Bits of an encoded line's flags. */
+const WAS_REVOKED = 1;
+const RENTED = 2;
+
+export const memberOf = <T>(values: readonly T[], index: number): T => {
+  const value = values[index];
+  if (value === undefined) throw new RangeError(`No value has the index ${index}.`);
+  return value;
+};
+
+const encodeLine = (line: Line): EncodedLine => [
+  line.transactionIdentifier,
+  line.productIdentifier,
+  line.basePlanIdentifier,
+  NATURES.indexOf(line.nature),
+  STANDINGS.indexOf(line.standing),
+  line.startsAt,
+  line.endsAt,
+  line.revokedAt,
+  line.willRenew,
+  line.verifiedAt,
+  line.event,
+  line.purchaseOptionIdentifier,
+  line.purchasedAt,
+  (line.wasRevoked ? WAS_REVOKED : 0) | (line.rented ? RENTED : 0),
+  line.quantity,
+  line.refundedQuantity,
+  line.refundedBy,
+  line.mostRefunded,
+  ...(line.further ?? []),
+];
+
+const decodeLine = ([
+  transactionIdentifier,
+  productIdentifier,
+  basePlanIdentifier,
+  nature,
+  standing,
+  startsAt,
+  endsAt,
+  revokedAt,
+  willRenew,
+  verifiedAt,
+  event,
+  purchaseOptionIdentifier,
+  purchasedAt,
+  flags,
+  quantity,
+  refundedQuantity,
+  refundedBy,
+  mostRefunded,
+  ...further
+]: EncodedLine): Line => ({
+  transactionIdentifier,
+  event,
+  productIdentifier,
+  basePlanIdentifier,
+  purchaseOptionIdentifier,
+  nature: memberOf(NATURES, nature),
+  standing: memberOf(STANDINGS, standing),
+  startsAt,
+  purchasedAt,
+  endsAt,
+  revokedAt,
+  refundedBy,
+  mostRefunded,
+  wasRevoked: (flags & WAS_REVOKED) !== 0,
+  quantity,
+  refundedQuantity,
+  rented: (flags & RENTED) !== 0,
+  willRenew,
+  verifiedAt,
+  ...(further.length > 0 && { further }),
+});
+
+export const encodeLines = (lines: readonly Line[]): EncodedLine[] => lines.map(encodeLine);
+export const decodeLines = (encoded: readonly EncodedLine[]): readonly Line[] => encoded.map(decodeLine);
