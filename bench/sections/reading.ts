@@ -41,7 +41,7 @@ const lineOf = (changes: Partial<Line>): Line => ({
   revokedAt: null,
   refundedBy: null,
   mostRefunded: 0,
-  wasRevoked: false,
+  revokedSince: null,
   quantity: 1,
   refundedQuantity: 0,
   rented: false,

@@ -18,7 +18,8 @@ import type { Link, PendingAcknowledgement, StoredCustomer } from "../table/reco
 
 /**
  * A store's answer that says again what is stored is a replay when it comes this soon: asking twice writes once, and
- * "last verified" is never shown more than this much too old.
+ * "last verified" is never shown more than this much too old. Said again after an end it is none: then it says that the
+ * store is still retrying the payment.
  */
 export const SAME_ANSWER_MILLISECONDS = 60_000;
 
@@ -27,9 +28,13 @@ export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Pu
   if (stored === undefined) return said;
   const joined = joinPurchases(stored, said);
   const age = joined.verifiedAt - stored.verifiedAt;
+  const isAcrossAnEnd = joined.lines.some(
+    ({ endsAt }) => endsAt !== null && stored.verifiedAt < endsAt && endsAt <= joined.verifiedAt,
+  );
   const saysTheSame =
     stored.store === "android-store" &&
     age < SAME_ANSWER_MILLISECONDS &&
+    !isAcrossAnEnd &&
     samePurchase(verifiedAs(joined, 0), verifiedAs(stored, 0));
   return saysTheSame ? stored : joined;
 };

@@ -1,8 +1,9 @@
 import type { CustomerEntitlement, Environment, Status, Store } from "../contract/schemas.ts";
-import type { CustomerId } from "../identifiers.ts";
+import type { CustomerId, PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
-import { eventLines, eventsOf, upToUpgrade } from "./events.ts";
+import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
+import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { isoTime, plusPeriod, times, type Instant, type Period } from "./time.ts";
 
@@ -55,21 +56,20 @@ export const grantingLines = ({
   return lines.filter(({ productIdentifier }) => selectedProducts.includes(productIdentifier));
 };
 
-/** A renewal is charged about a day before the period before it ends. */
-const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;
-
 /**
- * Whether a period takes the place of the one before it. An upgraded period does not: its upgrade does. A refunded one
- * does only as an upgrade to another product in the middle of a period; a renewal ahead of time that was refunded leaves
- * the current period to its end.
+ * Whether a period takes the place of the one before it. An upgraded period does not: its upgrade does. One of the same
+ * product that ends no later does not: it was restored. A refunded one does only as an upgrade to another product in the
+ * middle of a period; a renewal ahead of time that was refunded leaves the current period to its end.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
   const { nature, standing, revokedAt, startsAt, endsAt } = next;
   if (nature !== "auto_renewable" || standing === "expired" || (startsAt ?? 0) >= (endsAt ?? Infinity))
     return false;
+  const isSameProduct = next.productIdentifier === line.productIdentifier;
+  if (isSameProduct && (endsAt ?? Infinity) <= (line.endsAt ?? Infinity)) return false;
   if (revokedAt === null) return true;
   const isAhead = (line.endsAt ?? 0) - (startsAt ?? 0) <= CHARGED_AHEAD_MILLISECONDS;
-  return next.productIdentifier !== line.productIdentifier && !isAhead;
+  return !isSameProduct && !isAhead;
 };
 
 /**
@@ -103,52 +103,39 @@ const untilReplaced = (moment: Instant, purchase: Purchase, line: Line): Line | 
   return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
 };
 
-/**
- * Gives the events of an iOS lineage that count, as far as they do. The store has been seen to move a transaction into
- * another lineage of the same customer: its event counts where that transaction was signed later, with all its copies,
- * whichever of the two took the other's place. What was not moved, and began before another lineage takes this one's
- * place, ends there.
- */
+/** The events of an iOS purchase that count at the moment, as far as they do. What was moved here is replaced by nothing. */
+const standingLines = (
+  moment: Instant,
+  purchase: Purchase,
+  events: readonly CountingEvent[],
+): readonly Line[] =>
+  events.flatMap(({ line, isMoved }) => (isMoved ? line : (untilReplaced(moment, purchase, line) ?? [])));
+
+/** Gives the lines by which a holding grants: of iOS purchases those of the events that count there. */
 const standingAt = (
   moment: Instant,
   holdings: readonly Granting[],
 ): ((granting: Granting) => readonly Line[]) => {
-  const unmoved = ({ holding: { purchase }, lines }: Granting): readonly Line[] =>
-    eventLines(lines).flatMap((line) => untilReplaced(moment, purchase, line) ?? []);
-  const moving = holdings.filter(
-    ({ holding: { purchase } }) => purchase.store === "ios-store" && purchase.environment !== "xcode",
+  const ofPerson = ({ customerIdentifier, purchase }: Holding): string | null =>
+    purchase.store === "ios-store" && purchase.environment !== "xcode"
+      ? `${customerIdentifier} ${purchase.environment}`
+      : null;
+  const persons = Map.groupBy(holdings, ({ holding }) => ofPerson(holding));
+  const counting = new Map(
+    [...persons].map(([person, theirs]) => [
+      person,
+      person === null
+        ? new Map<PurchaseKey, readonly CountingEvent[]>()
+        : countingEvents(theirs.map(({ holding: { purchase }, lines }) => ({ key: purchase.key, lines }))),
+    ]),
   );
-  if (moving.length < 2) return unmoved;
-  const nameOf = ({ customerIdentifier, purchase }: Holding, { transactionIdentifier }: Line): string =>
-    `${customerIdentifier} ${purchase.environment} ${transactionIdentifier}`;
-  const last = new Map<string, { key: string; verifiedAt: Instant; moved: boolean }>();
-  for (const { holding, lines } of moving)
-    for (const line of lines) {
-      const { key } = holding.purchase;
-      const { verifiedAt } = line;
-      const name = nameOf(holding, line);
-      const known = last.get(name);
-      const isLater =
-        known === undefined ||
-        verifiedAt > known.verifiedAt ||
-        (verifiedAt === known.verifiedAt && key < known.key);
-      const where = isLater ? { key, verifiedAt } : known;
-      last.set(name, { ...where, moved: known !== undefined });
-    }
-  return (granting) => {
-    const { holding, lines } = granting;
-    const placeOf = (line: Line) => last.get(nameOf(holding, line));
-    const isMoved = (line: Line): boolean => placeOf(line)?.moved === true;
-    if (!lines.some(isMoved)) return unmoved(granting);
-    return eventsOf(lines)
-      .filter(({ copies }) =>
-        copies.every((copy) => !isMoved(copy) || placeOf(copy)?.key === holding.purchase.key),
-      )
-      .flatMap(({ copies, line }) => {
-        const standing = upToUpgrade(line);
-        return copies.some(isMoved) ? standing : (untilReplaced(moment, holding.purchase, standing) ?? []);
-      })
-      .sort(lineOrder);
+  return ({ holding, lines }) => {
+    const { purchase } = holding;
+    if (purchase.store !== "ios-store") return lines;
+    const events =
+      counting.get(ofPerson(holding))?.get(purchase.key) ??
+      eventLines(lines).map((line) => ({ line, isMoved: false }));
+    return inSuccession(standingLines(moment, purchase, events));
   };
 };
 
@@ -165,10 +152,9 @@ const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalo
   const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
   const standing = standingAt(moment, granting);
   return granting.flatMap((granted) => {
-    const { holding, lines } = granted;
+    const { holding } = granted;
     const { purchase } = holding;
-    const given = purchase.store === "ios-store" ? inSuccession(standing(granted)) : lines;
-    return given.flatMap((line): Access[] => {
+    return standing(granted).flatMap((line): Access[] => {
       const product = catalog.productOf(purchase.store, line);
       if (product === undefined || (line.rented && product.accessDuration === null)) return [];
       return [{ holding, line, product, begins: line.startsAt ?? line.verifiedAt, ends: line.endsAt }];

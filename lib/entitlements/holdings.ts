@@ -2,6 +2,7 @@ import type { Store } from "../contract/schemas.ts";
 import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
 import { grantingLines } from "./entitlements.ts";
+import { decidingCopies, eventsOf } from "./events.ts";
 import { isRevoked, referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
 import { plusPeriod, times } from "./time.ts";
 
@@ -36,6 +37,17 @@ const bytesOf = (purchase: Purchase): number =>
       utf8Bytes(line.event),
     BYTES_PER_PURCHASE + utf8Bytes(purchase.key),
   );
+
+const ONCE: ReadonlySet<Nature> = new Set(["non_consumable", "non_renewing"]);
+
+/** What was bought once, with the copies alone by which it is what it is; restores make any number of others. */
+const withDecidingCopies = (purchase: Purchase): Purchase => {
+  const { store, lines } = purchase;
+  if (store !== "ios-store" || lines.length <= 1 || !lines.every(({ nature }) => ONCE.has(nature)))
+    return purchase;
+  const deciding = new Set(eventsOf(lines).flatMap(({ copies }) => decidingCopies(copies)));
+  return { ...purchase, lines: lines.filter((line) => deciding.has(line)) };
+};
 
 interface Candidate {
   readonly purchase: Purchase;
@@ -200,11 +212,12 @@ export const holdingsOf = (
       isHeld,
     ),
   ].sort(mostWorthFirst);
+  const whole = bounded.map(({ purchase }) => purchase);
+  const hasRoom = whole.reduce((bytes, purchase) => bytes + bytesOf(purchase), 0) <= HOLDINGS_BYTES;
   let bytes = 0;
-  return bounded
-    .filter(({ purchase }) => (bytes += bytesOf(purchase)) <= HOLDINGS_BYTES)
-    .sort(byReferenceText)
-    .map(({ purchase }) => purchase);
+  return (hasRoom ? whole : whole.map(withDecidingCopies))
+    .filter((purchase) => (bytes += bytesOf(purchase)) <= HOLDINGS_BYTES)
+    .sort((a, b) => compare(referenceText(a), referenceText(b)));
 };
 
 /** Whether two holdings of a purchase are stored alike: by their lines and their replacement. */

@@ -1,7 +1,15 @@
 import type { Environment } from "../contract/schemas.ts";
 import type { PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import { eventName, eventsOf, laterLine, newestCopyFirst, type PurchaseEvent } from "./events.ts";
+import {
+  eventName,
+  eventsOf,
+  lastEnd,
+  laterLine,
+  latestCopies,
+  newestCopyFirst,
+  type PurchaseEvent,
+} from "./events.ts";
 import {
   lineOrder,
   lineText,
@@ -22,41 +30,28 @@ const EVENTS_KEPT = 100;
 /** Copies kept of one event: the newest of those never refunded, and of those that were, and what was signed last. */
 const COPIES_KEPT = 32;
 
-/** The later signed copy of each transaction id. In Xcode every id is "0", so there the event is part of the key. */
-const latestCopies = (lines: readonly Line[], environment: Environment): readonly Line[] => {
-  const copies = new Map<string, Line>();
-  for (const line of lines) {
-    const id = line.transactionIdentifier ?? "";
-    const key = environment === "xcode" ? `${id} ${eventName(line)}` : id;
-    const known = copies.get(key);
-    const later = known === undefined ? line : laterLine(known, line);
-    const wasRevoked = line.wasRevoked || known?.wasRevoked === true;
-    copies.set(key, later.wasRevoked === wasRevoked ? later : { ...later, wasRevoked });
-  }
-  return [...copies.values()];
-};
-
 const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
   if (copies.length <= COPIES_KEPT) return copies;
   const newest = copies.toSorted(newestCopyFirst);
   return [true, false].flatMap((refunded) => {
-    const [first, ...others] = newest.filter(({ wasRevoked }) => wasRevoked === refunded);
+    const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);
     if (first === undefined) return [];
     const lastSigned = others.reduce(laterLine, first);
     return [...new Set([lastSigned, first, ...others])].slice(0, COPIES_KEPT);
   });
 };
 
-/** A copy that was restored after its period had ended starts later than it ends: it is as old as its end. */
-const ageOf = ({ startsAt, endsAt }: Line): number => Math.min(startsAt ?? 0, endsAt ?? Infinity);
+/** By the end, which every copy of a period has alike: a restored copy may begin at any time. */
+const ageOf = (event: PurchaseEvent): number => {
+  const end = lastEnd(event);
+  return end === Infinity ? (event.line.startsAt ?? 0) : end;
+};
 
-const newestEventFirst = ({ line: a }: PurchaseEvent, { line: b }: PurchaseEvent): number =>
-  compare(ageOf(b), ageOf(a)) ||
-  compare(b.startsAt ?? 0, a.startsAt ?? 0) ||
-  compare(eventName(b), eventName(a));
+const newestEventFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
+  compare(ageOf(b), ageOf(a)) || compare(eventName(b.line), eventName(a.line));
 
 const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
-  compare(b.line.endsAt ?? Infinity, a.line.endsAt ?? Infinity) || newestEventFirst(a, b);
+  compare(lastEnd(b), lastEnd(a)) || newestEventFirst(a, b);
 
 /**
  * Joins the lines of one iOS lineage. It is bounded in events, and never so that the current one goes: whatever had not
@@ -72,10 +67,11 @@ const joinTransactions = (
   if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
   const newest = eventsOf(latestCopies(lines, environment)).toSorted(newestEventFirst);
   const ofProduct = new Map<string, number>();
-  const kept = newest.filter(({ line: { productIdentifier, endsAt } }) => {
+  const kept = newest.filter((event) => {
+    const { productIdentifier } = event.line;
     const newer = ofProduct.get(productIdentifier) ?? 0;
     ofProduct.set(productIdentifier, newer + 1);
-    return newer < EVENTS_KEPT_PER_PRODUCT || (endsAt ?? Infinity) > lastHeard;
+    return newer < EVENTS_KEPT_PER_PRODUCT || lastEnd(event) > lastHeard;
   });
   return kept.toSorted(lastEndFirst).slice(0, EVENTS_KEPT).flatMap(boundedCopies).toSorted(lineOrder);
 };
@@ -120,12 +116,12 @@ interface Replacement {
   readonly replacedAt: Instant | null;
 }
 
-/** The replacement that reaches further; one without a time replaces everything. */
-const furtherReplacement = (a: Replacement, b: Replacement): Replacement => {
+/** One without a time replaces everything; of the others the first: renewals name the older lineage again and again. */
+const firstReplacement = (a: Replacement, b: Replacement): Replacement => {
   if (a.replacedBy === null || b.replacedBy === null) return a.replacedBy === null ? b : a;
   const order =
-    compare(a.replacedAt ?? Infinity, b.replacedAt ?? Infinity) || compare(a.replacedBy, b.replacedBy);
-  return order >= 0 ? a : b;
+    compare(a.replacedAt ?? -Infinity, b.replacedAt ?? -Infinity) || compare(b.replacedBy, a.replacedBy);
+  return order <= 0 ? a : b;
 };
 
 const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
@@ -135,7 +131,7 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
   const { store, environment, key } = first;
   const facts = [first, ...others];
   const verifiedAt = facts.reduce((last, one) => Math.max(last, one.verifiedAt), 0);
-  const { replacedBy, replacedAt } = facts.reduce<Replacement>(furtherReplacement, first);
+  const { replacedBy, replacedAt } = facts.reduce<Replacement>(firstReplacement, first);
   return {
     store,
     environment,

@@ -49,8 +49,8 @@ export interface Line {
   readonly refundedBy: Instant | null;
   /** Android: the most units that any answer called refunded. */
   readonly mostRefunded: number;
-  /** Whether the store has ever signed a revocation, in full or in part, under this transaction id. */
-  readonly wasRevoked: boolean;
+  /** iOS: when the store first signed a revocation, in full or in part, under this transaction id; null: never. */
+  readonly revokedSince: Instant | null;
   /** Units bought. */
   readonly quantity: number;
   /** Units refunded of a line that still grants with the others; 0 where none was, and where all are revoked. */
@@ -130,7 +130,7 @@ const LINE_FIELDS = Object.keys({
   revokedAt: true,
   refundedBy: true,
   mostRefunded: true,
-  wasRevoked: true,
+  revokedSince: true,
   quantity: true,
   refundedQuantity: true,
   rented: true,
@@ -139,7 +139,7 @@ const LINE_FIELDS = Object.keys({
 } satisfies Record<Exclude<keyof Line, "further">, true>) as Exclude<keyof Line, "further">[];
 
 /** Fields that are joined from all copies or answers, and are not of any one. */
-const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set(["wasRevoked", "refundedBy", "mostRefunded"]);
+const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set(["revokedSince", "refundedBy", "mostRefunded"]);
 
 const TELLING_FIELDS = LINE_FIELDS.filter((field) => !JOINED_FIELDS.has(field));
 
@@ -162,7 +162,7 @@ export const sameLine = (a: Line, b: Line): boolean =>
     a.revokedAt === b.revokedAt &&
     a.refundedBy === b.refundedBy &&
     a.mostRefunded === b.mostRefunded &&
-    a.wasRevoked === b.wasRevoked &&
+    a.revokedSince === b.revokedSince &&
     a.quantity === b.quantity &&
     a.refundedQuantity === b.refundedQuantity &&
     a.rented === b.rented &&

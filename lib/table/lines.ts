@@ -36,11 +36,12 @@ const POSITIONS = [
   nullable(isText),
   nullable(isText),
   nullable(isInteger),
-  isInteger,
+  isBoolean,
   isInteger,
   isInteger,
   nullable(isInteger),
   isInteger,
+  nullable(isInteger),
 ] as const;
 
 type Guarded<Guards extends readonly unknown[]> = {
@@ -53,10 +54,6 @@ const isEncodedLine = (value: unknown): value is EncodedLine =>
   Array.isArray(value) && POSITIONS.every((is, index) => is(value[index]));
 
 export const encodedLine = once(() => z.custom<EncodedLine>(isEncodedLine));
-
-/** Bits of an encoded line's flags. */
-const WAS_REVOKED = 1;
-const RENTED = 2;
 
 export const memberOf = <T>(values: readonly T[], index: number): T => {
   const value = values[index];
@@ -78,11 +75,12 @@ const encodeLine = (line: Line): EncodedLine => [
   line.event,
   line.purchaseOptionIdentifier,
   line.purchasedAt,
-  (line.wasRevoked ? WAS_REVOKED : 0) | (line.rented ? RENTED : 0),
+  line.rented,
   line.quantity,
   line.refundedQuantity,
   line.refundedBy,
   line.mostRefunded,
+  line.revokedSince,
   ...(line.further ?? []),
 ];
 
@@ -100,11 +98,12 @@ const decodeLine = ([
   event,
   purchaseOptionIdentifier,
   purchasedAt,
-  flags,
+  rented,
   quantity,
   refundedQuantity,
   refundedBy,
   mostRefunded,
+  revokedSince,
   ...further
 ]: EncodedLine): Line => ({
   transactionIdentifier,
@@ -120,10 +119,10 @@ const decodeLine = ([
   revokedAt,
   refundedBy,
   mostRefunded,
-  wasRevoked: (flags & WAS_REVOKED) !== 0,
+  revokedSince,
   quantity,
   refundedQuantity,
-  rented: (flags & RENTED) !== 0,
+  rented,
   willRenew,
   verifiedAt,
   ...(further.length > 0 && { further }),

@@ -219,6 +219,22 @@ describe("an Android store's answer", () => {
   test("that says the same within a minute is a replay", () => {
     expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
   });
+  test("that says the same after a line's end is stored, however soon: the store is retrying the payment", () => {
+    const [end, lines] = [
+      NOW + 10_000,
+      [aLine({ transactionIdentifier: null, endsAt: NOW + 10_000, verifiedAt: NOW })],
+    ];
+    const said = android({ lines });
+    const changed = (later: number) =>
+      plan({
+        catalog,
+        survivor: aCustomer({ holdings: [said] }),
+        evidence: { purchases: [android({ lines: lines.map((line) => ({ ...line, verifiedAt: later })) })] },
+        known: [stored(said)],
+      }).change;
+    expect(changed(end - 1)).toBeNull();
+    expect(changed(end)?.purchases).toMatchObject([{ purchase: { verifiedAt: end } }]);
+  });
   test("that says the same a minute later is stored, with its time", () => {
     const later = answer(NOW + SAME_ANSWER_MILLISECONDS);
     expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);

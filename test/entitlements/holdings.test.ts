@@ -1,4 +1,5 @@
 import { marshall } from "@aws-sdk/util-dynamodb";
+import { bytesOfItem } from "../../bench/meter.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { heldAlike, holdingsOf, HOLDINGS_BYTES, sameHoldings } from "../../lib/entitlements/holdings.ts";
@@ -132,7 +133,7 @@ test.each([
     );
     const holdings = holdingsOf(purchases, aCatalog());
     expect(holdings.length).toBeGreaterThan(fewest);
-    const bytes = Buffer.byteLength(JSON.stringify(marshall({ holdings: encodeHoldings(holdings) })));
+    const bytes = bytesOfItem(marshall({ holdings: encodeHoldings(holdings) }));
     expect(HOLDINGS_BYTES).toBeLessThan(DYNAMODB_ITEM_BYTES * 0.7);
     expect(bytes).toBeLessThan(DYNAMODB_ITEM_BYTES);
   },
@@ -147,8 +148,48 @@ test("as many short purchases as are held stay below it too", () => {
   );
   const holdings = holdingsOf(purchases, aCatalog());
   expect(holdings.length).toBeLessThan(2000);
-  const bytes = Buffer.byteLength(JSON.stringify(marshall({ holdings: encodeHoldings(holdings) })));
+  const bytes = bytesOfItem(marshall({ holdings: encodeHoldings(holdings) }));
   expect(bytes).toBeLessThan(DYNAMODB_ITEM_BYTES);
+});
+
+test.each([
+  [48, 32],
+  [300, 6],
+  [800, 2],
+])("%i lifetimes, each under %i ids, push nothing out", (products, ids) => {
+  const nameOf = (index: number) => `com.example.trails.map.${String(index).padStart(3, "0")}`;
+  const sold = Array.from({ length: products }, (_, index) => nameOf(index));
+  const lifetimes = sold.map((productIdentifier, index) =>
+    aPurchase({
+      key: String(200_000_000_000_000 + index),
+      lines: Array.from({ length: ids }, (_, copy) =>
+        aLine({
+          transactionIdentifier: String(200_000_000_000_000 + copy * products + index),
+          event: "",
+          productIdentifier,
+          nature: "non_consumable",
+          startsAt: NOW - 500 * DAY,
+          purchasedAt: NOW - (500 - copy) * DAY,
+          endsAt: null,
+          verifiedAt: NOW - (500 - copy) * DAY,
+        }),
+      ),
+    }),
+  );
+  const catalog = aCatalog([
+    aProduct(),
+    ...sold.map((productIdentifier) => aProduct({ productIdentifier, grants: [productIdentifier] })),
+  ]);
+  const purchases = [...lifetimes, aPurchase()];
+  const answerOf = (all: readonly Purchase[]) =>
+    entitlementsAt(
+      NOW,
+      all.map((purchase) => ({ customerIdentifier: CUSTOMER, assertedBy: null, purchase })),
+      catalog,
+    );
+  const answer = answerOf(holdingsOf(purchases, catalog));
+  expect(answer).toHaveLength(products + 1);
+  expect(answer).toEqual(answerOf(purchases));
 });
 
 describe("whatever else is bought, nothing that is mapped and active is pushed out", () => {

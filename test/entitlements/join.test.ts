@@ -44,7 +44,7 @@ describe("iOS lineages", () => {
   ])("a period that two newer ones follow and that %s", (_, left, expected) => {
     const of = (transactionIdentifier: string, startsAt: number, endsAt: number) =>
       aPurchase({ lines: [aLine({ transactionIdentifier, startsAt, endsAt, verifiedAt: NOW })] });
-    const [joined] = joinAll([of("0", 1, NOW + left), of("1", 2, 3), of("2", 3, 4)]);
+    const [joined] = joinAll([of("0", 1, NOW + left), of("1", 2, NOW + 2), of("2", 3, NOW + 3)]);
     expect(joined && lines(joined)).toEqual(expected);
   });
   test("the current period survives ten renewals ahead of time", () => {
@@ -127,7 +127,19 @@ test("of transactions of one product with one start the same two stay, in whatev
   const early = joinAll([...joinAll([first, ...others]), upgradedSince]);
   const late = joinAll([...joinAll([first, upgradedSince]), ...others]);
   expect(early).toEqual(late);
-  expect(early[0] && lines(early[0])).toEqual(["2", "3"]);
+  // Those that end last.
+  expect(early[0] && lines(early[0])).toEqual(["1", "3"]);
+});
+test("what is kept of a lineage does not change when the first copy of a period comes after its restored one", () => {
+  const copy = (id: string, event: string, startsAt: number, endsAt: number) =>
+    aPurchase({
+      lines: [aLine({ transactionIdentifier: id, event, startsAt, endsAt, verifiedAt: 100 })],
+    });
+  const first = copy("1", "w1", 0, 30);
+  const others = [copy("2", "w2", 29, 60), copy("3", "w3", 59, 90), copy("11", "w1", 70, 30)];
+  const late = [...others, first].reduce<Purchase[]>((known, one) => joinAll([...known, one]), []);
+  expect(late).toEqual(joinAll([first, ...others]));
+  expect(late[0] && lines(late[0])).toEqual(["2", "3"]);
 });
 
 describe("Android purchases", () => {
@@ -314,11 +326,11 @@ describe("of two that were said at the same moment always the same one counts", 
   });
 });
 
-describe("of two replacements the one that reaches further counts", () => {
+describe("of two replacements the first counts", () => {
   const by = (key: string, replacedAt: number | null) =>
     aPurchase({ replacedBy: purchaseKey(key), replacedAt });
   test.each([
-    ["the later", by("2", 5), by("1", 6), { replacedBy: "1", replacedAt: 6 }],
+    ["the earlier", by("2", 5), by("1", 6), { replacedBy: "2", replacedAt: 5 }],
     [
       "one without a time, which replaces everything",
       by("2", 5),

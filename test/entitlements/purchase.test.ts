@@ -90,7 +90,7 @@ describe("purchases are the same", () => {
     { purchasedAt: 9 },
     { endsAt: 9 },
     { revokedAt: 9 },
-    { wasRevoked: true },
+    { revokedSince: 9 },
     { quantity: 9 },
     { refundedQuantity: 9 },
     { refundedBy: 9 },

@@ -52,6 +52,8 @@ const SUBSCRIPTION_STEPS = [
   "said-again",
   "copy",
   "copy-of-earlier",
+  "restore",
+  "restore-of-earlier",
   "refund-of-copy",
   "extend",
 ] as const;
@@ -262,6 +264,17 @@ const subscriptionFacts = (
         clock += days * 3_600_000;
         say({ ...at(bought, days), transaction: newId() });
         break;
+      case "restore":
+        // As some old copies are: it says that it was purchased when it was restored.
+        clock = Math.max(clock, Math.min(current.start + days * 3_600_000, current.end - 1));
+        say({ ...current, transaction: newId(), start: clock });
+        break;
+      case "restore-of-earlier": {
+        const earlier = at(bought, days);
+        clock += days * 3_600_000;
+        say({ ...earlier, transaction: newId(), start: clock });
+        break;
+      }
       case "refund-of-copy":
         clock += days * 3_600_000;
         say({ ...current, transaction: newId(), revokedAt: clock });
@@ -323,7 +336,7 @@ const oneTimeFacts = (
 };
 
 /** The store has been seen to move a transaction into another lineage of the same person: the same id in both. */
-const moved = (facts: readonly IosFact[], { from, to, later }: MoveScript): IosFact[] => {
+const moved = (facts: readonly IosFact[], { from, to, later, isReissued, names }: MoveScript): IosFact[] => {
   const transaction = facts.length === 0 ? undefined : at(facts, from);
   const target = facts.length === 0 ? undefined : at(facts, to);
   if (
@@ -336,9 +349,10 @@ const moved = (facts: readonly IosFact[], { from, to, later }: MoveScript): IosF
   return [
     {
       ...transaction,
+      ...(isReissued && { transaction: `${transaction.transaction}9` }),
       original: target.original,
       signedAt: transaction.signedAt + (later ? 3 : -3),
-      previous: null,
+      previous: names ? transaction.original : null,
     },
   ];
 };
@@ -347,6 +361,10 @@ interface MoveScript {
   readonly from: number;
   readonly to: number;
   readonly later: boolean;
+  /** Under another id, of the same web order. */
+  readonly isReissued: boolean;
+  /** The transaction names the lineage that it was in before. */
+  readonly names: boolean;
 }
 
 /** One Apple Account in one environment, with all that was ever signed for it. */
@@ -364,9 +382,16 @@ const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
         lineages: fc.array(fc.record({ script: lineageScript, isNext: choice(false, false, true) }), {
           maxLength: 4,
         }),
-        moves: fc.array(fc.record({ from: fc.nat(40), to: fc.nat(40), later: fc.boolean() }), {
-          maxLength: 1,
-        }),
+        moves: fc.array(
+          fc.record<MoveScript>({
+            from: fc.nat(40),
+            to: fc.nat(40),
+            later: fc.boolean(),
+            isReissued: fc.boolean(),
+            names: choice(false, false, true),
+          }),
+          { maxLength: 3 },
+        ),
       }),
       { minLength: 1, maxLength: most },
     )
@@ -420,6 +445,7 @@ interface AndroidScript {
   /** The place of the purchase before it that it replaces, or that expired before it. */
   readonly before: number;
   readonly relation: "none" | "none" | "replaces" | "resubscribes";
+  readonly crossesAnEnd: boolean;
   readonly answers: readonly {
     readonly state: number;
     readonly days: number;
@@ -436,6 +462,7 @@ const androidScript: fc.Arbitrary<AndroidScript> = fc.record({
   person: fc.nat(PERSONS.length - 1),
   before: fc.nat(4),
   relation: choice("none", "none", "replaces", "resubscribes" as const),
+  crossesAnEnd: choice(false, false, true),
   answers: fc.array(
     fc.record({
       state: fc.nat(SUBSCRIPTION_STATES.length - 1),
@@ -463,9 +490,25 @@ const ANDROID_ONE_TIME = [
   ["film"],
 ] as const;
 
+/** Google is asked again within a minute, just before and just after an end: only the second answer is of the silent day. */
+const askedAcrossAnEnd = (last: AndroidFact | undefined): AndroidFact[] => {
+  if (last?.kind !== "subscription") return [];
+  const end = last.lines[0]?.expiry ?? 0;
+  const [before, after] = [end - 10_000, end + 40_000];
+  return before <= last.answeredAt + MINUTE
+    ? []
+    : [before, after].map((answeredAt) => ({ ...last, answeredAt }));
+};
+
 const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
+  const answered = answersOf(script, index);
+  return script.crossesAnEnd ? [...answered, ...askedAcrossAnEnd(answered.at(-1))] : answered;
+};
+
+const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
   const { environment, form, begins, product, person, before, relation, answers } = script;
   const start = BEGIN + begins * DAY + index;
+  const neverPaid = person === 3 && relation === "resubscribes";
   let clock = start;
   const earlier = index === 0 || relation === "none" ? null : `token-${before % index}`;
   return answers.map(({ state, days, ends, variant }, place) => {
@@ -482,16 +525,18 @@ const androidFacts = (script: AndroidScript, index: number): AndroidFact[] => {
       return {
         ...common,
         kind: "one-time",
-        // A paid purchase is never pending again.
-        state: at(
-          ["PURCHASED", "PURCHASED", "CANCELLED", place === 0 ? "PENDING" : "PURCHASED"] as const,
-          state,
-        ),
-        completedAt: start,
+        // A paid purchase is never pending again; one that was never paid was never completed.
+        state: neverPaid
+          ? at(["PENDING", "CANCELLED"] as const, state)
+          : at(
+              ["PURCHASED", "PURCHASED", "CANCELLED", place === 0 ? "PENDING" : "PURCHASED"] as const,
+              state,
+            ),
+        completedAt: neverPaid ? null : start,
         products: at(ANDROID_ONE_TIME, product).map((name) => ({
           product: name,
-          purchaseOption: at(["buy", "rent", null], variant),
-          rented: name === "film" && variant % 3 !== 0,
+          purchaseOption: at(["buy", "rent", null], person),
+          rented: name === "film" && person % 3 !== 0,
           consumed: name !== "maps" && variant % 2 === 1,
           quantity: name === "maps" ? 1 : 1 + (product % 3),
           unrefunded: variant % 6 === 5 ? 0 : variant % 4 === 3 ? 1 : null,
@@ -675,7 +720,7 @@ export const moments = (facts: readonly Fact[], limit: number): number[] => {
           fact.revokedAt === null ? null : fact.revokedAt + DAY,
         ]
       : fact.kind === "one-time"
-        ? [fact.completedAt, fact.completedAt + 2 * DAY, fact.completedAt + 4 * DAY]
+        ? [0, 2, 4].map((days) => (fact.completedAt === null ? null : fact.completedAt + days * DAY))
         : [fact.start, ...fact.lines.flatMap(({ expiry }) => [expiry, expiry + 2 * DAY])],
   );
   const all = [

@@ -142,7 +142,7 @@ export const toAnswer = (fact: AndroidFact): unknown =>
       }
     : {
         purchaseStateContext: { purchaseState: fact.state },
-        purchaseCompletionTime: isoTime(fact.completedAt),
+        ...(fact.completedAt !== null && { purchaseCompletionTime: isoTime(fact.completedAt) }),
         productLineItem: fact.products.map(
           ({ product, purchaseOption, rented, consumed, quantity, unrefunded }) => ({
             productId: product,

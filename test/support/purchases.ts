@@ -32,7 +32,7 @@ export const aLine = (line: Partial<Line> = {}): Line => ({
   revokedAt: null,
   refundedBy: line.revokedAt ?? null,
   mostRefunded: 0,
-  wasRevoked: line.revokedAt != null,
+  revokedSince: line.revokedAt == null ? null : (line.verifiedAt ?? NOW - 1000),
   quantity: 1,
   refundedQuantity: 0,
   rented: false,

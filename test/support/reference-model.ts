@@ -82,7 +82,8 @@ export interface AndroidSubscriptionFact extends AndroidAnswer {
 export interface AndroidOneTimeFact extends AndroidAnswer {
   readonly kind: "one-time";
   readonly state: "PURCHASED" | "CANCELLED" | "PENDING";
-  readonly completedAt: number;
+  /** Null until it is paid. */
+  readonly completedAt: number | null;
   readonly products: readonly {
     readonly product: string;
     readonly purchaseOption: string | null;
@@ -341,12 +342,19 @@ const latestSigned = (facts: readonly IosFact[]): IosFact => {
   return latest;
 };
 
-/** The last signed copy of a transaction id, and whether any copy of it was revoked. */
+/** The last signed copy of a transaction id. */
 interface Copy {
   readonly latest: IosFact;
-  readonly everRevoked: boolean;
-  readonly facts: readonly IosFact[];
+  /** When a copy of it that was revoked was first signed; null: never. */
+  readonly revokedSince: number | null;
+  /** The lineages under which it was signed. */
+  readonly lineages: ReadonlySet<string>;
 }
+
+const firstOf = (times: readonly (number | null)[]): number | null => {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
+};
 
 /** The later signed copy of each transaction id. In Xcode every id is "0", so there the event tells copies apart. */
 const copiesOf = (facts: readonly IosFact[]): Copy[] =>
@@ -356,21 +364,22 @@ const copiesOf = (facts: readonly IosFact[]): Copy[] =>
     ).values(),
   ].map((said) => ({
     latest: latestSigned(said),
-    everRevoked: said.some(({ revokedAt }) => revokedAt !== null),
-    facts: said,
+    revokedSince: firstOf(said.map(({ revokedAt, signedAt }) => (revokedAt === null ? null : signedAt))),
+    lineages: new Set(said.map(purchaseName)),
   }));
 
 const eventOf = (ids: readonly Copy[]): Event => {
-  const everRevoked = ids.filter((id) => id.everRevoked).map(({ latest }) => latest);
+  const everRevoked = ids.filter(({ revokedSince }) => revokedSince !== null);
   let fact = latestSigned(ids.map(({ latest }) => latest));
   if (everRevoked.length > 0) {
-    const said = latestSigned(everRevoked);
+    const said = latestSigned(everRevoked.map(({ latest }) => latest));
+    const since = everRevoked.find(({ latest }) => latest === said)?.revokedSince ?? 0;
     const anew = ids.filter(
-      (id) =>
+      ({ latest, revokedSince }) =>
         said.type === "non-consumable" &&
-        !id.everRevoked &&
-        id.latest.start > (said.revokedAt ?? Infinity) &&
-        id.latest.signedAt > said.signedAt,
+        revokedSince === null &&
+        latest.start > (said.revokedAt ?? Infinity) &&
+        latest.signedAt > since,
     );
     if (said.revokedAt !== null)
       fact = anew.length > 0 ? latestSigned(anew.map(({ latest }) => latest)) : said;
@@ -398,65 +407,104 @@ const LINEAGE: Order<Event> = [
   ({ fact }) => !fact.upgraded,
   ({ end }) => end ?? Infinity,
   ({ fact }) => fact.transaction,
+  ({ fact }) => fact.product,
 ];
 
-/**
- * The copies of each event. Those of one web order that end at different times are different periods, unless they start
- * together: the store has given a renewal the web order of the period before it, and has extended periods.
- */
+/** What is charged for the next period, or bought instead of this one, begins at most so long before its end. */
+const AHEAD = 2 * 86_400_000;
+
+/** Two copies of one web order may be of two periods: the store has given a renewal the web order of the period before. */
+const areOnePeriod = ({ latest: a }: Copy, { latest: b }: Copy): boolean => {
+  if (a.type !== "subscription" || a.end === null || b.end === null) return true;
+  const [first, second] = a.start <= b.start ? [a, b] : [b, a];
+  if (a.end !== b.end && a.start !== b.start && (a.start >= a.end || b.start >= b.end)) return false;
+  const overlap = Math.min(a.end, b.end) - second.start;
+  return a.end === b.end || a.start === b.start || (second.end ?? 0) <= (first.end ?? 0) || overlap > AHEAD;
+};
+
+/** Copies that are said to be of one event, directly or by way of others. */
+const together = (copies: readonly Copy[], areOne: (a: Copy, b: Copy) => boolean): Copy[][] => {
+  const left = new Set(copies);
+  const groups: Copy[][] = [];
+  for (const first of copies) {
+    if (!left.delete(first)) continue;
+    const group = [first];
+    for (const one of group)
+      for (const other of left)
+        if (areOne(one, other)) {
+          left.delete(other);
+          group.push(other);
+        }
+    groups.push(group);
+  }
+  return groups;
+};
+
+/** The copies of each event of one lineage. */
 const eventsAmong = (copies: readonly Copy[]): Copy[][] =>
-  [...Map.groupBy(copies, ({ latest }) => eventName(latest)).values()].flatMap((named) => {
-    const events: Copy[][] = [];
-    const startOf = (some: readonly Copy[]): number => Math.min(...some.map(({ latest }) => latest.start));
-    for (const ending of Map.groupBy(named, ({ latest }) => latest.end).values()) {
-      const [{ latest }] = ending as [Copy];
-      const same = events.find(
-        (event) => latest.type !== "subscription" || startOf(event) === startOf(ending),
-      );
-      if (same === undefined) events.push([...ending]);
-      else same.push(...ending);
-    }
-    return events;
-  });
+  [...Map.groupBy(copies, ({ latest }) => eventName(latest)).values()].flatMap((named) =>
+    together(named, areOnePeriod),
+  );
+
+/** The copies of each event of one person: the same event may have been signed under several lineages. */
+const eventsOfPerson = (facts: readonly IosFact[]): Copy[][] => {
+  const haveOneName = ({ latest: a, lineages }: Copy, { latest: b, lineages: others }: Copy): boolean =>
+    eventName(a) === eventName(b) &&
+    ((a.type === "subscription" && a.webOrder !== null) ||
+      [...lineages].some((lineage) => others.has(lineage)));
+  // Xcode numbers everything alike, so there each lineage is by itself.
+  const apart = ({ environment, ...fact }: IosFact): string =>
+    environment === "xcode" ? purchaseName({ environment, ...fact }) : environment;
+  return [...Map.groupBy(facts, apart).values()].flatMap((some) =>
+    together(copiesOf(some), haveOneName).flatMap((named) => together(named, areOnePeriod)),
+  );
+};
 
 /** The transactions of a lineage that are kept. */
-const rememberedOf = (facts: readonly IosFact[]): Copy[] => {
+const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
   const lastHeard = Math.max(...facts.map(({ signedAt }) => signedAt));
   const events = sorted(
     eventsAmong(copiesOf(facts)).map((copies) => {
       const event = eventOf(copies);
-      return { name: eventName(event.fact), copies, event };
+      const ends = copies.map(
+        ({ latest }) => (latest.type === "subscription" ? latest.end : null) ?? Infinity,
+      );
+      return { name: eventName(event.fact), copies, event, end: Math.max(...ends) };
     }),
-    [
-      ({ event }) => Math.min(event.start, event.natural ?? Infinity),
-      ({ event }) => event.start,
-      ({ name }) => name,
-    ],
+    [({ event, end }) => Math.min(end, ...(end === Infinity ? [event.start] : [])), ({ name }) => name],
   );
-  return events
-    .filter(
-      ({ event }, index) =>
-        (event.natural ?? Infinity) > lastHeard ||
-        events.slice(index + 1).filter((later) => later.event.fact.product === event.fact.product).length <
-          COUNTED_OF_EACH_PRODUCT,
-    )
-    .flatMap(({ copies }) => copies);
+  const kept = events.filter(
+    ({ event, end }, index) =>
+      end > lastHeard ||
+      events.slice(index + 1).filter((later) => later.event.fact.product === event.fact.product).length <
+        COUNTED_OF_EACH_PRODUCT,
+  );
+  const ids = kept.flatMap(({ copies }) => copies.map(({ latest }) => latest));
+  return facts.filter((fact) =>
+    ids.some(
+      (id) =>
+        id.transaction === fact.transaction &&
+        (fact.environment !== "xcode" || eventName(id) === eventName(fact)),
+    ),
+  );
 };
 
 /** The grants of one lineage. */
 const givenByIos = (
-  events: readonly (readonly Copy[])[],
-  until: (copies: readonly Copy[]) => number | null,
+  events: readonly {
+    readonly copies: readonly Copy[];
+    readonly home: IosFact;
+    readonly until: number | null;
+  }[],
   customer: Owner,
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
   const counted = sorted(
-    events.map((copies) => {
-      const event = eventOf(copies);
-      const ends = until(copies);
-      const isCut = ends !== null && event.fact.type === "subscription";
-      return isCut ? { ...event, end: Math.min(event.end ?? Infinity, ends) } : event;
+    events.map(({ copies, home, until }) => {
+      const event = { ...eventOf(copies), home };
+      const isCut = until !== null && event.fact.type === "subscription";
+      return isCut ? { ...event, end: Math.min(event.end ?? Infinity, until) } : event;
     }),
     LINEAGE,
   );
@@ -470,6 +518,8 @@ const givenByIos = (
         other.fact.type === "subscription" &&
         !other.fact.upgraded &&
         other.start < (other.end ?? Infinity) &&
+        // The same product is not bought again for less than is left: this one was restored.
+        (other.fact.product !== fact.product || (other.end ?? 0) > (event.end ?? 0)) &&
         // A refunded renewal ahead of time leaves the current period to its end.
         (other.revokedAt === null ||
           (other.fact.product !== fact.product && (event.end ?? 0) - other.start > 2 * 86_400_000)),
@@ -482,7 +532,7 @@ const givenByIos = (
       {
         ...customer,
         fact,
-        key: lineageKey(fact),
+        key: lineageKey(event.home),
         product,
         productIdentifier: fact.product,
         status: revoked ? "revoked" : ended ? "expired" : "active",
@@ -519,9 +569,9 @@ const latestAnswer = <T extends AndroidFact>(facts: readonly T[]): T | undefined
 /** The purchase it takes the place of ends only with something owned in its place. */
 const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) && fact.lines.some(isOwned);
 
-/** A line that is going to be replaced is owned, with or without an order of its own. */
+/** A line that is going to be replaced or removed is owned, with or without an order of its own. */
 const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
-  paid || leaves === "replaced";
+  paid || leaves !== null;
 
 const givenByAndroid = (
   facts: readonly AndroidFact[],
@@ -551,11 +601,13 @@ const givenByAndroid = (
     return answer.lines.flatMap((line, place): Given[] => {
       const product = productOf(catalog, "android-store", line.product, { basePlan: line.basePlan });
       if (!isOwned(line) || product === undefined) return [];
-      // The lines of a purchase renew together: one that lags behind another is gone.
+      const renews = line.renews && line.leaves === null;
+      // One line may be charged by itself. One that is not to renew and lags behind another is gone.
       const isGone =
+        !renews &&
         line.expiry <= answer.answeredAt &&
         answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
-      const willRenew = line.renews && line.leaves === null && !isGone && answer.state !== "CANCELED";
+      const willRenew = renews && answer.state !== "CANCELED";
       const grants = state === "active" || state === "grace_period";
       const silentUntil = willRenew && answer.answeredAt >= line.expiry ? line.expiry + SILENT : line.expiry;
       return [
@@ -580,7 +632,7 @@ const givenByAndroid = (
   }
 
   const asked = new Set(facts.map((fact) => (fact.kind === "one-time" ? fact.asked : null)));
-  if (answer.state === "PENDING") return [];
+  if (answer.state === "PENDING" || answer.completedAt === null) return [];
   return answer.products.flatMap((bought, place): Given[] => {
     const { product: productIdentifier, purchaseOption, rented } = bought;
     const product = productOf(catalog, "android-store", productIdentifier, { purchaseOption });
@@ -673,39 +725,13 @@ const SHOWN: Order<Given> = [
   ...BY_KEY,
 ];
 
-const isMoved = (fact: IosFact, remembered: readonly Copy[]): boolean =>
-  remembered.some(
-    ({ latest }) =>
-      fact.environment !== "xcode" &&
-      latest.environment === fact.environment &&
-      latest.transaction === fact.transaction &&
-      latest.original !== fact.original,
+/** Time from which another lineage, which names this one, replaces it: the first that was ever said; null: never. */
+const replacedAt = (lineage: string, everything: readonly Fact[]): number | null =>
+  firstOf(
+    everything.map((other) =>
+      other.store === "ios-store" && previousName(other) === lineage ? other.start : null,
+    ),
   );
-
-/** A transaction that the store has moved between lineages of one person counts where it was signed later. */
-const countsHere = (fact: IosFact, remembered: readonly Copy[]): boolean => {
-  const [lastSaid] = sorted(
-    remembered
-      .map(({ latest }) => latest)
-      .filter(
-        ({ transaction, environment }) =>
-          transaction === fact.transaction && environment === fact.environment,
-      ),
-    [({ signedAt }) => -signedAt, ({ original }) => original],
-  );
-  return fact.environment === "xcode" || lastSaid?.original === fact.original;
-};
-
-/** Time from which another lineage replaces earlier purchases of this one; null: never. */
-const replacedAt = (fact: IosFact, everything: readonly Fact[]): number | null => {
-  const boughtOnce = fact.type === "non-consumable" || fact.type === "non-renewing";
-  const start = boughtOnce ? fact.originalStart : fact.start;
-  const starts = everything.flatMap((other) =>
-    other.store === "ios-store" && previousName(other) === purchaseName(fact) ? [other.start] : [],
-  );
-  const last = Math.max(...starts);
-  return starts.length > 0 && last >= start ? last : null;
-};
 
 /** What facts, each with the customer it belongs to, entitle to at a moment. */
 export const entitlementsFrom = (
@@ -720,24 +746,23 @@ export const entitlementsFrom = (
       const owner = { customer, by: owned[0]?.by ?? null };
       const ios = owned.flatMap(({ fact }) => (fact.store === "ios-store" ? [fact] : []));
       const remembered = [...Map.groupBy(ios, purchaseName).values()].flatMap(rememberedOf);
-      // An event counts where its transactions were signed last, with all its copies, or until its lineage is replaced.
-      const counting = [...Map.groupBy(remembered, ({ latest }) => purchaseName(latest)).values()].map(
-        (lineage) =>
-          eventsAmong(lineage).filter((copies) =>
-            copies.every(({ latest }) => !isMoved(latest, remembered) || countsHere(latest, remembered)),
-          ),
-      );
-      const until = (copies: readonly Copy[]): number | null => {
-        if (copies.some(({ latest }) => isMoved(latest, remembered))) return null;
-        const event = eventOf(copies);
-        return replacedAt({ ...event.fact, start: event.start }, everything);
-      };
+      // An event counts in the lineage where it was signed last; in one lineage only, until that one is replaced.
+      const events = eventsOfPerson(remembered).map((copies) => {
+        const lineages = new Set(copies.flatMap((copy) => [...copy.lineages]));
+        const [home] = sorted(
+          copies.map(({ latest }) => latest),
+          [({ signedAt }) => -signedAt, ({ original }) => original],
+        );
+        if (home === undefined) throw new RangeError("An event has a copy.");
+        const replaced = lineages.size > 1 ? null : replacedAt(purchaseName(home), everything);
+        const until = replaced !== null && eventOf(copies).start <= replaced ? replaced : null;
+        return { copies, home, until };
+      });
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
-        ...counting.flatMap((events) =>
+        ...[...Map.groupBy(events, ({ home }) => purchaseName(home)).values()].flatMap((lineage) =>
           givenByIos(
-            events.filter((copies) => (until(copies) ?? Infinity) > moment),
-            until,
+            lineage.filter(({ until }) => (until ?? Infinity) > moment),
             owner,
             catalog,
             moment,

@@ -86,11 +86,12 @@ const holding = async (account: AccountId, at: (part: string) => unknown): Promi
     null,
     null,
     null,
-    0,
+    false,
     1,
     0,
     null,
     0,
+    null,
     "of a later version",
   ];
   await table.client.send(

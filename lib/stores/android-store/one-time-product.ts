@@ -19,7 +19,8 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     return "product-not-in-purchase";
 
   const { purchaseState } = answer.purchaseStateContext;
-  const owned = purchaseState === "PENDING" ? [] : items;
+  // Without its time of completion it was never paid: cancelled while it was pending.
+  const owned = purchaseState === "PENDING" || answer.purchaseCompletionTime === null ? [] : items;
   const lines = owned.map(({ productId, productOfferDetails: details }): Line => {
     const quantity = Math.max(1, details?.quantity ?? 1);
     const kept = Math.min(quantity, Math.max(0, details?.refundableQuantity ?? quantity));
@@ -39,7 +40,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
       revokedAt: null,
       refundedBy: refunded > 0 ? answeredAt : null,
       mostRefunded: refunded,
-      wasRevoked: false,
+      revokedSince: null,
       quantity,
       refundedQuantity: revoked ? 0 : refunded,
       rented: details?.rentOfferDetails != null,

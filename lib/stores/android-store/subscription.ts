@@ -20,11 +20,17 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
 type Item = NonNullable<z.output<ReturnType<typeof subscriptionAnswer>>["lineItems"]>[number];
 
 /**
- * A line without a successful order or without an end is not owned yet: it is the product of a deferred replacement. The
- * line that it is going to replace is owned, with or without an order of its own.
+ * A line without a successful order or without an end is not owned yet: it is the product of a deferred replacement. A
+ * line that is going to be replaced or removed is owned, with or without an order of its own.
  */
-const isOwned = ({ expiryTime, latestSuccessfulOrderId, deferredItemReplacement }: Item): boolean =>
-  expiryTime !== null && (latestSuccessfulOrderId !== null || deferredItemReplacement !== null);
+const isOwned = ({
+  expiryTime,
+  latestSuccessfulOrderId,
+  deferredItemReplacement,
+  deferredItemRemoval,
+}: Item): boolean =>
+  expiryTime !== null &&
+  (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
 /** A line that is going to be removed or replaced does not renew, whatever its plan says. */
 const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval }: Item): boolean =>
@@ -56,8 +62,8 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
     standing === null
       ? []
       : owned.map((item): Line => {
-          // All lines of a purchase are renewed together: one that lags behind was removed.
-          const isOver = (item.expiryTime ?? 0) <= answeredAt && lastEnd > answeredAt;
+          // Google may renew, retry or hold one line alone. One that lags behind, and is not to renew, was removed.
+          const isOver = !renews(item) && (item.expiryTime ?? 0) <= answeredAt && lastEnd > answeredAt;
           return {
             transactionIdentifier: null,
             event: null,
@@ -72,7 +78,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             revokedAt: null,
             refundedBy: null,
             mostRefunded: 0,
-            wasRevoked: false,
+            revokedSince: null,
             quantity: 1,
             refundedQuantity: 0,
             rented: false,

@@ -71,7 +71,7 @@ const lineOf = (transaction: Transaction): Line => ({
   ...revocationOf(transaction),
   refundedBy: transaction.revokedAt,
   mostRefunded: 0,
-  wasRevoked: transaction.revokedAt !== null,
+  revokedSince: transaction.revokedAt === null ? null : transaction.signedAt,
   quantity: transaction.quantity,
   rented: false,
   willRenew: null,

@@ -56,7 +56,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
           revokedAt: null,
           refundedBy: null,
           mostRefunded: 0,
-          wasRevoked: false,
+          revokedSince: null,
           quantity: 1,
           refundedQuantity: 0,
           rented: false,
@@ -92,6 +92,13 @@ test("PENDING is verified and gives nothing: no line, nothing acknowledged", asy
     purchase: { lines: [] },
     acknowledgement: null,
   });
+});
+
+test("what was cancelled before it was paid gives nothing", async () => {
+  const { purchaseCompletionTime: _, ...answer } = aOneTimeAnswer({
+    purchaseStateContext: { purchaseState: "CANCELLED" },
+  });
+  expect(await verified(answer)).toMatchObject({ purchase: { lines: [] }, acknowledgement: null });
 });
 
 test.each([

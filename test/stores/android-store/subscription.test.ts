@@ -57,7 +57,7 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
           revokedAt: null,
           refundedBy: null,
           mostRefunded: 0,
-          wasRevoked: false,
+          revokedSince: null,
           quantity: 1,
           refundedQuantity: 0,
           rented: false,
@@ -184,23 +184,39 @@ describe("a deferred change", () => {
   });
 });
 
-describe("a line that lags behind one that was renewed", () => {
-  const line = (productId: string, days: number) =>
-    aSubscriptionLine({ productId, expiryTime: isoTime(NOW + days * DAY) });
+describe("a line that lags behind another", () => {
+  const line = (productId: string, days: number, more = {}) =>
+    aSubscriptionLine({ productId, expiryTime: isoTime(NOW + days * DAY), ...more });
+  const ends = { autoRenewingPlan: { autoRenewEnabled: false } };
+  const removed = { deferredItemRemoval: {} };
   test.each([
-    ["is over, as it ends", 0, 30, "expired", false],
-    ["is over, after it ended", -1, 30, "expired", false],
-    ["is not, while it lasts", 1, 30, "entitled", true],
-    ["is not, where all have ended: the store is retrying the payment", -1, -1, "entitled", true],
-    ["is not, where the other ends as it answers", -1, 0, "entitled", true],
-  ])("%s", async (_, lagging, other, standing, willRenew) => {
+    ["and is not to renew is over, as it ends", 0, 30, ends, "expired", false],
+    ["and is not to renew is over, after it ended", -1, 30, ends, "expired", false],
+    ["and was to be removed is over", -1, 30, removed, "expired", false],
+    ["and is to renew is retried by itself, as an add-on is after its trial", -1, 30, {}, "entitled", true],
+    ["is not over while it lasts", 1, 30, ends, "entitled", false],
+    ["is not over where all have ended: the store is retrying the payment", -1, -1, {}, "entitled", true],
+    ["is not over where the other ends as it answers", -1, 0, ends, "entitled", false],
+  ])("%s", async (_, lagging, other, plan, standing, willRenew) => {
     const { purchase } = await verified(
-      aSubscriptionAnswer({ lineItems: [line("maps", lagging), line("premium", other)] }),
+      aSubscriptionAnswer({ lineItems: [line("maps", lagging, plan), line("premium", other)] }),
     );
     expect(purchase.lines.find(({ productIdentifier }) => productIdentifier === "maps")).toMatchObject({
       standing,
       willRenew,
     });
+  });
+  test.each([
+    ["IN_GRACE_PERIOD", "grace_period"],
+    ["ON_HOLD", "billing_retry"],
+  ])("and is to renew stands as its purchase does: %s", async (state, standing) => {
+    const { purchase } = await verified(
+      aSubscriptionAnswer({
+        subscriptionState: `SUBSCRIPTION_STATE_${state}`,
+        lineItems: [line("maps", -1), line("premium", 30)],
+      }),
+    );
+    expect(purchase.lines).toMatchObject([{ standing }, { standing }]);
   });
   test("of what is not owned yet nothing lags behind", async () => {
     const { latestSuccessfulOrderId: _, ...notOwned } = line("premium", 30);

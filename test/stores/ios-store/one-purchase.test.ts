@@ -86,6 +86,23 @@ describe("periods of one lineage", () => {
       { status: "active", expiresAt: isoTime(NOW + 37 * DAY) },
     ]);
   });
+  test("a restored copy of the period before does not end the renewal that was charged ahead of time", () => {
+    const renewal = period("2", -0.8, 30);
+    const restored = period("3", -0.5, 0, oneWebOrder);
+    expect(statuses([restored, renewal], NOW + 5 * DAY)).toEqual(["active"]);
+  });
+  test("a period that was extended does not end where an older restored copy of it starts", () => {
+    const restored = period("2", -10, 0, { ...oneWebOrder, signedAt: NOW - 10 * DAY });
+    const extended = period("1", -30, 15, { ...oneWebOrder, signedAt: NOW - 5 * DAY });
+    expect(answer([restored, extended], NOW + 5 * DAY)).toMatchObject([
+      { status: "active", startsAt: isoTime(NOW - 30 * DAY), expiresAt: isoTime(NOW + 15 * DAY) },
+    ]);
+  });
+  test("a refund of an extended period under its restored id refunds the period", () => {
+    const first = period("1", -30, 335, { ...oneWebOrder, signedAt: NOW - 25 * DAY });
+    const refunded = period("2", -10, 350, { ...oneWebOrder, revokedAt: NOW - DAY });
+    expect(statuses([first, refunded])).toEqual(["revoked"]);
+  });
   test("a refunded upgrade brings nothing back that it had ended", () => {
     const yearly = period("1", -10, 355, { productIdentifier: "yearly" });
     const upgrade = period("2", -2, 28, { revokedAt: NOW - DAY });
@@ -154,6 +171,11 @@ describe("a lifetime", () => {
       "bought anew, later and signed later, under another id is there",
       "active",
       [refunded("100", 10), copy("101", 1, restored(5))],
+    ],
+    [
+      "and stays so, however late the refunded one is signed again",
+      "active",
+      [refunded("100", 10), copy("101", 5, restored(5)), copy("101", 2, restored(5)), refunded("100", 1)],
     ],
     [
       "and refunded again is revoked",
@@ -513,12 +535,43 @@ describe("previousOriginalTransactionId", () => {
     const moves = [period("A", "1", 70), period("B", "2", 40, from("A")), period("B", "3", 10, from("A"))];
     expect(statuses(moves)).toEqual(["active"]);
   });
-  test("what the older lineage got between two renewals that name it is replaced by the second", () => {
+  test("what the older lineage got between two renewals that name it counts: it was paid", () => {
     const moves = [period("B", "2", 40, from("A")), period("A", "3", 25), period("B", "4", 10, from("A"))];
-    expect(statuses(moves, NOW - 11 * DAY)).toEqual(["active"]);
-    expect(answer(moves)).toMatchObject([{ status: "active", startsAt: isoTime(NOW - 10 * DAY) }]);
     const refunded = { ...period("B", "4", 10, from("A")), revokedAt: NOW - DAY, signedAt: NOW - DAY };
-    expect(statuses([...moves, refunded])).toEqual(["revoked"]);
+    expect(statuses([...moves, refunded])).toEqual(["active"]);
+    expect(statuses([...moves, refunded], NOW + 5 * DAY)).toEqual(["expired"]);
+  });
+  test("a restored copy of the transaction that names it takes nothing from what it got since", () => {
+    const naming = period("B", "2", 40, { ...from("A"), webOrderLineItemIdentifier: "w2" });
+    const restored = { ...naming, transactionIdentifier: "9", purchasedAt: NOW - DAY, signedAt: NOW - DAY };
+    expect(statuses([period("A", "1", 70), naming, period("A", "3", 10), restored])).toEqual(["active"]);
+  });
+  describe("one period under two transaction ids, in two lineages", () => {
+    const signed = (daysAgo: number) => ({ webOrderLineItemIdentifier: "w", signedAt: NOW - daysAgo * DAY });
+    const refund = { revokedAt: NOW - 3 * DAY };
+    test("that name each other, is silenced in neither", () => {
+      const moves = [
+        period("B", "3", 10, { ...from("A"), ...signed(9) }),
+        period("A", "7", 10, { ...from("B"), ...signed(5) }),
+      ];
+      expect(statuses(moves)).toEqual(["active"]);
+    });
+    test("counts once, whichever id was signed last in which", () => {
+      const moves = [
+        period("A", "7", 10, signed(9)),
+        period("B", "8", 10, signed(6)),
+        period("B", "7", 10, signed(5)),
+        period("A", "8", 10, signed(1)),
+      ];
+      for (let step = 1; step <= moves.length; step += 1)
+        expect(statuses(moves.slice(0, step))).toEqual(["active"]);
+    });
+    test("is refunded under either of them", () => {
+      const moved = [period("A", "7", 10, signed(9)), period("A", "8", 10, { ...signed(2), ...refund })];
+      expect(statuses([...moved, period("B", "7", 10, signed(1))])).toEqual(["revoked"]);
+      const reissued = period("B", "4", 10, { ...signed(1), ...refund });
+      expect(statuses([period("A", "2", 10, signed(5)), reissued])).toEqual(["revoked"]);
+    });
   });
   test("a transaction that moved back is refunded where it was signed last", () => {
     const signed = (daysAgo: number) => ({ signedAt: NOW - daysAgo * DAY });

@@ -31,7 +31,7 @@ describe("the purchase of a transaction", () => {
               revokedAt: null,
               refundedBy: null,
               mostRefunded: 0,
-              wasRevoked: false,
+              revokedSince: null,
               quantity: 1,
               refundedQuantity: 0,
               rented: false,
@@ -63,7 +63,7 @@ describe("the purchase of a transaction", () => {
   test("is revoked from the revocation on", () => {
     expect(lineOf({ revokedAt: NOW - DAY })).toMatchObject({
       revokedAt: NOW - DAY,
-      wasRevoked: true,
+      revokedSince: NOW - 1000,
       standing: "entitled",
     });
   });
@@ -131,7 +131,7 @@ describe("the purchase of a transaction", () => {
     test("remembers that it was, under that transaction id", () => {
       expect(
         lineOf({ nature: "consumable", quantity: 3, revokedMilliPercent: 33_333, revokedAt: 1 }),
-      ).toMatchObject({ wasRevoked: true, quantity: 3 });
+      ).toMatchObject({ revokedSince: NOW - 1000, quantity: 3 });
     });
   });
 
@@ -159,7 +159,7 @@ describe("the purchase of a transaction", () => {
     ] as const)("names %s", (_, fields) => {
       expect(mentioned(fields)).toEqual([]);
     });
-    test("of several in a lineage the last start counts", () => {
+    test("of several in a lineage the first start counts", () => {
       const moved = (transactionIdentifier: string, purchasedAt: number) =>
         aVerifiedTransaction({
           transactionIdentifier,
@@ -168,7 +168,7 @@ describe("the purchase of a transaction", () => {
           previousOriginalTransactionIdentifier: "600",
         });
       const [lineage] = purchasesOf([moved("2", NOW), moved("1", NOW - 30 * DAY)]);
-      expect(lineage?.mentioned).toMatchObject([{ key: "600", replacedAt: NOW }]);
+      expect(lineage?.mentioned).toMatchObject([{ key: "600", replacedAt: NOW - 30 * DAY }]);
     });
   });
   test.each(["auto_renewable", "non_consumable"] as const)(
@@ -218,7 +218,7 @@ describe("the purchases of transactions", () => {
     ];
     expect(purchasesOf([restored, refunded])[0]?.purchase.lines[0]).toMatchObject({
       revokedAt: null,
-      wasRevoked: true,
+      revokedSince: NOW - 3,
       verifiedAt: NOW - 2,
     });
   });

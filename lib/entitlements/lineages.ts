@@ -1,0 +1,111 @@
+import type { PurchaseKey } from "../identifiers.ts";
+import { eventLines, eventName, eventsUnderOneName, revokedAsFirst, upToUpgrade } from "./events.ts";
+import { lineOrder, type Line } from "./purchase.ts";
+
+/** One lineage of a person, with the lines that it may grant by. */
+export interface Lineage {
+  readonly key: PurchaseKey;
+  readonly lines: readonly Line[];
+}
+
+/** One transaction id of a person, as it was signed last, and the lineages under which it was signed. */
+interface Copy {
+  readonly line: Line;
+  /** The lineage under which it was signed last. */
+  readonly home: PurchaseKey;
+  readonly lineages: ReadonlySet<PurchaseKey>;
+}
+
+/** A purchase event as far as it went, in the one lineage where it counts. */
+export interface CountingEvent {
+  readonly line: Line;
+  /** Whether it was signed under several lineages. */
+  readonly isMoved: boolean;
+}
+
+/** A web order names one event in whichever lineage; any other name is one within its lineage. */
+const isWebOrder = ({ nature, event }: Line): boolean =>
+  nature === "auto_renewable" && event?.startsWith("until ") === false;
+
+const namesOf = ({ line, lineages }: Copy): readonly string[] =>
+  isWebOrder(line) ? [eventName(line)] : [...lineages].map((key) => `${key} ${eventName(line)}`);
+
+/** Whether an event may have been signed under several of the lineages: under one transaction id, or one web order. */
+const mayShareEvents = (lineages: readonly Lineage[]): boolean => {
+  const seen = new Map<string, PurchaseKey>();
+  return lineages.some(({ key, lines }) =>
+    lines.some((line) =>
+      [line.transactionIdentifier, ...(isWebOrder(line) ? [eventName(line)] : [])].some((name) => {
+        const known = seen.get(name ?? "");
+        seen.set(name ?? "", known ?? key);
+        return known !== undefined && known !== key;
+      }),
+    ),
+  );
+};
+
+const copiesOf = (lineages: readonly Lineage[]): readonly Copy[] => {
+  const copies = new Map<string, Copy>();
+  for (const { key, lines } of lineages)
+    for (const line of lines) {
+      const id = line.transactionIdentifier ?? "";
+      const known = copies.get(id);
+      if (known === undefined) {
+        copies.set(id, { line, home: key, lineages: new Set([key]) });
+        continue;
+      }
+      const isLater =
+        line.verifiedAt > known.line.verifiedAt ||
+        (line.verifiedAt === known.line.verifiedAt && key < known.home);
+      const [later, earlier] = isLater ? [line, known.line] : [known.line, line];
+      copies.set(id, {
+        line: revokedAsFirst(later, earlier),
+        home: isLater ? key : known.home,
+        lineages: new Set([...known.lineages, key]),
+      });
+    }
+  return [...copies.values()];
+};
+
+/** Copies that share a name, directly or by way of others. */
+const underOneName = (copies: readonly Copy[]): readonly (readonly Copy[])[] => {
+  const groups = new Map<string, Copy[]>();
+  for (const copy of copies) {
+    const names = namesOf(copy);
+    const known = new Set(names.flatMap((name) => groups.get(name) ?? []));
+    const group = [...known, copy];
+    for (const name of group.flatMap(namesOf)) groups.set(name, group);
+  }
+  return [...new Set(groups.values())];
+};
+
+/**
+ * The purchase events of one person, by the lineage where each counts, oldest first. The App Store has been seen to move
+ * transactions into another lineage of the same person, and to issue a period anew there under another id: such an event
+ * counts once, with all its copies, in the lineage where it was signed last.
+ *
+ * @param lineages of one person in one environment, and not Xcode's, whose ids name nothing
+ */
+export const countingEvents = (
+  lineages: readonly Lineage[],
+): ReadonlyMap<PurchaseKey, readonly CountingEvent[]> => {
+  if (lineages.length < 2 || !mayShareEvents(lineages))
+    return new Map(
+      lineages.map(({ key, lines }) => [key, eventLines(lines).map((line) => ({ line, isMoved: false }))]),
+    );
+  const counting = new Map(lineages.map(({ key }) => [key, [] as CountingEvent[]]));
+  for (const group of underOneName(copiesOf(lineages))) {
+    const byLine = new Map(group.map((copy) => [copy.line, copy]));
+    for (const { copies, line } of eventsUnderOneName(group.map((copy) => copy.line))) {
+      const known = copies.flatMap((copy) => byLine.get(copy) ?? []);
+      const [last] = known.toSorted(
+        (a, b) => b.line.verifiedAt - a.line.verifiedAt || (a.home < b.home ? -1 : 1),
+      );
+      if (last === undefined) continue;
+      const isMoved = new Set(known.flatMap((copy) => [...copy.lineages])).size > 1;
+      counting.get(last.home)?.push({ line: upToUpgrade(line), isMoved });
+    }
+  }
+  for (const events of counting.values()) events.sort((a, b) => lineOrder(a.line, b.line));
+  return counting;
+};
