@@ -5,6 +5,7 @@ import {
   bestGrants,
   grantsAt,
   isBeforeReplacement,
+  lastAccess,
   mayReturn,
   type Grant,
   type Holding,
@@ -55,7 +56,8 @@ const advantage = (winner: Grant, loser: Grant): string => {
   if (!winner.active && mayReturn(winner) && !mayReturn(loser)) return "may come back by itself";
   if (!winner.active && winner.holding.assertedBy !== loser.holding.assertedBy)
     return "was linked by a credential";
-  if (winner.expiresAt !== loser.expiresAt) return winner.expiresAt === null ? "never ends" : "ends later";
+  if (lastAccess(winner) !== lastAccess(loser))
+    return lastAccess(winner) === Infinity ? "never ends" : "ends later";
   if (winner.line.startsAt !== loser.line.startsAt) return "started later";
   return "comes first by its key";
 };
@@ -105,7 +107,7 @@ const whyNothing = (
   if (purchase.store === "ios-store" && deciding !== undefined)
     return `is the same purchase as transaction ${deciding.transactionIdentifier}, which decides`;
   if (purchase.store === "ios-store" && line.endsAt !== null)
-    return "grants nothing: the transaction was signed later in another lineage";
+    return "grants nothing: the same purchase was signed later in another lineage";
   return "grants nothing yet: it begins when the pass before it ends";
 };
 

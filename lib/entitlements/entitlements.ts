@@ -243,7 +243,7 @@ const RETURNING: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
 export const mayReturn = ({ status }: Grant): boolean => RETURNING.has(status);
 
 /** The end of access, to order by. A revocation without a time counts from the start: no more is known of it. */
-const lastAccess = ({ status, line, expiresAt }: Grant): number =>
+export const lastAccess = ({ status, line, expiresAt }: Grant): number =>
   status === "revoked" && line.revokedAt === null ? (line.startsAt ?? 0) : (expiresAt ?? Infinity);
 
 const holdingOrder = ({ purchase: a }: Holding, { purchase: b }: Holding): number =>

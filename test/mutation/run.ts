@@ -11,7 +11,10 @@ import * as z from "zod";
  */
 const PARTS = {
   verification: { mutate: ["lib/stores/ios-store/*.ts"], tests: ["test/stores/ios-store/*.test.ts"] },
-  entitlements: { mutate: ["lib/entitlements/*.ts"], tests: ["test/entitlements/*.test.ts"] },
+  entitlements: {
+    mutate: ["lib/entitlements/*.ts"],
+    tests: ["test/entitlements/*.test.ts", "test/stores/ios-store/one-purchase.test.ts"],
+  },
   identity: {
     mutate: ["lib/customers/rules.ts", "lib/customers/plan.ts"],
     tests: ["test/customers/rules.test.ts", "test/customers/plan.test.ts", "test/proof/any-order.test.ts"],
