@@ -41,17 +41,40 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
   });
 };
 
-/** By the end, which every copy of a period has alike: a restored copy may begin at any time. */
-const ageOf = (event: PurchaseEvent): number => {
-  const end = lastEnd(event);
-  return end === Infinity ? (event.line.startsAt ?? 0) : end;
+const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
+
+/**
+ * Tells which copies two other events of their product have outlasted. By name, and by each copy's own end: whether copies
+ * are one event may show only with a later one, and when an event began only with an earlier copy.
+ */
+const outlasted = (copies: readonly Line[]): ((copy: Line) => boolean) => {
+  const lastEnds = new Map<string, Map<string, number>>();
+  for (const copy of copies) {
+    const ofProduct = lastEnds.get(copy.productIdentifier) ?? new Map<string, number>();
+    const name = eventName(copy);
+    lastEnds.set(
+      copy.productIdentifier,
+      ofProduct.set(name, Math.max(ofProduct.get(name) ?? 0, endOf(copy))),
+    );
+  }
+  const longest = new Map(
+    [...lastEnds].map(([product, ends]) => [
+      product,
+      [...ends].sort(([, a], [, b]) => b - a).slice(0, EVENTS_KEPT_PER_PRODUCT + 1),
+    ]),
+  );
+  return (copy) => {
+    const others = (longest.get(copy.productIdentifier) ?? []).filter(
+      ([name, end]) => name !== eventName(copy) && end > endOf(copy),
+    );
+    return others.length >= EVENTS_KEPT_PER_PRODUCT;
+  };
 };
 
-const newestEventFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
-  compare(ageOf(b), ageOf(a)) || compare(eventName(b.line), eventName(a.line));
-
 const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
-  compare(lastEnd(b), lastEnd(a)) || newestEventFirst(a, b);
+  compare(lastEnd(b), lastEnd(a)) ||
+  compare(b.line.startsAt ?? 0, a.line.startsAt ?? 0) ||
+  compare(eventName(b.line), eventName(a.line));
 
 /**
  * Joins the lines of one iOS lineage. It is bounded in events, and never so that the current one goes: whatever had not
@@ -65,15 +88,13 @@ const joinTransactions = (
   // Most often one line is said again.
   const [first] = lines;
   if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
-  const newest = eventsOf(latestCopies(lines, environment)).toSorted(newestEventFirst);
-  const ofProduct = new Map<string, number>();
-  const kept = newest.filter((event) => {
-    const { productIdentifier } = event.line;
-    const newer = ofProduct.get(productIdentifier) ?? 0;
-    ofProduct.set(productIdentifier, newer + 1);
-    return newer < EVENTS_KEPT_PER_PRODUCT || lastEnd(event) > lastHeard;
-  });
-  return kept.toSorted(lastEndFirst).slice(0, EVENTS_KEPT).flatMap(boundedCopies).toSorted(lineOrder);
+  const copies = latestCopies(lines, environment);
+  const isOutlasted = outlasted(copies);
+  return eventsOf(copies.filter((copy) => endOf(copy) > lastHeard || !isOutlasted(copy)))
+    .toSorted(lastEndFirst)
+    .slice(0, EVENTS_KEPT)
+    .flatMap(boundedCopies)
+    .sort(lineOrder);
 };
 
 const linesText = (lines: readonly Line[]): string => lines.map(lineText).join();

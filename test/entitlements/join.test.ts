@@ -130,6 +130,18 @@ test("of transactions of one product with one start the same two stay, in whatev
   // Those that end last.
   expect(early[0] && lines(early[0])).toEqual(["1", "3"]);
 });
+test("a period that was extended twice over stays one, and pushes none out of what is kept, in whatever order it is told", () => {
+  const copy = (id: string, event: string, startsAt: number, endsAt: number, verifiedAt: number) =>
+    aPurchase({ lines: [aLine({ transactionIdentifier: id, event, startsAt, endsAt, verifiedAt })] });
+  const before = copy("1", "w1", 0, 30, 1);
+  const promised = copy("2", "w2", 30, 60, 31);
+  const extended = copy("2", "w2", 30, 61, 58);
+  const restored = copy("3", "w2", 59, 61, 59);
+  const later = copy("4", "w4", 61, 91, 100);
+  const whole = joinAll([before, promised, extended, restored, later]);
+  const batches = [promised, restored, before, later, extended];
+  expect(batches.reduce<Purchase[]>((known, one) => joinAll([...known, one]), [])).toEqual(whole);
+});
 test("what is kept of a lineage does not change when the first copy of a period comes after its restored one", () => {
   const copy = (id: string, event: string, startsAt: number, endsAt: number) =>
     aPurchase({
@@ -344,10 +356,10 @@ describe("of two replacements the first counts", () => {
   });
 });
 
-test("of one product's transactions with one start those with the greater names stay", () => {
+test("of one product's periods those that end together stay together", () => {
   const of = (transactionIdentifier: string) => aLine({ transactionIdentifier, startsAt: 10, endsAt: 11 });
   const joined = joinAll([aPurchase({ lines: [of("2"), of("3"), of("1")] })]);
-  expect(joined.flatMap(lines)).toEqual(["2", "3"]);
+  expect(joined.flatMap(lines)).toEqual(["1", "2", "3"]);
 });
 
 test("of a lineage of two hundred products those that end last stay, the current one among them, in the order of their starts", () => {

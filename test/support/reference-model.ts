@@ -440,12 +440,6 @@ const together = (copies: readonly Copy[], areOne: (a: Copy, b: Copy) => boolean
   return groups;
 };
 
-/** The copies of each event of one lineage. */
-const eventsAmong = (copies: readonly Copy[]): Copy[][] =>
-  [...Map.groupBy(copies, ({ latest }) => eventName(latest)).values()].flatMap((named) =>
-    together(named, areOnePeriod),
-  );
-
 /** The copies of each event of one person: the same event may have been signed under several lineages. */
 const eventsOfPerson = (facts: readonly IosFact[]): Copy[][] => {
   const haveOneName = ({ latest: a, lineages }: Copy, { latest: b, lineages: others }: Copy): boolean =>
@@ -463,23 +457,21 @@ const eventsOfPerson = (facts: readonly IosFact[]): Copy[][] => {
 /** The transactions of a lineage that are kept. */
 const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
   const lastHeard = Math.max(...facts.map(({ signedAt }) => signedAt));
-  const events = sorted(
-    eventsAmong(copiesOf(facts)).map((copies) => {
-      const event = eventOf(copies);
-      const ends = copies.map(
-        ({ latest }) => (latest.type === "subscription" ? latest.end : null) ?? Infinity,
-      );
-      return { name: eventName(event.fact), copies, event, end: Math.max(...ends) };
-    }),
-    [({ event, end }) => Math.min(end, ...(end === Infinity ? [event.start] : [])), ({ name }) => name],
-  );
-  const kept = events.filter(
-    ({ event, end }, index) =>
-      end > lastHeard ||
-      events.slice(index + 1).filter((later) => later.event.fact.product === event.fact.product).length <
-        COUNTED_OF_EACH_PRODUCT,
-  );
-  const ids = kept.flatMap(({ copies }) => copies.map(({ latest }) => latest));
+  const copies = copiesOf(facts);
+  const endOf = ({ latest }: Copy): number =>
+    (latest.type === "subscription" ? latest.end : null) ?? Infinity;
+  // What two other events of the product have outlasted, by name: which copies are one event may show only later.
+  const isOutlasted = (copy: Copy): boolean =>
+    new Set(
+      copies
+        .filter(({ latest }) => latest.product === copy.latest.product)
+        .filter((other) => endOf(other) > endOf(copy))
+        .map(({ latest }) => eventName(latest))
+        .filter((name) => name !== eventName(copy.latest)),
+    ).size >= COUNTED_OF_EACH_PRODUCT;
+  const ids = copies
+    .filter((copy) => endOf(copy) > lastHeard || !isOutlasted(copy))
+    .map(({ latest }) => latest);
   return facts.filter((fact) =>
     ids.some(
       (id) =>
