@@ -44,30 +44,19 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * Tells which copies two other events of their product have outlasted. By name, and by each copy's own end: whether copies
- * are one event may show only with a later one, and when an event began only with an earlier copy.
+ * Gives the end that two events of a product have outlasted. By name, and by each copy's own end: whether copies are one
+ * event may show only with a later one, and when an event began only with an earlier copy.
  */
-const outlasted = (copies: readonly Line[]): ((copy: Line) => boolean) => {
+const outlasted = (copies: readonly Line[]): ((product: string) => number) => {
   const lastEnds = new Map<string, Map<string, number>>();
   for (const copy of copies) {
-    const ofProduct = lastEnds.get(copy.productIdentifier) ?? new Map<string, number>();
     const name = eventName(copy);
-    lastEnds.set(
-      copy.productIdentifier,
-      ofProduct.set(name, Math.max(ofProduct.get(name) ?? 0, endOf(copy))),
-    );
+    const ends = lastEnds.get(copy.productIdentifier) ?? new Map<string, number>();
+    lastEnds.set(copy.productIdentifier, ends.set(name, Math.max(ends.get(name) ?? 0, endOf(copy))));
   }
-  const longest = new Map(
-    [...lastEnds].map(([product, ends]) => [
-      product,
-      [...ends].sort(([, a], [, b]) => b - a).slice(0, EVENTS_KEPT_PER_PRODUCT + 1),
-    ]),
-  );
-  return (copy) => {
-    const others = (longest.get(copy.productIdentifier) ?? []).filter(
-      ([name, end]) => name !== eventName(copy) && end > endOf(copy),
-    );
-    return others.length >= EVENTS_KEPT_PER_PRODUCT;
+  return (product) => {
+    const ends = [...(lastEnds.get(product)?.values() ?? [])].sort((a, b) => b - a);
+    return ends[EVENTS_KEPT_PER_PRODUCT - 1] ?? 0;
   };
 };
 
@@ -89,8 +78,10 @@ const joinTransactions = (
   const [first] = lines;
   if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
   const copies = latestCopies(lines, environment);
-  const isOutlasted = outlasted(copies);
-  return eventsOf(copies.filter((copy) => endOf(copy) > lastHeard || !isOutlasted(copy)))
+  const endOutlasted = outlasted(copies);
+  const isKept = (copy: Line): boolean =>
+    endOf(copy) > lastHeard || endOf(copy) >= endOutlasted(copy.productIdentifier);
+  return eventsOf(copies.filter(isKept))
     .toSorted(lastEndFirst)
     .slice(0, EVENTS_KEPT)
     .flatMap(boundedCopies)

@@ -280,8 +280,16 @@ const subscriptionFacts = (
         say({ ...current, transaction: newId(), revokedAt: clock });
         break;
       case "extend":
-        // A period without a web order is named by its end, so what extends it is another period.
-        if (!current.upgraded && webOrders && lineage.environment !== "xcode")
+        // A period without a web order is named by its end, so what extends it is another period. A refunded one is not
+        // extended.
+        if (
+          !current.upgraded &&
+          webOrders &&
+          lineage.environment !== "xcode" &&
+          !facts.some(
+            ({ transaction, revokedAt }) => transaction === current.transaction && revokedAt !== null,
+          )
+        )
           replaceCurrent({ end: current.end + days * DAY });
     }
   }

@@ -460,14 +460,13 @@ const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
   const copies = copiesOf(facts);
   const endOf = ({ latest }: Copy): number =>
     (latest.type === "subscription" ? latest.end : null) ?? Infinity;
-  // What two other events of the product have outlasted, by name: which copies are one event may show only later.
+  // What two events of the product have outlasted, by name: which copies are one event may show only later.
   const isOutlasted = (copy: Copy): boolean =>
     new Set(
       copies
         .filter(({ latest }) => latest.product === copy.latest.product)
         .filter((other) => endOf(other) > endOf(copy))
-        .map(({ latest }) => eventName(latest))
-        .filter((name) => name !== eventName(copy.latest)),
+        .map(({ latest }) => eventName(latest)),
     ).size >= COUNTED_OF_EACH_PRODUCT;
   const ids = copies
     .filter((copy) => endOf(copy) > lastHeard || !isOutlasted(copy))
