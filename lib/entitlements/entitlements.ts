@@ -57,19 +57,17 @@ export const grantingLines = ({
 };
 
 /**
- * Whether a period takes the place of the one before it. An upgraded period does not: its upgrade does. One of the same
- * product that ends no later does not: it was restored. A refunded one does only as an upgrade to another product in the
- * middle of a period; a renewal ahead of time that was refunded leaves the current period to its end.
+ * Whether a period takes the place of the one before it. An upgraded period does not: its upgrade does. Of the same product
+ * one that was refunded does not, nor one that ends no later: it was restored. Another product does in the middle of a
+ * period, refunded or not, as an upgrade; what is charged ahead of time leaves the current period to its end.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
   const { nature, standing, revokedAt, startsAt, endsAt } = next;
   if (nature !== "auto_renewable" || standing === "expired" || (startsAt ?? 0) >= (endsAt ?? Infinity))
     return false;
-  const isSameProduct = next.productIdentifier === line.productIdentifier;
-  if (isSameProduct && (endsAt ?? Infinity) <= (line.endsAt ?? Infinity)) return false;
-  if (revokedAt === null) return true;
-  const isAhead = (line.endsAt ?? 0) - (startsAt ?? 0) <= CHARGED_AHEAD_MILLISECONDS;
-  return !isSameProduct && !isAhead;
+  return next.productIdentifier === line.productIdentifier
+    ? revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity)
+    : (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
 };
 
 /**
@@ -95,10 +93,23 @@ interface Granting {
 export const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
   replacedAt !== null && (startsAt ?? 0) <= replacedAt;
 
+/** Whether each of the two took the other's place, so that what begins in that moment is silenced in neither. */
+const areMutual = (purchase: Purchase, others: readonly Granting[]): boolean =>
+  others.some(
+    ({ holding: { purchase: other } }) =>
+      other.key === purchase.replacedBy && other.replacedBy === purchase.key,
+  );
+
 /** The line up to when another lineage takes this one's place; null once it has. */
-const untilReplaced = (moment: Instant, purchase: Purchase, line: Line): Line | null => {
+const untilReplaced = (
+  moment: Instant,
+  purchase: Purchase,
+  others: readonly Granting[],
+  line: Line,
+): Line | null => {
   const { replacedAt } = purchase;
   if (replacedAt === null || !isBeforeReplacement(purchase, line)) return line;
+  if (line.startsAt === replacedAt && areMutual(purchase, others)) return line;
   if (replacedAt <= moment) return null;
   return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
 };
@@ -107,9 +118,12 @@ const untilReplaced = (moment: Instant, purchase: Purchase, line: Line): Line | 
 const standingLines = (
   moment: Instant,
   purchase: Purchase,
+  others: readonly Granting[],
   events: readonly CountingEvent[],
 ): readonly Line[] =>
-  events.flatMap(({ line, isMoved }) => (isMoved ? line : (untilReplaced(moment, purchase, line) ?? [])));
+  events.flatMap(({ line, isMoved }) =>
+    isMoved ? line : (untilReplaced(moment, purchase, others, line) ?? []),
+  );
 
 /** Gives the lines by which a holding grants: of iOS purchases those of the events that count there. */
 const standingAt = (
@@ -135,7 +149,7 @@ const standingAt = (
     const events =
       counting.get(ofPerson(holding))?.get(purchase.key) ??
       eventLines(lines).map((line) => ({ line, isMoved: false }));
-    return inSuccession(standingLines(moment, purchase, events));
+    return inSuccession(standingLines(moment, purchase, persons.get(ofPerson(holding)) ?? [], events));
   };
 };
 
@@ -281,6 +295,10 @@ export const bestGrants = (grants: readonly Grant[]): ReadonlyMap<string, Grant>
 
 const nullableTime = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
+/** Null where only a copy is known that was restored after the end. */
+const beganOf = ({ startsAt, endsAt }: Line): Instant | null =>
+  startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;
+
 const present = (identifier: string, displayName: string | undefined, grant: Grant): CustomerEntitlement => {
   const { holding, line, status, active, expiresAt } = grant;
   return {
@@ -290,7 +308,7 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
     environment: holding.purchase.environment,
     status,
     active,
-    startsAt: nullableTime(line.startsAt),
+    startsAt: nullableTime(beganOf(line)),
     expiresAt: nullableTime(expiresAt),
     revokedAt: nullableTime(status === "revoked" ? line.revokedAt : null),
     lastVerifiedAt: isoTime(line.verifiedAt),

@@ -120,9 +120,10 @@ export const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;
 const areOnePeriod = (a: Line, b: Line): boolean => {
   const [aStart, bStart] = [a.startsAt ?? 0, b.startsAt ?? 0];
   const [aEnd, bEnd] = [a.endsAt ?? Infinity, b.endsAt ?? Infinity];
-  if (aEnd === bEnd || aStart === bStart) return true;
+  if (aEnd === bEnd) return true;
   // A copy that was restored after the end says nothing of when its period began.
   if (aStart >= aEnd || bStart >= bEnd) return false;
+  if (aStart === bStart) return true;
   const isWithin = aStart < bStart ? bEnd <= aEnd : aEnd <= bEnd;
   return isWithin || Math.min(aEnd, bEnd) - Math.max(aStart, bStart) > CHARGED_AHEAD_MILLISECONDS;
 };

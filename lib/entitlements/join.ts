@@ -27,7 +27,7 @@ const EVENTS_KEPT_PER_PRODUCT = 2;
 /** Events kept of a lineage that has had very many products, those that end last. */
 const EVENTS_KEPT = 100;
 
-/** Copies kept of one event: the newest of those never refunded, and of those that were, and what was signed last. */
+/** Copies kept of one event: the newest of those never refunded, and of those that were; and of each what was signed last. */
 const COPIES_KEPT = 32;
 
 const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
@@ -37,7 +37,7 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
     const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);
     if (first === undefined) return [];
     const lastSigned = others.reduce(laterLine, first);
-    return [...new Set([lastSigned, first, ...others])].slice(0, COPIES_KEPT);
+    return [...new Set([...[first, ...others].slice(0, COPIES_KEPT), lastSigned])];
   });
 };
 

@@ -191,6 +191,8 @@ interface Given {
   /** Start of access, after the passes of the same product before it. */
   readonly begins: number | null;
   readonly end: number | null;
+  /** The end that the store gave, of an iOS subscription. */
+  readonly natural?: number | null;
   readonly revokedAt: number | null;
   /** Time by which its units were refunded, in part or as a whole; null: none was. */
   readonly refundedBy: number | null;
@@ -417,7 +419,7 @@ const AHEAD = 2 * 86_400_000;
 const areOnePeriod = ({ latest: a }: Copy, { latest: b }: Copy): boolean => {
   if (a.type !== "subscription" || a.end === null || b.end === null) return true;
   const [first, second] = a.start <= b.start ? [a, b] : [b, a];
-  if (a.end !== b.end && a.start !== b.start && (a.start >= a.end || b.start >= b.end)) return false;
+  if (a.end !== b.end && (a.start >= a.end || b.start >= b.end)) return false;
   const overlap = Math.min(a.end, b.end) - second.start;
   return a.end === b.end || a.start === b.start || (second.end ?? 0) <= (first.end ?? 0) || overlap > AHEAD;
 };
@@ -509,11 +511,11 @@ const givenByIos = (
         other.fact.type === "subscription" &&
         !other.fact.upgraded &&
         other.start < (other.end ?? Infinity) &&
-        // The same product is not bought again for less than is left: this one was restored.
-        (other.fact.product !== fact.product || (other.end ?? 0) > (event.end ?? 0)) &&
-        // A refunded renewal ahead of time leaves the current period to its end.
-        (other.revokedAt === null ||
-          (other.fact.product !== fact.product && (event.end ?? 0) - other.start > 2 * 86_400_000)),
+        (other.fact.product === fact.product
+          ? // It is not bought again for less than is left, and a refund leaves what was paid before.
+            (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null
+          : // What is charged ahead of time, for another product from the end on, takes nothing of this one.
+            (event.end ?? 0) - other.start > AHEAD),
     );
     const end =
       isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
@@ -530,6 +532,7 @@ const givenByIos = (
         start,
         begins: start,
         end,
+        natural: event.natural,
         revokedAt,
         refundedBy: fact.revokedAt,
         units,
@@ -716,13 +719,22 @@ const SHOWN: Order<Given> = [
   ...BY_KEY,
 ];
 
-/** Time from which another lineage, which names this one, replaces it: the first that was ever said; null: never. */
-const replacedAt = (lineage: string, everything: readonly Fact[]): number | null =>
-  firstOf(
-    everything.map((other) =>
-      other.store === "ios-store" && previousName(other) === lineage ? other.start : null,
+/** Another lineage that names this one replaces it from the start of the first transaction that says so; null: none does. */
+const replacementOf = (
+  lineage: string,
+  everything: readonly Fact[],
+): { readonly by: string; readonly at: number } | null => {
+  const [first] = sorted(
+    everything.flatMap((other) =>
+      other.store === "ios-store" && previousName(other) === lineage
+        ? // A restored copy may begin after its end.
+          [{ by: purchaseName(other), at: Math.min(other.start, other.end ?? Infinity) }]
+        : [],
     ),
+    [({ at }) => at],
   );
+  return first ?? null;
+};
 
 /** What facts, each with the customer it belongs to, entitle to at a moment. */
 export const entitlementsFrom = (
@@ -745,8 +757,13 @@ export const entitlementsFrom = (
           [({ signedAt }) => -signedAt, ({ original }) => original],
         );
         if (home === undefined) throw new RangeError("An event has a copy.");
-        const replaced = lineages.size > 1 ? null : replacedAt(purchaseName(home), everything);
-        const until = replaced !== null && eventOf(copies).start <= replaced ? replaced : null;
+        const replaced = lineages.size > 1 ? null : replacementOf(purchaseName(home), everything);
+        // Of two that name each other in one moment neither is silenced.
+        const isMutual =
+          replaced !== null && replacementOf(replaced.by, everything)?.by === purchaseName(home);
+        const { start } = eventOf(copies);
+        const isBefore = replaced !== null && (isMutual ? start < replaced.at : start <= replaced.at);
+        const until = isBefore ? replaced.at : null;
         return { copies, home, until };
       });
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
@@ -783,7 +800,7 @@ export const entitlementsFrom = (
         environment: fact.environment,
         status,
         active: isActive(shown),
-        startsAt: iso(shown.start),
+        startsAt: iso((shown.start ?? 0) > (shown.natural ?? Infinity) ? null : shown.start),
         expiresAt: iso(isRevoked && revokedAt !== null ? Math.min(end ?? Infinity, revokedAt) : end),
         revokedAt: iso(isRevoked ? revokedAt : null),
         lastVerifiedAt: iso(fact.store === "ios-store" ? fact.signedAt : fact.answeredAt) ?? "",

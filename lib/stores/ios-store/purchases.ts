@@ -90,13 +90,20 @@ const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   );
 };
 
-/** The lineage whose place the transaction's own took, from the start of this period on. */
+/**
+ * The lineage whose place the transaction's own took, from the start of this period on: at the latest its end, where a
+ * copy was restored after that.
+ */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
-  const { previousOriginalTransactionIdentifier: previous, environment, purchasedAt } = transaction;
+  const {
+    previousOriginalTransactionIdentifier: previous,
+    environment,
+    purchasedAt,
+    expiresAt,
+  } = transaction;
   if (previous === null || isXcode(transaction) || previous === key) return [];
-  return [
-    mentionedPurchase({ store: "ios-store", environment, key: purchaseKey(previous) }, key, purchasedAt),
-  ];
+  const from = Math.min(purchasedAt, expiresAt ?? Infinity);
+  return [mentionedPurchase({ store: "ios-store", environment, key: purchaseKey(previous) }, key, from)];
 };
 
 const identityOf = ({

@@ -86,6 +86,27 @@ describe("periods of one lineage", () => {
       { status: "active", expiresAt: isoTime(NOW + 37 * DAY) },
     ]);
   });
+  test("a period and its renewal under one web order stay two, though both were restored in one moment", () => {
+    const both = [period("1", -30, 0, oneWebOrder), period("2", -0.5, 30, oneWebOrder)];
+    const restored = [period("12", 10, 0, oneWebOrder), period("11", 10, 30, oneWebOrder)];
+    expect(statuses(restored, NOW + 15 * DAY)).toEqual(["active"]);
+    expect(statuses([...both, ...restored], NOW + 15 * DAY)).toEqual(["active"]);
+    const refunded = period("1", -30, 0, { ...oneWebOrder, revokedAt: NOW + 11 * DAY, signedAt: NOW });
+    expect(statuses([refunded, ...restored], NOW + 15 * DAY)).toEqual(["active"]);
+  });
+  test("a downgrade that is charged ahead of time takes nothing of the better product", () => {
+    const better = period("1", -29, 1, { productIdentifier: "maps" });
+    const ahead = period("2", -0.2, 31);
+    expect(answer([better, ahead])).toMatchObject([
+      { identifier: "maps", status: "active", expiresAt: isoTime(NOW + DAY) },
+      { identifier: "premium", status: "active" },
+    ]);
+  });
+  test("of what is known by a copy alone that was restored after the end, nobody knows the start", () => {
+    expect(answer([period("1", -5, -10)])).toMatchObject([
+      { status: "expired", startsAt: null, expiresAt: isoTime(NOW - 10 * DAY) },
+    ]);
+  });
   test("a restored copy of the period before does not end the renewal that was charged ahead of time", () => {
     const renewal = period("2", -0.8, 30);
     const restored = period("3", -0.5, 0, oneWebOrder);
@@ -546,6 +567,11 @@ describe("previousOriginalTransactionId", () => {
     const restored = { ...naming, transactionIdentifier: "9", purchasedAt: NOW - DAY, signedAt: NOW - DAY };
     expect(statuses([period("A", "1", 70), naming, period("A", "3", 10), restored])).toEqual(["active"]);
   });
+  test("a copy that was restored after its end replaces until that end, and not what came back since", () => {
+    const naming = period("B", "22", -5, { ...from("A"), expiresAt: NOW - 10 * DAY, signedAt: NOW });
+    const back = period("A", "3", 10, from("B"));
+    expect(statuses([period("A", "1", 70), naming, back])).toEqual(["active"]);
+  });
   describe("one period under two transaction ids, in two lineages", () => {
     const signed = (daysAgo: number) => ({ webOrderLineItemIdentifier: "w", signedAt: NOW - daysAgo * DAY });
     const refund = { revokedAt: NOW - 3 * DAY };
@@ -553,6 +579,13 @@ describe("previousOriginalTransactionId", () => {
       const moves = [
         period("B", "3", 10, { ...from("A"), ...signed(9) }),
         period("A", "7", 10, { ...from("B"), ...signed(5) }),
+      ];
+      expect(statuses(moves)).toEqual(["active"]);
+    });
+    test("and two web orders, that name each other, is silenced in neither", () => {
+      const moves = [
+        period("B", "9", 10, { ...from("A"), webOrderLineItemIdentifier: "w9" }),
+        period("A", "7", 10, { ...from("B"), webOrderLineItemIdentifier: "w7" }),
       ];
       expect(statuses(moves)).toEqual(["active"]);
     });
