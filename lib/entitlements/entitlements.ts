@@ -295,9 +295,9 @@ export const bestGrants = (grants: readonly Grant[]): ReadonlyMap<string, Grant>
 
 const nullableTime = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
-/** Null where only a copy is known that was restored after the end. */
-const beganOf = ({ startsAt, endsAt }: Line): Instant | null =>
-  startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;
+/** Null where the start of an iOS period is after its end: where it is known only by a copy that was restored later. */
+const beganOf = ({ event, startsAt, endsAt }: Line): Instant | null =>
+  event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;
 
 const present = (identifier: string, displayName: string | undefined, grant: Grant): CustomerEntitlement => {
   const { holding, line, status, active, expiresAt } = grant;

@@ -191,8 +191,8 @@ interface Given {
   /** Start of access, after the passes of the same product before it. */
   readonly begins: number | null;
   readonly end: number | null;
-  /** The end that the store gave, of an iOS subscription. */
-  readonly natural?: number | null;
+  /** The start of an iOS subscription that is after its end says nothing. */
+  readonly beganLater?: boolean;
   readonly revokedAt: number | null;
   /** Time by which its units were refunded, in part or as a whole; null: none was. */
   readonly refundedBy: number | null;
@@ -532,7 +532,7 @@ const givenByIos = (
         start,
         begins: start,
         end,
-        natural: event.natural,
+        beganLater: isSubscription && start > (end ?? Infinity),
         revokedAt,
         refundedBy: fact.revokedAt,
         units,
@@ -800,7 +800,7 @@ export const entitlementsFrom = (
         environment: fact.environment,
         status,
         active: isActive(shown),
-        startsAt: iso((shown.start ?? 0) > (shown.natural ?? Infinity) ? null : shown.start),
+        startsAt: iso(shown.beganLater === true ? null : shown.start),
         expiresAt: iso(isRevoked && revokedAt !== null ? Math.min(end ?? Infinity, revokedAt) : end),
         revokedAt: iso(isRevoked ? revokedAt : null),
         lastVerifiedAt: iso(fact.store === "ios-store" ? fact.signedAt : fact.answeredAt) ?? "",
