@@ -500,8 +500,8 @@ const ANDROID_ONE_TIME = [
 
 /** Google is asked again within a minute, just before and just after an end: only the second answer is of the silent day. */
 const askedAcrossAnEnd = (last: AndroidFact | undefined): AndroidFact[] => {
-  if (last?.kind !== "subscription") return [];
-  const end = last.lines[0]?.expiry ?? 0;
+  if (last?.kind !== "subscription" || last.state.startsWith("PENDING")) return [];
+  const end = last.lines.find(({ paid }) => paid)?.expiry ?? 0;
   const [before, after] = [end - 10_000, end + 40_000];
   return before <= last.answeredAt + MINUTE
     ? []
