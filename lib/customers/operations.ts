@@ -6,7 +6,7 @@ import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { operatorChange, writeCustomerChange } from "../table/customer-change.ts";
 import { createCustomerTable } from "../table/customers.ts";
 import { createOperationTable, type AuditEntry } from "../table/operations.ts";
-import { endOfAliases, findOwnership } from "../table/ownership.ts";
+import { findOwnership } from "../table/ownership.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 
@@ -32,7 +32,17 @@ const living = async (
   application: ApplicationId,
   customer: CustomerId,
 ): Promise<StoredCustomer | null> =>
-  (await createCustomerTable(table, pause).findCustomers(application, [customer]))?.[0] ?? null;
+  (await createCustomerTable(table, pause).findCustomers(application, [customer])).living.get(customer) ??
+  null;
+
+/** The identifier under which a customer that is gone owned what it had. */
+const endOfAliases = async (
+  { table, pause }: Operations,
+  application: ApplicationId,
+  customer: CustomerId,
+): Promise<CustomerId> =>
+  (await createCustomerTable(table, pause).findCustomers(application, [customer])).gone.get(customer) ??
+  customer;
 
 /** Does something to a customer as it is read, again until nobody was faster. Null: there is no such customer. */
 const withCustomer = async <Outcome>(
@@ -132,7 +142,7 @@ export const eraseCustomer = async (
   });
   if (ended === LEFT) return null;
   // Of a customer that was ended before, whatever is left is still found under its identifier.
-  const identifier = ended ?? (await endOfAliases(table, application, customer, pause));
+  const identifier = ended ?? (await endOfAliases(operations, application, customer));
   const erased = { purchases: 0, identities: 0, aliases: 0 };
   const aliases = new Set<CustomerId>();
   const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;

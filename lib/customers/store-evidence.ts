@@ -5,7 +5,7 @@ import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer-change.ts";
-import type { CustomerTable, KnownFacts } from "../table/customers.ts";
+import { eachOnce, type CustomerTable, type FoundCustomers, type KnownFacts } from "../table/customers.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { statedPurchases, type Evidence } from "./evidence.ts";
@@ -136,7 +136,7 @@ const standingLink = (owners: readonly StoredCustomer[]): Link | null =>
 const factsByOwner = (
   evidence: Evidence,
   known: KnownFacts,
-  living: ReadonlyMap<CustomerId, StoredCustomer>,
+  living: FoundCustomers["living"],
 ): ReadonlyMap<StoredCustomer, Purchase[]> => {
   const owners = new Map<string, StoredCustomer>();
   for (const [reference, { customer }] of known.purchases) {
@@ -207,24 +207,6 @@ const planOf = (
   moment,
 });
 
-/** The customers as they were read, by every identifier that leads to them; null where one has changed since. */
-const ownersByIdentifier = async (
-  { table }: EvidenceStore,
-  application: Application,
-  known: KnownFacts,
-  owners: readonly StoredCustomer[],
-): Promise<ReadonlyMap<CustomerId, StoredCustomer> | null> => {
-  const byIdentifier = new Map<CustomerId, StoredCustomer>();
-  for (const identifier of namedBy(known)) {
-    // One by one: each has to be told from the others, whatever aliases lead to it.
-    const [found] = (await table.findCustomers(application.identifier, [identifier])) ?? [];
-    const owner = owners.find((one) => one.identifier === found?.identifier && one.version === found.version);
-    if (owner === undefined) return null;
-    byIdentifier.set(identifier, owner);
-  }
-  return byIdentifier;
-};
-
 /** Very many customers of one person are merged in rounds, and nothing else until they are one. */
 const mergeOf = (evidence: Evidence, absorbed: readonly StoredCustomer[]) =>
   absorbed.length > ABSORBED_PER_TRANSACTION
@@ -248,25 +230,23 @@ const isDue = ({ acknowledgementDue }: Evidence, known: KnownFacts): boolean =>
   known.purchases.get(referenceText(acknowledgementDue.purchase))?.acknowledgementDueSince != null;
 
 /** Plans for a refused link: those of the same request without an account, or else each owner's own facts. */
-const plansWithoutClaim = async (
+const plansWithoutClaim = (
   store: EvidenceStore,
   application: Application,
   evidence: Evidence,
   known: KnownFacts,
-  owners: readonly StoredCustomer[],
+  living: FoundCustomers["living"],
   moment: Instant,
-): Promise<{ readonly plans: readonly Plan[]; readonly isRound: boolean } | null> => {
+): { readonly plans: readonly Plan[]; readonly isRound: boolean } => {
   const common = planOf(store, application, evidence, known, moment);
-  const unclaimed = resolve(owners, null, moment);
+  const unclaimed = resolve(eachOnce(living), null, moment);
   if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
     const { survivor, absorbed, link } = unclaimed;
     const { isRound, ...merging } = mergeOf(evidence, absorbed);
     const plan = planChange({ ...common, ...merging, survivor, link, identifier: survivor.identifier });
     return { plans: [plan], isRound };
   }
-  const byIdentifier = await ownersByIdentifier(store, application, known, owners);
-  if (byIdentifier === null) return null;
-  const plans = [...factsByOwner(evidence, known, byIdentifier)].map(([owner, purchases]) =>
+  const plans = [...factsByOwner(evidence, known, living)].map(([owner, purchases]) =>
     planChange({
       ...common,
       identities: [],
@@ -288,11 +268,9 @@ const plansWithoutClaim = async (
  */
 const keepFacts = async (
   store: EvidenceStore,
-  ...planned: [Application, Evidence, KnownFacts, readonly StoredCustomer[], Instant]
+  ...planned: [Application, Evidence, KnownFacts, FoundCustomers["living"], Instant]
 ): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict"> => {
-  const kept = await plansWithoutClaim(store, ...planned);
-  if (kept === null) return "conflict";
-  const { plans, isRound } = kept;
+  const { plans, isRound } = plansWithoutClaim(store, ...planned);
   for (const { change } of plans)
     if (change !== null && (await store.write(change)) === "conflict") return "conflict";
   if (isRound) return "conflict";
@@ -323,8 +301,9 @@ export const storeEvidence = async (
     const named = namedBy(known);
     const createsNobody = evidence.purchases.length === 0 && !byCredential;
     if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
-    const owners = await table.findCustomers(application.identifier, named);
-    if (owners === null) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    const { living, gone } = await table.findCustomers(application.identifier, named);
+    if (gone.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    const owners = eachOnce(living);
     const lifts = byCredential || isVouchedFor(evidence, known, owners);
     if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
 
@@ -333,7 +312,7 @@ export const storeEvidence = async (
     );
     if (resolution.outcome === "refused") {
       const remaining = withoutErased(evidence, known);
-      const kept = await keepFacts(store, application, remaining, known, owners, moment);
+      const kept = await keepFacts(store, application, remaining, known, living, moment);
       if (kept === "conflict") continue;
       return { outcome: "refused", code: resolution.code, ...kept };
     }

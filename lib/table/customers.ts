@@ -40,6 +40,19 @@ export interface AccountCustomer {
   readonly assertedBy: AssertedBy;
 }
 
+/** Whom identifiers of customers lead to, aliases followed. */
+export interface FoundCustomers {
+  /** By each identifier asked for: the customer that it leads to. Those that lead to one customer share its record. */
+  readonly living: ReadonlyMap<CustomerId, StoredCustomer>;
+  /** By each identifier that leads to nobody: the identifier at which its aliases end. */
+  readonly gone: ReadonlyMap<CustomerId, CustomerId>;
+}
+
+/** Each customer once, however many identifiers lead to it. */
+export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
+  ...new Set(living.values()),
+];
+
 /** Customers and what they own: read here by key, written by `writeCustomerChange`. */
 export interface CustomerTable {
   /** One strongly consistent read, in parallel batches of 100 keys. */
@@ -49,14 +62,8 @@ export interface CustomerTable {
     purchases: readonly PurchaseReference[],
     moment: Instant,
   ): Promise<KnownFacts>;
-  /**
-   * The living customers behind the identifiers, aliases followed. One strongly consistent read, and one more for each
-   * step of an alias. Null where one of them is gone: erased, or unreadable by anyone.
-   */
-  findCustomers(
-    application: ApplicationId,
-    identifiers: Iterable<CustomerId>,
-  ): Promise<readonly StoredCustomer[] | null>;
+  /** One strongly consistent read of all of them together, and one more for each step of an alias. */
+  findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
    * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
    * while two customers merge it may see either or both, so those that another lists as absorbed are left out.
@@ -102,6 +109,25 @@ export const createCustomerTable = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
+  /** The customers, and all that their aliases lead to; null: there is no such item. */
+  const readCustomers = async (
+    application: ApplicationId,
+    identifiers: ReadonlySet<CustomerId>,
+  ): Promise<ReadonlyMap<CustomerId, StoredCustomer | null>> => {
+    const read = new Map<CustomerId, StoredCustomer | null>();
+    for (let wanted = [...identifiers]; wanted.length > 0;) {
+      const found = await getAll(wanted.map((identifier) => keys.customer(application, identifier)));
+      const customers = wanted.map((identifier) => {
+        const item = found.get(keyText(keys.customer(application, identifier)));
+        return [identifier, item === undefined ? null : storedCustomer(item)] as const;
+      });
+      for (const [identifier, customer] of customers) read.set(identifier, customer);
+      const next = customers.flatMap(([, customer]) => customer?.aliasOf ?? []);
+      wanted = [...new Set(next)].filter((identifier) => !read.has(identifier));
+    }
+    return read;
+  };
+
   return {
     findFacts: async (application, identities, purchases, moment) => {
       const identityKeys = identities.map((identity) => keys.identity(application, identity));
@@ -136,22 +162,21 @@ export const createCustomerTable = (
     },
 
     findCustomers: async (application, identifiers) => {
+      const asked = new Set(identifiers);
+      const read = await readCustomers(application, asked);
       const living = new Map<CustomerId, StoredCustomer>();
-      const asked = new Set<CustomerId>();
-      let wanted = [...new Set(identifiers)];
-      while (wanted.length > 0) {
-        for (const identifier of wanted) asked.add(identifier);
-        const found = await getAll(wanted.map((identifier) => keys.customer(application, identifier)));
-        if (found.size < wanted.length) return null;
-        const next = new Set<CustomerId>();
-        for (const item of found.values()) {
-          const customer = storedCustomer(item);
-          if (customer.aliasOf === null) living.set(customer.identifier, customer);
-          else if (!asked.has(customer.aliasOf)) next.add(customer.aliasOf);
+      const gone = new Map<CustomerId, CustomerId>();
+      for (const identifier of asked) {
+        let end = identifier;
+        let customer = read.get(end);
+        while (customer != null && customer.aliasOf !== null) {
+          end = customer.aliasOf;
+          customer = read.get(end);
         }
-        wanted = [...next];
+        if (customer == null) gone.set(identifier, end);
+        else living.set(identifier, customer);
       }
-      return [...living.values()];
+      return { living, gone };
     },
 
     findAccount: async (application, account) => {

@@ -129,9 +129,10 @@ describe("an erasure that broke off after its first step", () => {
       await world.store({ purchases: [owned("2")] }, byCredential("a")),
     ];
     const one = await world.store({ purchases: [owned("1"), owned("2")] });
-    const [living] =
-      (await world.evidenceStore.table.findCustomers(application, [one?.identifier ?? customerId("")])) ?? [];
-    if (living === undefined || one === null) throw new Error("Nobody is there.");
+    const named = one?.identifier ?? customerId("");
+    const found = await world.evidenceStore.table.findCustomers(application, [named]);
+    const living = found.living.get(named);
+    if (living === undefined) throw new Error("Nobody is there.");
     const entry = {
       action: "erase",
       customer: living.identifier,

@@ -183,6 +183,16 @@ describe("of evidence that contradicts itself", () => {
     expect(await heldIn(world, "c")).toEqual(["3"]);
   });
 
+  test("its fifty owners are read at once", async () => {
+    const world = aWorld();
+    const keys = Array.from({ length: 50 }, (_, index) => String(index));
+    for (const [index, key] of keys.entries())
+      await world.store({ purchases: [owned(key)] }, byCredential(index === 0 ? "b" : "a"));
+    const shown = { purchases: keys.map((key) => owned(key)) };
+    expect(await world.submit(shown)).toMatchObject(CONFLICT);
+    expect(await requests(table, () => world.submit(shown))).toEqual(["BatchGetItem", "BatchGetItem"]);
+  });
+
   test.each<[string, GivenEvidence]>([
     ["known purchases", { purchases: [refunded("1"), extended("2")] }],
     ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],

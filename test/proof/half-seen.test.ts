@@ -6,7 +6,7 @@ import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createCustomerTable, type AccountCustomer } from "../../lib/table/customers.ts";
+import { createCustomerTable, eachOnce, type AccountCustomer } from "../../lib/table/customers.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import type { StoredCustomer } from "../../lib/table/records.ts";
 import { createWorld, owned, type World } from "../customers/world.ts";
@@ -87,7 +87,8 @@ const ownerOf = async (
 ): Promise<StoredCustomer | null> => {
   const known = await table.findFacts(application.identifier, [], [owned(key)], NOW);
   const named = [...known.purchases.values()].map(({ customer }) => customer);
-  return (await table.findCustomers(application.identifier, named))?.[0] ?? null;
+  const { living } = await table.findCustomers(application.identifier, named);
+  return eachOnce(living)[0] ?? null;
 };
 
 const AUTHORITY = { by: "an operator", reason: "a proof" };
