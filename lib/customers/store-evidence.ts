@@ -303,6 +303,7 @@ export const storeEvidence = async (
     if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
     const { living, gone } = await table.findCustomers(application.identifier, named);
     if (gone.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    if (living.size < named.size) continue;
     const owners = eachOnce(living);
     const lifts = byCredential || isVouchedFor(evidence, known, owners);
     if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");

@@ -40,7 +40,10 @@ export interface AccountCustomer {
   readonly assertedBy: AssertedBy;
 }
 
-/** Whom identifiers of customers lead to, aliases followed. */
+/**
+ * Whom identifiers of customers lead to, aliases followed. One that is in neither map leads to a survivor whose item does
+ * not show the merge yet, though it was read again and again.
+ */
 export interface FoundCustomers {
   /** By each identifier asked for: the customer that it leads to. Those that lead to one customer share its record. */
   readonly living: ReadonlyMap<CustomerId, StoredCustomer>;
@@ -62,7 +65,10 @@ export interface CustomerTable {
     purchases: readonly PurchaseReference[],
     moment: Instant,
   ): Promise<KnownFacts>;
-  /** One strongly consistent read of all of them together, and one more for each step of an alias. */
+  /**
+   * One strongly consistent read of all of them together, and one more for each step of an alias. A batch of reads is no
+   * snapshot: a survivor that an alias has seen in a later version is read again.
+   */
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
    * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
@@ -85,8 +91,8 @@ export const storedPurchase = (item: Item): StoredPurchase => {
 };
 
 export const storedCustomer = (item: Item): StoredCustomer => {
-  const { customer: identifier, holdings, ...customer } = parseItem(customerItem, item);
-  return { identifier, ...customer, holdings: decodeHoldings(holdings) };
+  const { customer: identifier, holdings, survivorVersion = 0, ...customer } = parseItem(customerItem, item);
+  return { identifier, ...customer, survivorVersion, holdings: decodeHoldings(holdings) };
 };
 
 /** The customers of an account without those that another has absorbed. */
@@ -102,6 +108,37 @@ const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] =>
     }));
 };
 
+type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
+
+/** Reads of a survivor that does not show a merge which its alias shows: the transaction is being applied. */
+const MERGE_ATTEMPTS = 5;
+
+const isBehind = (
+  { survivorVersion }: StoredCustomer,
+  survivor: StoredCustomer | null | undefined,
+): boolean => survivor != null && survivor.version < survivorVersion;
+
+const survivorsBehind = (read: ReadCustomers): ReadonlySet<CustomerId> =>
+  new Set(
+    [...read.values()].flatMap((customer) =>
+      customer?.aliasOf != null && isBehind(customer, read.get(customer.aliasOf)) ? [customer.aliasOf] : [],
+    ),
+  );
+
+/** Follows aliases among what was read. */
+const ends = (asked: Iterable<CustomerId>, read: ReadCustomers): FoundCustomers => {
+  const living = new Map<CustomerId, StoredCustomer>();
+  const gone = new Map<CustomerId, CustomerId>();
+  const follow = (from: CustomerId, identifier: CustomerId): void => {
+    const customer = read.get(identifier);
+    if (customer == null) gone.set(from, identifier);
+    else if (customer.aliasOf === null) living.set(from, customer);
+    else if (!isBehind(customer, read.get(customer.aliasOf))) follow(from, customer.aliasOf);
+  };
+  for (const identifier of asked) follow(identifier, identifier);
+  return { living, gone };
+};
+
 export const createCustomerTable = (
   table: Table,
   pause: (attempt: number) => Promise<void>,
@@ -109,12 +146,12 @@ export const createCustomerTable = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  /** The customers, and all that their aliases lead to; null: there is no such item. */
+  /** Reads customers, and all that their aliases lead to, into the map; null: there is no such item. */
   const readCustomers = async (
     application: ApplicationId,
-    identifiers: ReadonlySet<CustomerId>,
-  ): Promise<ReadonlyMap<CustomerId, StoredCustomer | null>> => {
-    const read = new Map<CustomerId, StoredCustomer | null>();
+    identifiers: Iterable<CustomerId>,
+    read: Map<CustomerId, StoredCustomer | null>,
+  ): Promise<void> => {
     for (let wanted = [...identifiers]; wanted.length > 0;) {
       const found = await getAll(wanted.map((identifier) => keys.customer(application, identifier)));
       const customers = wanted.map((identifier) => {
@@ -125,7 +162,6 @@ export const createCustomerTable = (
       const next = customers.flatMap(([, customer]) => customer?.aliasOf ?? []);
       wanted = [...new Set(next)].filter((identifier) => !read.has(identifier));
     }
-    return read;
   };
 
   return {
@@ -163,20 +199,15 @@ export const createCustomerTable = (
 
     findCustomers: async (application, identifiers) => {
       const asked = new Set(identifiers);
-      const read = await readCustomers(application, asked);
-      const living = new Map<CustomerId, StoredCustomer>();
-      const gone = new Map<CustomerId, CustomerId>();
-      for (const identifier of asked) {
-        let end = identifier;
-        let customer = read.get(end);
-        while (customer != null && customer.aliasOf !== null) {
-          end = customer.aliasOf;
-          customer = read.get(end);
-        }
-        if (customer == null) gone.set(identifier, end);
-        else living.set(identifier, customer);
+      const read = new Map<CustomerId, StoredCustomer | null>();
+      await readCustomers(application, asked, read);
+      for (let attempt = 2; attempt <= MERGE_ATTEMPTS; attempt += 1) {
+        const late = survivorsBehind(read);
+        if (late.size === 0) break;
+        await pause(attempt);
+        await readCustomers(application, late, read);
       }
-      return { living, gone };
+      return ends(asked, read);
     },
 
     findAccount: async (application, account) => {

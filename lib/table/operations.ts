@@ -3,14 +3,7 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import {
-  absorbedDeletions,
-  claimsWrite,
-  isConflict,
-  ITEMS_PER_TRANSACTION,
-  operatorChange,
-  writeCustomerChange,
-} from "./customer-change.ts";
+import { absorbedDeletions, claimsWrite, operatorChange, writeCustomerChange } from "./customer-change.ts";
 import { claimsCounter, transferItem } from "./items.ts";
 import {
   acknowledgementKey,
@@ -26,6 +19,7 @@ import type { Ownership } from "./ownership.ts";
 import type { Link, StoredCustomer, Transfer } from "./records.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
+import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 import { deletion, versionUnchanged } from "./writes.ts";
 
 /** What an operator did to a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
