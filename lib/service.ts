@@ -17,6 +17,7 @@ import {
   acknowledgeDuePurchases,
   type AcknowledgementReport,
 } from "./customers/acknowledge-due-purchases.ts";
+import type { Bury } from "./customers/bury-remains.ts";
 import { loadAccountReport, type AccountReport } from "./customers/account-report.ts";
 import { loadCustomerReport } from "./customers/customer-report.ts";
 import { findCustomersKnownAs } from "./customers/find-customers.ts";
@@ -48,7 +49,8 @@ import { createIosStoreVerifier } from "./stores/ios-store/verifier.ts";
 import { createAcknowledgementQueue } from "./table/acknowledgements.ts";
 import { createApplicationTable } from "./table/applications.ts";
 import { createCredentialTable } from "./table/credentials.ts";
-import { writeCustomerChange } from "./table/customer-change.ts";
+import { bury } from "./table/burial.ts";
+import { writeCustomerChange, type CustomerChange } from "./table/customer-change.ts";
 import { createCustomerTable } from "./table/customers.ts";
 import { createOperationTable } from "./table/operations.ts";
 import type { Table } from "./table/table.ts";
@@ -113,7 +115,8 @@ const nobody: Observe = () => undefined;
 
 const evidenceStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): EvidenceStore => ({
   table: observedCustomerTable(createCustomerTable(table, pause), observe),
-  write: observedWrite((change) => writeCustomerChange(table, change), observe),
+  write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observe),
+  bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observe),
   newCustomerIdentifier: () => customerId(uuid()),
   pause,
   now,

@@ -8,6 +8,7 @@ import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer
 import { eachOnce, type CustomerTable, type FoundCustomers, type KnownFacts } from "../table/customers.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
+import { buryRemains, type Bury } from "./bury-remains.ts";
 import { statedPurchases, type Evidence } from "./evidence.ts";
 import { holdingsWith, planChange, type Plan, type Planned } from "./plan.ts";
 import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
@@ -16,6 +17,7 @@ import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
 export interface EvidenceStore {
   readonly table: CustomerTable;
   readonly write: (change: CustomerChange) => Promise<"written" | "conflict">;
+  readonly bury: Bury;
   readonly newCustomerIdentifier: () => CustomerId;
   /** Waits before an attempt, longer and more at random the later it is. */
   readonly pause: (attempt: number) => Promise<void>;
@@ -47,6 +49,12 @@ export type StoredEvidence =
 
 /** Optimistic-lock attempts before `TOO_MANY_REQUESTS`. */
 const ATTEMPTS = 20;
+
+/**
+ * Attempt from which on a customer that is not there is one that is gone. Before, it may be a new one, whose identities
+ * are seen already.
+ */
+const GONE_FROM_ATTEMPT = 4;
 
 const NOBODY: StoredEvidence = { outcome: "stored", customer: null };
 
@@ -291,7 +299,7 @@ export const storeEvidence = async (
   claim: Claim | null,
 ): Promise<StoredEvidence> => {
   if (isEmpty(evidence)) return NOBODY;
-  const { table, write, newCustomerIdentifier, pause, now } = store;
+  const { table, write, bury, newCustomerIdentifier, pause, now } = store;
   const byCredential = claim?.assertedBy === "credential";
 
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -302,8 +310,11 @@ export const storeEvidence = async (
     const createsNobody = evidence.purchases.length === 0 && !byCredential;
     if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
     const { living, gone } = await table.findCustomers(application.identifier, named);
-    if (gone.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
-    if (living.size < named.size) continue;
+    if (living.size < named.size) {
+      if (attempt >= GONE_FROM_ATTEMPT)
+        await buryRemains(bury, application.identifier, evidence.identities, known, gone, moment);
+      continue;
+    }
     const owners = eachOnce(living);
     const lifts = byCredential || isVouchedFor(evidence, known, owners);
     if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");

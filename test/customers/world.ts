@@ -18,6 +18,7 @@ import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchas
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
 import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
+import { bury } from "../../lib/table/burial.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
@@ -95,6 +96,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       },
     },
     write: (change) => writeCustomerChange(table, change),
+    bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier,
     pause,
     now,
