@@ -323,6 +323,8 @@ export const storeEvidence = async (
       mayTransfer(application, evidence, known, owners, moment),
     );
     if (resolution.outcome === "refused") {
+      // Of a transaction in its middle some items are seen as after it and others as before: that refuses nobody.
+      if (!(await table.areUnchanged(application.identifier, owners))) continue;
       const remaining = withoutErased(evidence, known);
       const kept = await keepFacts(store, application, remaining, known, living, moment);
       if (kept === "conflict") continue;

@@ -1,4 +1,4 @@
-import { paginateQuery } from "@aws-sdk/lib-dynamodb";
+import { paginateQuery, TransactGetCommand } from "@aws-sdk/lib-dynamodb";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Environment } from "../contract/schemas.ts";
@@ -16,10 +16,12 @@ import {
   tombstone,
 } from "./items.ts";
 import { createBatchReader } from "./batch-reader.ts";
+import { chunks } from "./chunks.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
+import { isConflict } from "./transactions.ts";
 
 /** Who is known by a request's identities and purchases. */
 export interface KnownFacts {
@@ -71,6 +73,11 @@ export interface CustomerTable {
    */
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
+   * Whether all of the customers are as they were read, once every transaction is seen whole of which that read has seen a
+   * part: one TransactGetItems for every ten.
+   */
+  areUnchanged(application: ApplicationId, customers: readonly StoredCustomer[]): Promise<boolean>;
+  /**
    * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
    * while two customers merge it may see either or both, so those that another lists as absorbed are left out.
    */
@@ -112,6 +119,9 @@ type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
 
 /** Reads of a survivor that does not show a merge which its alias shows: the transaction is being applied. */
 const MERGE_ATTEMPTS = 5;
+
+/** A transaction takes 4 MB, and an item has at most 400 KB. */
+const CUSTOMERS_PER_TRANSACTION = 10;
 
 const isBehind = (
   { survivorVersion }: StoredCustomer,
@@ -208,6 +218,27 @@ export const createCustomerTable = (
         await readCustomers(application, late, read);
       }
       return ends(asked, read);
+    },
+
+    areUnchanged: async (application, customers) => {
+      const areSeen = async (some: readonly StoredCustomer[]): Promise<boolean> => {
+        const TransactItems = some.map(({ identifier }) => ({
+          Get: {
+            TableName: name,
+            Key: { ...keys.customer(application, identifier) },
+            ProjectionExpression: "version",
+          },
+        }));
+        try {
+          const { Responses = [] } = await client.send(new TransactGetCommand({ TransactItems }));
+          return some.every(({ version }, index) => Responses[index]?.Item?.["version"] === version);
+        } catch (error) {
+          if (isConflict(error)) return false;
+          throw error;
+        }
+      };
+      const seen = await Promise.all(chunks(customers, CUSTOMERS_PER_TRANSACTION).map(areSeen));
+      return seen.every((unchanged) => unchanged);
     },
 
     findAccount: async (application, account) => {
