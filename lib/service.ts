@@ -101,6 +101,12 @@ export const openTable = (name: string): Table => ({
 const pause = (attempt: number): Promise<void> =>
   sleep(Math.random() * Math.min(LONGEST_PAUSE_MILLISECONDS, 10 * 2 ** attempt));
 
+/** The index of owners follows its table within a fraction of a second; DynamoDB promises no bound. */
+const INDEX_BEHIND_MILLISECONDS = 1_000;
+
+/** For {@link composeOperations}. */
+export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
+
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
   const { load, applicationOfBundle } = createApplicationTable(table);
   return createApplicationDirectory({
@@ -207,9 +213,13 @@ export const composeAccountReport =
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
     loadAccountReport(table, application, account, moment, pause);
 
-/** What an operator does to customers, by hand. */
-export const composeOperations = (table: Table, now: () => Instant) => {
-  const operations: Operations = { table, now, pause, newEntry: uuid };
+/**
+ * What an operator does to customers, by hand.
+ *
+ * @param waitForIndex waits as long as the index of owners may be behind the table
+ */
+export const composeOperations = (table: Table, now: () => Instant, waitForIndex: () => Promise<void>) => {
+  const operations: Operations = { table, now, pause, waitForIndex, newEntry: uuid };
   return {
     showCustomer: (application: Application, customer: CustomerId) =>
       loadCustomerReport(table, application, customer, pause),

@@ -17,6 +17,8 @@ export interface Operations {
   readonly table: Table;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
+  /** Waits as long as the index of owners may be behind the table. */
+  readonly waitForIndex: () => Promise<void>;
   readonly newEntry: () => string;
 }
 
@@ -24,7 +26,9 @@ export interface Operations {
 export type Authority = Pick<AuditEntry, "by" | "reason">;
 
 const ATTEMPTS = 20;
-const PAUSE_FOR_INDEX = 6;
+
+/** Looks by the index that find nothing, with a wait between them, before an erasure takes its word. */
+const EMPTY_LOOKS = 3;
 
 /** Does something to a customer as it is read, again until nobody was faster. */
 const withCustomer = async <Outcome, Gone>(
@@ -108,8 +112,8 @@ export interface Erasure {
 
 /**
  * Erases a customer: its link and holdings, its purchases and identities. For a while these stay as tombstones without
- * content, and whatever names them is refused as `CUSTOMER_NOT_FOUND`; afterwards they are free. When it breaks off, the
- * customer is refused already, and the same command completes it. Audited.
+ * content, and whatever names them is refused as `CUSTOMER_NOT_FOUND`; afterwards they are free. When it breaks off, or
+ * the index hid something, the customer is refused already, and the same command completes it. Audited.
  *
  * Null: there is no such customer, and nothing of it is left; or it is not linked to the account, where one is given.
  */
@@ -121,7 +125,7 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, now, pause, newEntry } = operations;
+  const { table, now, pause, waitForIndex, newEntry } = operations;
   const writes = createOperationTable(table);
   const end = async (stored: StoredCustomer) => {
     if (account !== undefined && stored.link?.account !== account) return LEFT;
@@ -144,16 +148,13 @@ export const eraseCustomer = async (
     aliases: aliases.size,
   });
   const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
-  // The index may be a moment behind: it is asked until it twice says that nothing is left.
-  for (let empty = 0; empty < 2;) {
+  for (let empty = 0; empty < EMPTY_LOOKS;) {
+    if (empty > 0) await waitForIndex();
     const owned = await findOwnership(table, application, identifier, pause);
     for (const alias of owned.aliases) aliases.add(alias.identifier);
-    if (owned.purchases.length + owned.identities.length === 0) {
-      empty += 1;
-      if (empty < 2) await pause(PAUSE_FOR_INDEX);
-      continue;
-    }
-    empty = 0;
+    const isEmpty = owned.purchases.length + owned.identities.length === 0;
+    empty = isEmpty ? empty + 1 : 0;
+    if (isEmpty) continue;
     // Where somebody was faster, what is left is found again.
     await bury(table, application, identifier, owned, erasedUntil);
     for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));

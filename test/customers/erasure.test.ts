@@ -1,3 +1,6 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod";
 import type { Application } from "../../lib/applications/application.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { eraseCustomer } from "../../lib/customers/operations.ts";
@@ -270,6 +273,65 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     const remains = await findOwnership(table, world.application.identifier, named, () => Promise.resolve());
     expect(await bury(table, world.application.identifier, named, remains, NOW + DAY)).toBe("conflict");
     expect(await world.items()).toEqual(before);
+  });
+});
+
+describe("an index that is behind", () => {
+  /** A customer whose last purchase the index does not show before it was waited for so often. */
+  const behindBy = async (waits: number) => {
+    const plain = createWorld(table);
+    const customer = await plain.store({ purchases: [owned("1")] }, byCredential("a"));
+    await plain.store({ purchases: [owned("1"), owned("2")] }, byCredential("a"));
+    const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+    let waited = 0;
+    client.middlewareStack.add(
+      (next, context) => async (args) => {
+        const answer = await next(args);
+        if (context["commandName"] !== "QueryCommand" || waited >= waits) return answer;
+        const { Items = [] } = z
+          .object({ Items: z.array(z.looseObject({ pk: z.string() })) })
+          .parse(answer.output);
+        Object.assign(answer.output ?? {}, { Items: Items.filter(({ pk }) => !pk.endsWith("#2")) });
+        return answer;
+      },
+      { step: "deserialize", priority: "high" },
+    );
+    const { operations, application } = plain;
+    const erase = () =>
+      eraseCustomer(
+        {
+          ...operations,
+          table: { name: table.name, client },
+          waitForIndex: () => {
+            waited += 1;
+            return Promise.resolve();
+          },
+        },
+        application.identifier,
+        customer?.identifier ?? customerId(""),
+        { by: "ada", reason: "r" },
+        () => undefined,
+      );
+    const buried = async () => (await plain.items()).filter(({ sk }) => sk === "PURCHASE").map(isBuried);
+    return { world: plain, erase, buried };
+  };
+  test.each([1, 2])("and shows everything after %s waits hides nothing from an erasure", async (waits) => {
+    const { erase, buried } = await behindBy(waits);
+    expect(await erase()).toEqual({ purchases: 2, identities: 0, aliases: 0 });
+    expect(await buried()).toEqual([true, true]);
+  });
+  test("for longer hides something, and the same erasure, later, completes it", async () => {
+    const { erase, buried } = await behindBy(3);
+    expect(await erase()).toMatchObject({ purchases: 1 });
+    expect(await buried()).toEqual([true, false]);
+    expect(await erase()).toMatchObject({ purchases: 1 });
+    expect(await buried()).toEqual([true, true]);
+  });
+  test("for longer hides something, and the app that shows it completes it", async () => {
+    const { world, erase, buried } = await behindBy(3);
+    await erase();
+    expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
+    expect(await buried()).toEqual([true, true]);
   });
 });
 

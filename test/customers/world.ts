@@ -38,6 +38,7 @@ interface Options {
   readonly newCustomerIdentifier: () => CustomerId;
   readonly claimsPerAccount: number;
   readonly pause: EvidenceStore["pause"];
+  readonly waitForIndex: Operations["waitForIndex"];
 }
 
 /** An application on a table, to which evidence comes at one moment. */
@@ -79,10 +80,12 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     interruption: [],
     newCustomerIdentifier: () => customerId(uuid()),
     claimsPerAccount: 20,
+    waitForIndex: () => Promise.resolve(),
     pause: (attempt) => sleep(Math.random() * 10 * attempt),
     ...changes,
   };
-  const { application, moment, interruption, newCustomerIdentifier, claimsPerAccount, pause } = options;
+  const { application, moment, interruption, newCustomerIdentifier, claimsPerAccount, pause, waitForIndex } =
+    options;
   const { identifier } = application;
   const now = (): Instant => moment;
   const customers = createCustomerTable(table, pause);
@@ -102,7 +105,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     now,
     claimsPerAccount,
   };
-  const operations: Operations = { table, now, pause, newEntry: uuid };
+  const operations: Operations = { table, now, pause, waitForIndex, newEntry: uuid };
   const submit: World["submit"] = ({ purchases = [], ...evidence }, claim = null) =>
     storeEvidence(
       evidenceStore,

@@ -97,6 +97,7 @@ const run = async (words: readonly string[], ask: ((question: string) => Promise
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     composeAccountReport,
+    waitForIndex: () => Promise.resolve(),
     ask,
   });
   return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
@@ -393,7 +394,11 @@ describe("customer erase", () => {
       },
       { step: "deserialize", priority: "high" },
     );
-    const operations = composeOperations(late, () => NOW);
+    const operations = composeOperations(
+      late,
+      () => NOW,
+      () => Promise.resolve(),
+    );
     const authority = { by: "ada", reason: "asked by the person" };
     expect(await operations.eraseCustomer(identifier, customer, authority, () => undefined)).toMatchObject({
       purchases: 1,

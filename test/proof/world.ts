@@ -277,7 +277,7 @@ export const aWorld = (
     },
     unlink: async (customer, moment) => {
       const done = await unlinkCustomer(
-        { table, now: () => moment, pause, newEntry: uuid },
+        { table, now: () => moment, pause, waitForIndex: () => Promise.resolve(), newEntry: uuid },
         application.identifier,
         customerId(customer),
         { by: "an operator", reason: "a proof" },
