@@ -133,8 +133,11 @@ const mayLink = async (
   return (await table.countClaims(application.identifier, claim.account, environment)) < claimsPerAccount;
 };
 
-const standingLink = (owners: readonly StoredCustomer[]): Link | null =>
-  owners.find(({ link }) => link !== null)?.link ?? null;
+/** The link that customers have together, whatever a request says. */
+const standingLink = (owners: readonly StoredCustomer[], moment: Instant): Link | null => {
+  const standing = resolve(owners, null, moment);
+  return standing.outcome === "resolved" ? standing.link : null;
+};
 
 /**
  * Groups the purchases of contradicting evidence by owner. A purchase that nobody has goes to the owner of the purchase
@@ -215,23 +218,41 @@ const planOf = (
   moment,
 });
 
-/** Very many customers of one person are merged in rounds, and nothing else until they are one. */
-const mergeOf = (evidence: Evidence, absorbed: readonly StoredCustomer[]) =>
-  absorbed.length > ABSORBED_PER_TRANSACTION
-    ? {
-        identities: [],
-        purchases: [],
-        acknowledgementDue: null,
-        absorbed: absorbed.slice(0, ABSORBED_PER_TRANSACTION),
-        isRound: true,
-      }
-    : {
-        identities: evidence.identities,
-        purchases: statedPurchases(evidence),
-        acknowledgementDue: evidence.acknowledgementDue,
-        absorbed,
-        isRound: false,
-      };
+type Merge = Pick<Planned, "survivor" | "absorbed" | "link">;
+
+/**
+ * Very many customers of one person are merged in rounds, and nothing else until they are one. Where the new link would set
+ * those who are left at odds with the survivor, a round keeps the link that its own have: the last one makes the new one.
+ */
+const mergeOf = (
+  evidence: Evidence,
+  claim: Claim | null,
+  { survivor, absorbed, link }: Merge,
+  moment: Instant,
+) => {
+  if (survivor === null || absorbed.length <= ABSORBED_PER_TRANSACTION)
+    return {
+      identities: evidence.identities,
+      purchases: statedPurchases(evidence),
+      acknowledgementDue: evidence.acknowledgementDue,
+      survivor,
+      absorbed,
+      link,
+      isRound: false,
+    };
+  const some = absorbed.slice(0, ABSORBED_PER_TRANSACTION);
+  const others = absorbed.slice(ABSORBED_PER_TRANSACTION);
+  const splits = resolve([{ ...survivor, link }, ...others], claim, moment).outcome === "refused";
+  return {
+    identities: [],
+    purchases: [],
+    acknowledgementDue: null,
+    survivor,
+    absorbed: some,
+    link: splits ? standingLink([survivor, ...some], moment) : link,
+    isRound: true,
+  };
+};
 
 const isDue = ({ acknowledgementDue }: Evidence, known: KnownFacts): boolean =>
   acknowledgementDue !== null &&
@@ -249,9 +270,8 @@ const plansWithoutClaim = (
   const common = planOf(store, application, evidence, known, moment);
   const unclaimed = resolve(eachOnce(living), null, moment);
   if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
-    const { survivor, absorbed, link } = unclaimed;
-    const { isRound, ...merging } = mergeOf(evidence, absorbed);
-    const plan = planChange({ ...common, ...merging, survivor, link, identifier: survivor.identifier });
+    const { isRound, ...merge } = mergeOf(evidence, null, unclaimed, moment);
+    const plan = planChange({ ...common, ...merge, identifier: unclaimed.survivor.identifier });
     return { plans: [plan], isRound };
   }
   const plans = [...factsByOwner(evidence, known, living)].map(([owner, purchases]) =>
@@ -271,17 +291,17 @@ const plansWithoutClaim = (
 };
 
 /**
- * Stores what a refused request brings. `conflict`: somebody was faster, or there is more to merge, so the refusal itself
- * is to be decided anew.
+ * Stores what a refused request brings. `conflict`: somebody was faster; `round`: there is more to merge. The refusal itself
+ * is to be decided anew then.
  */
 const keepFacts = async (
   store: EvidenceStore,
   ...planned: [Application, Evidence, KnownFacts, FoundCustomers["living"], Instant]
-): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict"> => {
+): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
   const { plans, isRound } = plansWithoutClaim(store, ...planned);
   for (const { change } of plans)
     if (change !== null && (await store.write(change)) === "conflict") return "conflict";
-  if (isRound) return "conflict";
+  if (isRound) return "round";
   const dueSince = plans.map((plan) => plan.acknowledgementDueSince).find((since) => since !== null);
   return { acknowledgementDueSince: dueSince ?? null };
 };
@@ -327,20 +347,19 @@ export const storeEvidence = async (
       if (!(await table.areUnchanged(application.identifier, owners))) continue;
       const remaining = withoutErased(evidence, known);
       const kept = await keepFacts(store, application, remaining, known, living, moment);
-      if (kept === "conflict") continue;
+      if (kept === "round") attempt = 0;
+      if (kept === "round" || kept === "conflict") continue;
       return { outcome: "refused", code: resolution.code, ...kept };
     }
     const { survivor, absorbed } = resolution;
     const links = claim === null || (await mayLink(store, application, claim, owners, evidence));
-    const link = links ? resolution.link : standingLink(owners);
+    const link = links ? resolution.link : standingLink(owners, moment);
 
-    const { isRound, ...merging } = mergeOf(evidence, absorbed);
+    const { isRound, ...merge } = mergeOf(evidence, claim, { survivor, absorbed, link }, moment);
     const plan = planChange({
       ...planOf(store, application, evidence, known, moment),
-      ...merging,
+      ...merge,
       liftsErasures: lifts,
-      survivor,
-      link,
       identifier: survivor?.identifier ?? newCustomerIdentifier(),
     });
     const stored: StoredEvidence = {
