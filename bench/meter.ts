@@ -106,11 +106,11 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   };
 
   middlewareStack.add(
-    (next) => (args) =>
+    (next, context) => (args) =>
       client.during(async () => {
         const input = Object.assign({}, args.input, { ReturnConsumedCapacity: "TOTAL" });
         const result = await next({ ...args, input });
-        if (!("TransactItems" in input)) countRead(input, result.output);
+        if (!String(context["commandName"]).startsWith("TransactWrite")) countRead(input, result.output);
         return result;
       }),
     { step: "initialize", priority: "high" },

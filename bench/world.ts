@@ -7,6 +7,7 @@ import type { IosStoreCustomers } from "../lib/customers/ios-store-customers.ts"
 import { catalogOf, type CatalogProduct } from "../lib/entitlements/catalog.ts";
 import { applicationId, customerId } from "../lib/identifiers.ts";
 import { createIosStoreVerifier, type IosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
+import { bury } from "../lib/table/burial.ts";
 import { writeCustomerChange } from "../lib/table/customer-change.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import { createTestTable } from "../test/support/table.ts";
@@ -84,6 +85,7 @@ export const createWorld = async (): Promise<World> => {
       directory,
       table: createCustomerTable(table, pause),
       write: (change) => writeCustomerChange(table, change),
+      bury: (...remains) => bury(table, ...remains),
       newCustomerIdentifier: () => customerId(uuid()),
       pause,
       now: () => Date.now(),

@@ -1,5 +1,4 @@
 import type { ApplicationId } from "./identifiers.ts";
-import type { CustomerChange } from "./table/customer-change.ts";
 import type { CustomerTable } from "./table/customers.ts";
 import type { AndroidStore } from "./stores/android-store/android-store.ts";
 import type { Failure } from "./stores/android-store/failure.ts";
@@ -38,13 +37,14 @@ export type ServiceEvent =
 
 export type Observe = (event: ServiceEvent) => void;
 
-type Write = (change: CustomerChange) => Promise<"written" | "conflict">;
-
 /** The same writer, whose conflicts are seen. */
 export const observedWrite =
-  (write: Write, observe: Observe): Write =>
-  async (change) => {
-    const outcome = await write(change);
+  <Given extends readonly unknown[]>(
+    write: (...given: Given) => Promise<"written" | "conflict">,
+    observe: Observe,
+  ) =>
+  async (...given: Given): Promise<"written" | "conflict"> => {
+    const outcome = await write(...given);
     if (outcome === "conflict") observe({ kind: "conflict-retried" });
     return outcome;
   };

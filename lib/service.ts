@@ -17,6 +17,7 @@ import {
   acknowledgeDuePurchases,
   type AcknowledgementReport,
 } from "./customers/acknowledge-due-purchases.ts";
+import type { Bury } from "./customers/bury-remains.ts";
 import { loadAccountReport, type AccountReport } from "./customers/account-report.ts";
 import { loadCustomerReport } from "./customers/customer-report.ts";
 import { findCustomersKnownAs } from "./customers/find-customers.ts";
@@ -48,7 +49,8 @@ import { createIosStoreVerifier } from "./stores/ios-store/verifier.ts";
 import { createAcknowledgementQueue } from "./table/acknowledgements.ts";
 import { createApplicationTable } from "./table/applications.ts";
 import { createCredentialTable } from "./table/credentials.ts";
-import { writeCustomerChange } from "./table/customer-change.ts";
+import { bury } from "./table/burial.ts";
+import { writeCustomerChange, type CustomerChange } from "./table/customer-change.ts";
 import { createCustomerTable } from "./table/customers.ts";
 import { createOperationTable } from "./table/operations.ts";
 import type { Table } from "./table/table.ts";
@@ -99,6 +101,12 @@ export const openTable = (name: string): Table => ({
 const pause = (attempt: number): Promise<void> =>
   sleep(Math.random() * Math.min(LONGEST_PAUSE_MILLISECONDS, 10 * 2 ** attempt));
 
+/** The index of owners follows its table within a fraction of a second; DynamoDB promises no bound. */
+const INDEX_BEHIND_MILLISECONDS = 1_000;
+
+/** For {@link composeOperations}. */
+export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
+
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
   const { load, applicationOfBundle } = createApplicationTable(table);
   return createApplicationDirectory({
@@ -113,7 +121,8 @@ const nobody: Observe = () => undefined;
 
 const evidenceStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): EvidenceStore => ({
   table: observedCustomerTable(createCustomerTable(table, pause), observe),
-  write: observedWrite((change) => writeCustomerChange(table, change), observe),
+  write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observe),
+  bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observe),
   newCustomerIdentifier: () => customerId(uuid()),
   pause,
   now,
@@ -204,9 +213,13 @@ export const composeAccountReport =
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
     loadAccountReport(table, application, account, moment, pause);
 
-/** What an operator does to customers, by hand. */
-export const composeOperations = (table: Table, now: () => Instant) => {
-  const operations: Operations = { table, now, pause, newEntry: uuid };
+/**
+ * What an operator does to customers, by hand.
+ *
+ * @param waitForIndex waits as long as the index of owners may be behind the table
+ */
+export const composeOperations = (table: Table, now: () => Instant, waitForIndex: () => Promise<void>) => {
+  const operations: Operations = { table, now, pause, waitForIndex, newEntry: uuid };
   return {
     showCustomer: (application: Application, customer: CustomerId) =>
       loadCustomerReport(table, application, customer, pause),

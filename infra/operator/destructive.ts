@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
-import { ERASURE_BLOCKS_MILLISECONDS, type Authority } from "../../lib/customers/operations.ts";
+import type { Authority } from "../../lib/customers/operations.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/table/burial.ts";
 import type { ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { composeAccountReport } from "../../lib/service.ts";
+import { composeAccountReport, waitForIndex } from "../../lib/service.ts";
 import { runOperator } from "./program.ts";
 
 // A reader that has seen enough, such as `head`, is no failure.
@@ -23,5 +23,6 @@ process.exitCode = await runOperator(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   composeAccountReport,
+  waitForIndex,
   ask: process.stdin.isTTY ? ask : null,
 });

@@ -41,6 +41,8 @@ export interface World {
   /** Standard error. */
   readonly err: (text: string) => void;
   readonly composeAccountReport: ComposeAccountReport;
+  /** Waits as long as the index of owners may be behind the table. */
+  readonly waitForIndex: () => Promise<void>;
   /** Asks a person a question of yes or no; null where there is nobody to ask. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
 }
@@ -77,7 +79,7 @@ export const createProgram = (world: World): Command => {
     const connection = await connect(tableName(table, world.environment), world.environment);
     try {
       await requireTableFormat(connection.store);
-      const answered = await act(openSession(connection, world.now()));
+      const answered = await act(openSession(connection, world.now(), world.waitForIndex));
       world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
     } catch (error) {
       throw new OperatorError(sentenceOf(error, connection), { cause: error });

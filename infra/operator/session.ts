@@ -28,14 +28,20 @@ export interface Session {
   /** Origins besides Google's at which a workload identity may ask for tokens. */
   readonly trustsOrigin: TrustsOrigin;
   readonly moment: Instant;
+  readonly waitForIndex: () => Promise<void>;
 }
 
-export const openSession = ({ store: table, trustsOrigin }: Connection, moment: Instant): Session => ({
+export const openSession = (
+  { store: table, trustsOrigin }: Connection,
+  moment: Instant,
+  waitForIndex: () => Promise<void>,
+): Session => ({
   table,
   applications: createApplicationTable(table),
   credentials: createCredentialTable(table),
   trustsOrigin,
   moment,
+  waitForIndex,
 });
 
 /** @throws OperatorError */
@@ -71,7 +77,8 @@ export const readKeyIdentifier = (text: string): KeyId => {
 };
 
 /** The operator's work on customers, in the session's table at its moment. */
-export const operationsOf = ({ table, moment }: Session) => composeOperations(table, (): Instant => moment);
+export const operationsOf = ({ table, moment, waitForIndex }: Session) =>
+  composeOperations(table, (): Instant => moment, waitForIndex);
 
 /** @throws OperatorError where there is no such application */
 export const findApplication = async (

@@ -4,7 +4,7 @@ import { entitlementsAt, type AssertedBy } from "../entitlements/entitlements.ts
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
-import { createCustomerTable } from "../table/customers.ts";
+import { createCustomerTable, eachOnce } from "../table/customers.ts";
 import { findOwnership } from "../table/ownership.ts";
 import type { Table } from "../table/table.ts";
 
@@ -40,14 +40,12 @@ export const loadAccountReport = async (
 ): Promise<AccountReport> => {
   const customers = createCustomerTable(table, pause);
   const linked = await customers.findAccount(application.identifier, account);
-  // One by one: `findCustomers` answers null for all where one is gone.
-  const stored = (
-    await Promise.all(
-      linked.map(({ customer }) => customers.findCustomers(application.identifier, [customer])),
-    )
-  ).flatMap((found) => found ?? []);
+  const { living } = await customers.findCustomers(
+    application.identifier,
+    linked.map(({ customer }) => customer),
+  );
   const reported = await Promise.all(
-    stored.map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
+    eachOnce(living).map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
       if (link === null) return [];
       const { purchases, aliases } = await findOwnership(table, application.identifier, identifier, pause);
       return [

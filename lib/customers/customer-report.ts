@@ -33,8 +33,10 @@ export const loadCustomerReport = async (
   customer: CustomerId,
   pause: (attempt: number) => Promise<void>,
 ): Promise<CustomerReport | null> => {
-  const found = await createCustomerTable(table, pause).findCustomers(application.identifier, [customer]);
-  const stored = found?.[0];
+  const { living } = await createCustomerTable(table, pause).findCustomers(application.identifier, [
+    customer,
+  ]);
+  const stored = living.get(customer);
   if (stored === undefined) return null;
   const owned = await findOwnership(table, application.identifier, stored.identifier, pause);
   return {

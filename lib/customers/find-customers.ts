@@ -5,8 +5,7 @@ import type { Instant } from "../entitlements/time.ts";
 import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../stores/ios-store/fields.ts";
-import { createCustomerTable } from "../table/customers.ts";
-import { endOfAliases } from "../table/ownership.ts";
+import { createCustomerTable, eachOnce } from "../table/customers.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
@@ -56,18 +55,10 @@ export const findCustomersKnownAs = async (
     ...known.identities.filter((customer) => customer !== null),
     ...[...known.purchases.values()].map(({ customer }) => customer),
   ]);
-  const living = new Map<CustomerId, StoredCustomer>();
-  const gone: CustomerId[] = [];
-  for (const identifier of named) {
-    // One by one: of several together one who is gone would hide the others.
-    const [customer] = (await customers.findCustomers(application.identifier, [identifier])) ?? [];
-    if (customer === undefined)
-      gone.push(await endOfAliases(table, application.identifier, identifier, pause));
-    else living.set(customer.identifier, customer);
-  }
+  const { living, gone } = await customers.findCustomers(application.identifier, named);
   return {
-    customers: [...living.values()],
-    gone: [...new Set(gone)],
+    customers: eachOnce(living),
+    gone: [...new Set(gone.values())],
     erased: known.erasedIdentity || known.erasedPurchases.size > 0,
   };
 };

@@ -13,6 +13,7 @@ import { provenPurchaseOf, type VerifiedPurchase } from "../stores/android-store
 import type { AcknowledgementQueue } from "../table/acknowledgements.ts";
 import type { PendingAcknowledgement } from "../table/records.ts";
 import type { Instant } from "../entitlements/time.ts";
+import { buryRemains } from "./bury-remains.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import type { Evidence } from "./evidence.ts";
 import { presentLink } from "./present.ts";
@@ -26,7 +27,7 @@ export interface AndroidStoreLinking extends EvidenceStore {
 
 /** A purchase as stored, where the store has dropped it since. */
 const storedPurchase = async (
-  { table, now }: AndroidStoreLinking,
+  { table, bury, now }: AndroidStoreLinking,
   application: Application,
   { purchaseToken, productKind, productIdentifier }: AndroidStoreLinkRequest,
 ): Promise<VerifiedPurchase> => {
@@ -36,8 +37,12 @@ const storedPurchase = async (
     environment,
     key,
   }));
-  const known = await table.findFacts(application.identifier, [], references, now());
-  if (known.erasedPurchases.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
+  const moment = now();
+  const known = await table.findFacts(application.identifier, [], references, moment);
+  const owners = [...known.purchases.values()].map(({ customer }) => customer);
+  const { gone } = await table.findCustomers(application.identifier, owners);
+  await buryRemains(bury, application.identifier, [], known, gone, moment);
+  if (known.erasedPurchases.size + gone.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
   const purchase = [...known.purchases.values()]
     .map((stored) => stored.purchase)
     .find(({ verifiedAt }) => verifiedAt > 0);

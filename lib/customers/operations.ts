@@ -3,10 +3,12 @@ import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { bury, ERASURE_BLOCKS_MILLISECONDS } from "../table/burial.ts";
 import { operatorChange, writeCustomerChange } from "../table/customer-change.ts";
 import { createCustomerTable } from "../table/customers.ts";
+import { keyText } from "../table/keys.ts";
 import { createOperationTable, type AuditEntry } from "../table/operations.ts";
-import { endOfAliases, findOwnership } from "../table/ownership.ts";
+import { findOwnership } from "../table/ownership.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { Table } from "../table/table.ts";
 
@@ -15,6 +17,8 @@ export interface Operations {
   readonly table: Table;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
+  /** Waits as long as the index of owners may be behind the table. */
+  readonly waitForIndex: () => Promise<void>;
   readonly newEntry: () => string;
 }
 
@@ -22,34 +26,32 @@ export interface Operations {
 export type Authority = Pick<AuditEntry, "by" | "reason">;
 
 const ATTEMPTS = 20;
-const PAUSE_FOR_INDEX = 6;
 
-/** Lifetime of the tombstones that refuse an erased customer's identities and purchases. */
-export const ERASURE_BLOCKS_MILLISECONDS = 30 * 24 * 3600 * 1000;
+/** Looks by the index that find nothing, with a wait between them, before an erasure takes its word. */
+const EMPTY_LOOKS = 3;
 
-const living = async (
+/** Does something to a customer as it is read, again until nobody was faster. */
+const withCustomer = async <Outcome, Gone>(
   { table, pause }: Operations,
-  application: ApplicationId,
-  customer: CustomerId,
-): Promise<StoredCustomer | null> =>
-  (await createCustomerTable(table, pause).findCustomers(application, [customer]))?.[0] ?? null;
-
-/** Does something to a customer as it is read, again until nobody was faster. Null: there is no such customer. */
-const withCustomer = async <Outcome>(
-  operations: Operations,
   application: ApplicationId,
   identifier: CustomerId,
   act: (customer: StoredCustomer) => Promise<Outcome | "conflict">,
-): Promise<Outcome | null> => {
+  whereGone: (end: CustomerId) => Gone,
+): Promise<Outcome | Gone> => {
+  const { findCustomers } = createCustomerTable(table, pause);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await operations.pause(attempt);
-    const customer = await living(operations, application, identifier);
-    if (customer === null) return null;
-    const outcome = await act(customer);
+    if (attempt > 1) await pause(attempt);
+    const { living, gone } = await findCustomers(application, [identifier]);
+    const end = gone.get(identifier);
+    if (end !== undefined) return whereGone(end);
+    const customer = living.get(identifier);
+    const outcome = customer === undefined ? "conflict" : await act(customer);
     if (outcome !== "conflict") return outcome;
   }
   throw new Error("Others kept changing the customer; try again.");
 };
+
+const nobody = (): null => null;
 
 /** Outcome of unlinking a customer. */
 export type Unlinking =
@@ -76,7 +78,7 @@ export const unlinkCustomer = async (
 ): Promise<Unlinking | null> => {
   // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it.
   let movedFrom: AccountId | null | undefined;
-  return withCustomer(operations, application, customer, async (stored): Promise<Unlinking | "conflict"> => {
+  const unlink = async (stored: StoredCustomer): Promise<Unlinking | "conflict"> => {
     const { link } = stored;
     const isThere = to !== null && link?.account === to;
     if (isThere && !stored.unsettled) return { outcome: "unlinked", account: movedFrom ?? to };
@@ -97,7 +99,8 @@ export const unlinkCustomer = async (
     return written === "conflict"
       ? written
       : { outcome: "unlinked", account: movedFrom === undefined ? (link?.account ?? null) : movedFrom };
-  });
+  };
+  return withCustomer(operations, application, customer, unlink, nobody);
 };
 
 /** Counts of what an erasure deleted. */
@@ -109,8 +112,8 @@ export interface Erasure {
 
 /**
  * Erases a customer: its link and holdings, its purchases and identities. For a while these stay as tombstones without
- * content, and whatever names them is refused as `CUSTOMER_NOT_FOUND`; afterwards they are free. When it breaks off, the
- * customer is refused already, and the same command completes it. Audited.
+ * content, and whatever names them is refused as `CUSTOMER_NOT_FOUND`; afterwards they are free. When it breaks off, or
+ * the index hid something, the customer is refused already, and the same command completes it. Audited.
  *
  * Null: there is no such customer, and nothing of it is left; or it is not linked to the account, where one is given.
  */
@@ -122,40 +125,46 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, now, pause, newEntry } = operations;
+  const { table, now, pause, waitForIndex, newEntry } = operations;
   const writes = createOperationTable(table);
-  const ended = await withCustomer(operations, application, customer, async (stored) => {
+  const end = async (stored: StoredCustomer) => {
     if (account !== undefined && stored.link?.account !== account) return LEFT;
     const entry = { action: "erase", customer: stored.identifier, moment: now(), ...authority } as const;
     const written = await writes.end(application, stored, entry, newEntry());
-    return written === "conflict" ? written : stored.identifier;
-  });
-  if (ended === LEFT) return null;
+    return written === "conflict" ? written : { identifier: stored.identifier, wasThere: true };
+  };
   // Of a customer that was ended before, whatever is left is still found under its identifier.
-  const identifier = ended ?? (await endOfAliases(table, application, customer, pause));
-  const erased = { purchases: 0, identities: 0, aliases: 0 };
+  const ended = await withCustomer(operations, application, customer, end, (identifier) => ({
+    identifier,
+    wasThere: false,
+  }));
+  if (ended === LEFT) return null;
+  const { identifier, wasThere } = ended;
+  const [purchases, identities] = [new Set<string>(), new Set<string>()];
   const aliases = new Set<CustomerId>();
+  const counts = (): Erasure => ({
+    purchases: purchases.size,
+    identities: identities.size,
+    aliases: aliases.size,
+  });
   const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
-  // The index may be a moment behind: it is asked until it twice says that nothing is left.
-  for (let empty = 0; empty < 2;) {
+  for (let empty = 0; empty < EMPTY_LOOKS;) {
+    if (empty > 0) await waitForIndex();
     const owned = await findOwnership(table, application, identifier, pause);
     for (const alias of owned.aliases) aliases.add(alias.identifier);
-    if (owned.purchases.length + owned.identities.length === 0) {
-      empty += 1;
-      if (empty < 2) await pause(PAUSE_FOR_INDEX);
-      continue;
-    }
-    empty = 0;
-    await writes.bury(application, owned, erasedUntil);
-    erased.purchases += owned.purchases.length;
-    erased.identities += owned.identities.length;
-    progress(erased);
+    const isEmpty = owned.purchases.length + owned.identities.length === 0;
+    empty = isEmpty ? empty + 1 : 0;
+    if (isEmpty) continue;
+    // Where somebody was faster, what is left is found again.
+    await bury(table, application, identifier, owned, erasedUntil);
+    for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));
+    for (const { key } of owned.identities) identities.add(keyText(key));
+    progress(counts());
   }
   // Last: purchases of an alias are found through the alias.
   await writes.forget(application, [...aliases]);
-  erased.aliases = aliases.size;
-  const nothing = erased.purchases + erased.identities + erased.aliases === 0;
-  return ended === null && nothing ? null : erased;
+  const nothing = purchases.size + identities.size + aliases.size === 0;
+  return !wasThere && nothing ? null : counts();
 };
 
 /** The customer has left the account that was to be erased. */
@@ -171,9 +180,9 @@ const reprojectCustomer = async (
   operations: Operations,
   { identifier: application, catalog }: Application,
   customer: CustomerId,
-): Promise<"changed" | "unchanged" | null> =>
-  withCustomer(operations, application, customer, async (stored) => {
-    const { table, pause, now } = operations;
+): Promise<"changed" | "unchanged" | null> => {
+  const { table, pause, now } = operations;
+  const project = async (stored: StoredCustomer) => {
     const { purchases } = await findOwnership(table, application, stored.identifier, pause);
     const holdings = holdingsOf(
       new Map([
@@ -187,7 +196,9 @@ const reprojectCustomer = async (
     const change = operatorChange(application, stored, { holdings }, now());
     const written = await writeCustomerChange(table, change);
     return written === "conflict" ? written : "changed";
-  });
+  };
+  return withCustomer(operations, application, customer, project, nobody);
+};
 
 /**
  * Takes the holdings of every customer of an application from its purchases anew: after a change of the catalog that

@@ -5,9 +5,10 @@ import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer-change.ts";
-import type { CustomerTable, KnownFacts } from "../table/customers.ts";
+import { eachOnce, type CustomerTable, type FoundCustomers, type KnownFacts } from "../table/customers.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
+import { buryRemains, type Bury } from "./bury-remains.ts";
 import { statedPurchases, type Evidence } from "./evidence.ts";
 import { holdingsWith, planChange, type Plan, type Planned } from "./plan.ts";
 import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
@@ -16,6 +17,7 @@ import { resolve, type Claim, type LinkRefusal } from "./rules.ts";
 export interface EvidenceStore {
   readonly table: CustomerTable;
   readonly write: (change: CustomerChange) => Promise<"written" | "conflict">;
+  readonly bury: Bury;
   readonly newCustomerIdentifier: () => CustomerId;
   /** Waits before an attempt, longer and more at random the later it is. */
   readonly pause: (attempt: number) => Promise<void>;
@@ -47,6 +49,12 @@ export type StoredEvidence =
 
 /** Optimistic-lock attempts before `TOO_MANY_REQUESTS`. */
 const ATTEMPTS = 20;
+
+/**
+ * Attempt from which on a customer that is not there is one that is gone. Before, it may be a new one, whose identities
+ * are seen already.
+ */
+const GONE_FROM_ATTEMPT = 4;
 
 const NOBODY: StoredEvidence = { outcome: "stored", customer: null };
 
@@ -125,8 +133,11 @@ const mayLink = async (
   return (await table.countClaims(application.identifier, claim.account, environment)) < claimsPerAccount;
 };
 
-const standingLink = (owners: readonly StoredCustomer[]): Link | null =>
-  owners.find(({ link }) => link !== null)?.link ?? null;
+/** The link that customers have together, whatever a request says. */
+const standingLink = (owners: readonly StoredCustomer[], moment: Instant): Link | null => {
+  const standing = resolve(owners, null, moment);
+  return standing.outcome === "resolved" ? standing.link : null;
+};
 
 /**
  * Groups the purchases of contradicting evidence by owner. A purchase that nobody has goes to the owner of the purchase
@@ -136,7 +147,7 @@ const standingLink = (owners: readonly StoredCustomer[]): Link | null =>
 const factsByOwner = (
   evidence: Evidence,
   known: KnownFacts,
-  living: ReadonlyMap<CustomerId, StoredCustomer>,
+  living: FoundCustomers["living"],
 ): ReadonlyMap<StoredCustomer, Purchase[]> => {
   const owners = new Map<string, StoredCustomer>();
   for (const [reference, { customer }] of known.purchases) {
@@ -207,66 +218,63 @@ const planOf = (
   moment,
 });
 
-/** The customers as they were read, by every identifier that leads to them; null where one has changed since. */
-const ownersByIdentifier = async (
-  { table }: EvidenceStore,
-  application: Application,
-  known: KnownFacts,
-  owners: readonly StoredCustomer[],
-): Promise<ReadonlyMap<CustomerId, StoredCustomer> | null> => {
-  const byIdentifier = new Map<CustomerId, StoredCustomer>();
-  for (const identifier of namedBy(known)) {
-    // One by one: each has to be told from the others, whatever aliases lead to it.
-    const [found] = (await table.findCustomers(application.identifier, [identifier])) ?? [];
-    const owner = owners.find((one) => one.identifier === found?.identifier && one.version === found.version);
-    if (owner === undefined) return null;
-    byIdentifier.set(identifier, owner);
-  }
-  return byIdentifier;
-};
+type Merge = Pick<Planned, "survivor" | "absorbed" | "link">;
 
-/** Very many customers of one person are merged in rounds, and nothing else until they are one. */
-const mergeOf = (evidence: Evidence, absorbed: readonly StoredCustomer[]) =>
-  absorbed.length > ABSORBED_PER_TRANSACTION
-    ? {
-        identities: [],
-        purchases: [],
-        acknowledgementDue: null,
-        absorbed: absorbed.slice(0, ABSORBED_PER_TRANSACTION),
-        isRound: true,
-      }
-    : {
-        identities: evidence.identities,
-        purchases: statedPurchases(evidence),
-        acknowledgementDue: evidence.acknowledgementDue,
-        absorbed,
-        isRound: false,
-      };
+/**
+ * Very many customers of one person are merged in rounds, and nothing else until they are one. Where the new link would set
+ * those who are left at odds with the survivor, a round keeps the link that its own have: the last one makes the new one.
+ */
+const mergeOf = (
+  evidence: Evidence,
+  claim: Claim | null,
+  { survivor, absorbed, link }: Merge,
+  moment: Instant,
+) => {
+  if (survivor === null || absorbed.length <= ABSORBED_PER_TRANSACTION)
+    return {
+      identities: evidence.identities,
+      purchases: statedPurchases(evidence),
+      acknowledgementDue: evidence.acknowledgementDue,
+      survivor,
+      absorbed,
+      link,
+      isRound: false,
+    };
+  const some = absorbed.slice(0, ABSORBED_PER_TRANSACTION);
+  const others = absorbed.slice(ABSORBED_PER_TRANSACTION);
+  const splits = resolve([{ ...survivor, link }, ...others], claim, moment).outcome === "refused";
+  return {
+    identities: [],
+    purchases: [],
+    acknowledgementDue: null,
+    survivor,
+    absorbed: some,
+    link: splits ? standingLink([survivor, ...some], moment) : link,
+    isRound: true,
+  };
+};
 
 const isDue = ({ acknowledgementDue }: Evidence, known: KnownFacts): boolean =>
   acknowledgementDue !== null &&
   known.purchases.get(referenceText(acknowledgementDue.purchase))?.acknowledgementDueSince != null;
 
 /** Plans for a refused link: those of the same request without an account, or else each owner's own facts. */
-const plansWithoutClaim = async (
+const plansWithoutClaim = (
   store: EvidenceStore,
   application: Application,
   evidence: Evidence,
   known: KnownFacts,
-  owners: readonly StoredCustomer[],
+  living: FoundCustomers["living"],
   moment: Instant,
-): Promise<{ readonly plans: readonly Plan[]; readonly isRound: boolean } | null> => {
+): { readonly plans: readonly Plan[]; readonly isRound: boolean } => {
   const common = planOf(store, application, evidence, known, moment);
-  const unclaimed = resolve(owners, null, moment);
+  const unclaimed = resolve(eachOnce(living), null, moment);
   if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
-    const { survivor, absorbed, link } = unclaimed;
-    const { isRound, ...merging } = mergeOf(evidence, absorbed);
-    const plan = planChange({ ...common, ...merging, survivor, link, identifier: survivor.identifier });
+    const { isRound, ...merge } = mergeOf(evidence, null, unclaimed, moment);
+    const plan = planChange({ ...common, ...merge, identifier: unclaimed.survivor.identifier });
     return { plans: [plan], isRound };
   }
-  const byIdentifier = await ownersByIdentifier(store, application, known, owners);
-  if (byIdentifier === null) return null;
-  const plans = [...factsByOwner(evidence, known, byIdentifier)].map(([owner, purchases]) =>
+  const plans = [...factsByOwner(evidence, known, living)].map(([owner, purchases]) =>
     planChange({
       ...common,
       identities: [],
@@ -283,19 +291,17 @@ const plansWithoutClaim = async (
 };
 
 /**
- * Stores what a refused request brings. `conflict`: somebody was faster, or there is more to merge, so the refusal itself
- * is to be decided anew.
+ * Stores what a refused request brings. `conflict`: somebody was faster; `round`: there is more to merge. The refusal itself
+ * is to be decided anew then.
  */
 const keepFacts = async (
   store: EvidenceStore,
-  ...planned: [Application, Evidence, KnownFacts, readonly StoredCustomer[], Instant]
-): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict"> => {
-  const kept = await plansWithoutClaim(store, ...planned);
-  if (kept === null) return "conflict";
-  const { plans, isRound } = kept;
+  ...planned: [Application, Evidence, KnownFacts, FoundCustomers["living"], Instant]
+): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
+  const { plans, isRound } = plansWithoutClaim(store, ...planned);
   for (const { change } of plans)
     if (change !== null && (await store.write(change)) === "conflict") return "conflict";
-  if (isRound) return "conflict";
+  if (isRound) return "round";
   const dueSince = plans.map((plan) => plan.acknowledgementDueSince).find((since) => since !== null);
   return { acknowledgementDueSince: dueSince ?? null };
 };
@@ -313,7 +319,7 @@ export const storeEvidence = async (
   claim: Claim | null,
 ): Promise<StoredEvidence> => {
   if (isEmpty(evidence)) return NOBODY;
-  const { table, write, newCustomerIdentifier, pause, now } = store;
+  const { table, write, bury, newCustomerIdentifier, pause, now } = store;
   const byCredential = claim?.assertedBy === "credential";
 
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -323,8 +329,13 @@ export const storeEvidence = async (
     const named = namedBy(known);
     const createsNobody = evidence.purchases.length === 0 && !byCredential;
     if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
-    const owners = await table.findCustomers(application.identifier, named);
-    if (owners === null) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    const { living, gone } = await table.findCustomers(application.identifier, named);
+    if (living.size < named.size) {
+      if (attempt >= GONE_FROM_ATTEMPT)
+        await buryRemains(bury, application.identifier, evidence.identities, known, gone, moment);
+      continue;
+    }
+    const owners = eachOnce(living);
     const lifts = byCredential || isVouchedFor(evidence, known, owners);
     if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
 
@@ -332,22 +343,23 @@ export const storeEvidence = async (
       mayTransfer(application, evidence, known, owners, moment),
     );
     if (resolution.outcome === "refused") {
+      // Of a transaction in its middle some items are seen as after it and others as before: that refuses nobody.
+      if (!(await table.areUnchanged(application.identifier, owners))) continue;
       const remaining = withoutErased(evidence, known);
-      const kept = await keepFacts(store, application, remaining, known, owners, moment);
-      if (kept === "conflict") continue;
+      const kept = await keepFacts(store, application, remaining, known, living, moment);
+      if (kept === "round") attempt = 0;
+      if (kept === "round" || kept === "conflict") continue;
       return { outcome: "refused", code: resolution.code, ...kept };
     }
     const { survivor, absorbed } = resolution;
     const links = claim === null || (await mayLink(store, application, claim, owners, evidence));
-    const link = links ? resolution.link : standingLink(owners);
+    const link = links ? resolution.link : standingLink(owners, moment);
 
-    const { isRound, ...merging } = mergeOf(evidence, absorbed);
+    const { isRound, ...merge } = mergeOf(evidence, claim, { survivor, absorbed, link }, moment);
     const plan = planChange({
       ...planOf(store, application, evidence, known, moment),
-      ...merging,
+      ...merge,
       liftsErasures: lifts,
-      survivor,
-      link,
       identifier: survivor?.identifier ?? newCustomerIdentifier(),
     });
     const stored: StoredEvidence = {

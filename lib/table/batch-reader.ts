@@ -1,4 +1,5 @@
 import { BatchGetCommand } from "@aws-sdk/lib-dynamodb";
+import { chunks } from "./chunks.ts";
 import { keyText, type Key } from "./keys.ts";
 import type { Item, Table } from "./table.ts";
 
@@ -7,11 +8,6 @@ export type BatchReader = (wanted: readonly Key[]) => Promise<Map<string, Item>>
 
 const KEYS_PER_BATCH = 100;
 const BATCH_ATTEMPTS = 8;
-
-const chunks = <T>(values: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
-    values.slice(index * size, (index + 1) * size),
-  );
 
 const itemText = (item: Item): string => keyText({ pk: String(item["pk"]), sk: String(item["sk"]) });
 

@@ -1,15 +1,16 @@
-import { TransactionCanceledException, TransactionInProgressException } from "@aws-sdk/client-dynamodb";
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import { sameHoldings } from "../entitlements/holdings.ts";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
+import { chunks } from "./chunks.ts";
 import { claimsCounter, encodeHoldings, type ClaimsCounter } from "./items.ts";
 import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, type Key } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
 import type { DueAcknowledgement, Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";
 import { absent, type Table } from "./table.ts";
+import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 import { deletion, setAttributes, versionUnchanged, type Condition, type TransactItem } from "./writes.ts";
 
 /** All that one request changes, of one customer and of those who turn out to be the same person. */
@@ -18,7 +19,7 @@ export interface CustomerChange {
   /** As it was read; null: it is new. */
   readonly before: StoredCustomer | null;
   /** As it shall be; what only the table needs is added when it is written. */
-  readonly after: Omit<StoredCustomer, "version" | "aliasOf" | "absorbed" | "unsettled">;
+  readonly after: Omit<StoredCustomer, "version" | "aliasOf" | "survivorVersion" | "absorbed" | "unsettled">;
   /** Holdings once only the first of the change's purchases are written: a large change takes several transactions. */
   readonly holdingsWith: (written: readonly StoredPurchase[]) => readonly Purchase[];
   /** Customers that become aliases of this one, as they were read. */
@@ -66,9 +67,6 @@ export const operatorChange = (
   records,
   moment,
 });
-
-/** DynamoDB's limit for one transaction. */
-export const ITEMS_PER_TRANSACTION = 100;
 
 /**
  * Customers absorbed in one transaction. Each may take four items: its alias, its item of an account, that account's
@@ -170,7 +168,7 @@ const accountWrite = (
 
 const aliasWrite = (
   table: string,
-  { application, after }: CustomerChange,
+  { application, before, after }: CustomerChange,
   { identifier, version }: StoredCustomer,
 ): TransactItem =>
   setAttributes(
@@ -183,6 +181,8 @@ const aliasWrite = (
       absorbed: [],
       unsettled: false,
       aliasOf: after.identifier,
+      // Absorbed in the first of the change's transactions, which is the survivor's next version.
+      survivorVersion: (before?.version ?? 0) + 1,
       [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
     },
     versionUnchanged(version),
@@ -345,11 +345,6 @@ const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
     })),
   ].map(({ key, attributes }) => ({ Put: { TableName: table, Item: { ...key, ...attributes } } }));
 
-const chunks = <T>(values: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
-    values.slice(index * size, (index + 1) * size),
-  );
-
 /**
  * Deletes what absorbed customers left in an account, before the customer that lists them leaves it: nobody else would
  * know that they do not count. While the list is there they count for nobody, so this may break off anywhere.
@@ -430,20 +425,6 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
     ]);
   return [...absorbedDeletions(table, application, gone), ...steps];
 };
-
-/** Reasons of a cancelled transaction that a fresh read and another attempt can resolve. */
-const CONFLICTS: ReadonlySet<string | undefined> = new Set([
-  "ConditionalCheckFailed",
-  "TransactionConflict",
-  "ThrottlingError",
-  "ProvisionedThroughputExceeded",
-]);
-const NO_REASON: ReadonlySet<string | undefined> = new Set(["None", undefined]);
-
-export const isConflict = (error: unknown): boolean =>
-  error instanceof TransactionInProgressException ||
-  (error instanceof TransactionCanceledException &&
-    (error.CancellationReasons ?? []).every(({ Code }) => NO_REASON.has(Code) || CONFLICTS.has(Code)));
 
 /** Writes a change. `conflict`: somebody was faster; read again and decide anew. */
 export const writeCustomerChange = async (

@@ -1,4 +1,4 @@
-import { paginateQuery } from "@aws-sdk/lib-dynamodb";
+import { paginateQuery, TransactGetCommand } from "@aws-sdk/lib-dynamodb";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Environment } from "../contract/schemas.ts";
@@ -16,10 +16,12 @@ import {
   tombstone,
 } from "./items.ts";
 import { createBatchReader } from "./batch-reader.ts";
+import { chunks } from "./chunks.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
+import { isConflict } from "./transactions.ts";
 
 /** Who is known by a request's identities and purchases. */
 export interface KnownFacts {
@@ -40,6 +42,22 @@ export interface AccountCustomer {
   readonly assertedBy: AssertedBy;
 }
 
+/**
+ * Whom identifiers of customers lead to, aliases followed. One that is in neither map leads to a survivor whose item does
+ * not show the merge yet, though it was read again and again.
+ */
+export interface FoundCustomers {
+  /** By each identifier asked for: the customer that it leads to. Those that lead to one customer share its record. */
+  readonly living: ReadonlyMap<CustomerId, StoredCustomer>;
+  /** By each identifier that leads to nobody: the identifier at which its aliases end. */
+  readonly gone: ReadonlyMap<CustomerId, CustomerId>;
+}
+
+/** Each customer once, however many identifiers lead to it. */
+export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
+  ...new Set(living.values()),
+];
+
 /** Customers and what they own: read here by key, written by `writeCustomerChange`. */
 export interface CustomerTable {
   /** One strongly consistent read, in parallel batches of 100 keys. */
@@ -50,13 +68,15 @@ export interface CustomerTable {
     moment: Instant,
   ): Promise<KnownFacts>;
   /**
-   * The living customers behind the identifiers, aliases followed. One strongly consistent read, and one more for each
-   * step of an alias. Null where one of them is gone: erased, or unreadable by anyone.
+   * One strongly consistent read of all of them together, and one more for each step of an alias. A batch of reads is no
+   * snapshot: a survivor that an alias has seen in a later version is read again.
    */
-  findCustomers(
-    application: ApplicationId,
-    identifiers: Iterable<CustomerId>,
-  ): Promise<readonly StoredCustomer[] | null>;
+  findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
+  /**
+   * Whether all of the customers are as they were read, once every transaction is seen whole of which that read has seen a
+   * part: one TransactGetItems for every ten.
+   */
+  areUnchanged(application: ApplicationId, customers: readonly StoredCustomer[]): Promise<boolean>;
   /**
    * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
    * while two customers merge it may see either or both, so those that another lists as absorbed are left out.
@@ -78,8 +98,8 @@ export const storedPurchase = (item: Item): StoredPurchase => {
 };
 
 export const storedCustomer = (item: Item): StoredCustomer => {
-  const { customer: identifier, holdings, ...customer } = parseItem(customerItem, item);
-  return { identifier, ...customer, holdings: decodeHoldings(holdings) };
+  const { customer: identifier, holdings, survivorVersion = 0, ...customer } = parseItem(customerItem, item);
+  return { identifier, ...customer, survivorVersion, holdings: decodeHoldings(holdings) };
 };
 
 /** The customers of an account without those that another has absorbed. */
@@ -95,12 +115,64 @@ const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] =>
     }));
 };
 
+type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
+
+/** Reads of a survivor that does not show a merge which its alias shows: the transaction is being applied. */
+const MERGE_ATTEMPTS = 5;
+
+/** A transaction takes 4 MB, and an item has at most 400 KB. */
+const CUSTOMERS_PER_TRANSACTION = 10;
+
+const isBehind = (
+  { survivorVersion }: StoredCustomer,
+  survivor: StoredCustomer | null | undefined,
+): boolean => survivor != null && survivor.version < survivorVersion;
+
+const survivorsBehind = (read: ReadCustomers): ReadonlySet<CustomerId> =>
+  new Set(
+    [...read.values()].flatMap((customer) =>
+      customer?.aliasOf != null && isBehind(customer, read.get(customer.aliasOf)) ? [customer.aliasOf] : [],
+    ),
+  );
+
+/** Follows aliases among what was read. */
+const ends = (asked: Iterable<CustomerId>, read: ReadCustomers): FoundCustomers => {
+  const living = new Map<CustomerId, StoredCustomer>();
+  const gone = new Map<CustomerId, CustomerId>();
+  const follow = (from: CustomerId, identifier: CustomerId): void => {
+    const customer = read.get(identifier);
+    if (customer == null) gone.set(from, identifier);
+    else if (customer.aliasOf === null) living.set(from, customer);
+    else if (!isBehind(customer, read.get(customer.aliasOf))) follow(from, customer.aliasOf);
+  };
+  for (const identifier of asked) follow(identifier, identifier);
+  return { living, gone };
+};
+
 export const createCustomerTable = (
   table: Table,
   pause: (attempt: number) => Promise<void>,
 ): CustomerTable => {
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
+
+  /** Reads customers, and all that their aliases lead to, into the map; null: there is no such item. */
+  const readCustomers = async (
+    application: ApplicationId,
+    identifiers: Iterable<CustomerId>,
+    read: Map<CustomerId, StoredCustomer | null>,
+  ): Promise<void> => {
+    for (let wanted = [...identifiers]; wanted.length > 0;) {
+      const found = await getAll(wanted.map((identifier) => keys.customer(application, identifier)));
+      const customers = wanted.map((identifier) => {
+        const item = found.get(keyText(keys.customer(application, identifier)));
+        return [identifier, item === undefined ? null : storedCustomer(item)] as const;
+      });
+      for (const [identifier, customer] of customers) read.set(identifier, customer);
+      const next = customers.flatMap(([, customer]) => customer?.aliasOf ?? []);
+      wanted = [...new Set(next)].filter((identifier) => !read.has(identifier));
+    }
+  };
 
   return {
     findFacts: async (application, identities, purchases, moment) => {
@@ -136,22 +208,37 @@ export const createCustomerTable = (
     },
 
     findCustomers: async (application, identifiers) => {
-      const living = new Map<CustomerId, StoredCustomer>();
-      const asked = new Set<CustomerId>();
-      let wanted = [...new Set(identifiers)];
-      while (wanted.length > 0) {
-        for (const identifier of wanted) asked.add(identifier);
-        const found = await getAll(wanted.map((identifier) => keys.customer(application, identifier)));
-        if (found.size < wanted.length) return null;
-        const next = new Set<CustomerId>();
-        for (const item of found.values()) {
-          const customer = storedCustomer(item);
-          if (customer.aliasOf === null) living.set(customer.identifier, customer);
-          else if (!asked.has(customer.aliasOf)) next.add(customer.aliasOf);
-        }
-        wanted = [...next];
+      const asked = new Set(identifiers);
+      const read = new Map<CustomerId, StoredCustomer | null>();
+      await readCustomers(application, asked, read);
+      for (let attempt = 2; attempt <= MERGE_ATTEMPTS; attempt += 1) {
+        const late = survivorsBehind(read);
+        if (late.size === 0) break;
+        await pause(attempt);
+        await readCustomers(application, late, read);
       }
-      return [...living.values()];
+      return ends(asked, read);
+    },
+
+    areUnchanged: async (application, customers) => {
+      const areSeen = async (some: readonly StoredCustomer[]): Promise<boolean> => {
+        const TransactItems = some.map(({ identifier }) => ({
+          Get: {
+            TableName: name,
+            Key: { ...keys.customer(application, identifier) },
+            ProjectionExpression: "version",
+          },
+        }));
+        try {
+          const { Responses = [] } = await client.send(new TransactGetCommand({ TransactItems }));
+          return some.every(({ version }, index) => Responses[index]?.Item?.["version"] === version);
+        } catch (error) {
+          if (isConflict(error)) return false;
+          throw error;
+        }
+      };
+      const seen = await Promise.all(chunks(customers, CUSTOMERS_PER_TRANSACTION).map(areSeen));
+      return seen.every((unchanged) => unchanged);
     },
 
     findAccount: async (application, account) => {

@@ -133,6 +133,8 @@ export const customerItem = once(() =>
     absorbed: customerIdentifiers(),
     unsettled: z.boolean(),
     aliasOf: z.nullable(customerIdentifier()),
+    /** Of an alias: the survivor's version that absorbed it. */
+    survivorVersion: z.optional(shape.integer()),
   }),
 );
 

@@ -3,29 +3,13 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import {
-  absorbedDeletions,
-  claimsWrite,
-  isConflict,
-  ITEMS_PER_TRANSACTION,
-  operatorChange,
-  writeCustomerChange,
-} from "./customer-change.ts";
+import { absorbedDeletions, claimsWrite, operatorChange, writeCustomerChange } from "./customer-change.ts";
 import { claimsCounter, transferItem } from "./items.ts";
-import {
-  acknowledgementKey,
-  auditKey,
-  auditPartition,
-  customerPartition,
-  keys,
-  TABLE,
-  transfersPartition,
-  type Key,
-} from "./keys.ts";
-import type { Ownership } from "./ownership.ts";
+import { auditKey, auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
 import type { Link, StoredCustomer, Transfer } from "./records.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
+import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 import { deletion, versionUnchanged } from "./writes.ts";
 
 /** What an operator did to a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
@@ -67,7 +51,7 @@ export interface OperationTable {
   ): Promise<"written" | "conflict">;
   /**
    * Ends a customer: from here on whatever names it is refused, and nobody can write anything for it any more. What it
-   * owned is replaced by {@link bury} afterwards.
+   * owned is replaced by `bury` afterwards.
    */
   end(
     application: ApplicationId,
@@ -75,15 +59,6 @@ export interface OperationTable {
     audit: AuditEntry,
     entry: string,
   ): Promise<"done" | "conflict">;
-  /**
-   * Replaces purchases and identities by tombstones that expire, where their owner is still the one that was
-   * read: a person who has signed up again meanwhile keeps the purchases that a credential has linked. Idempotent.
-   */
-  bury(
-    application: ApplicationId,
-    owned: Pick<Ownership, "purchases" | "identities">,
-    erasedUntil: Instant,
-  ): Promise<void>;
   /** Deletes aliases that lead nowhere any more. */
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   auditOf(application: ApplicationId): Promise<readonly AuditRecord[]>;
@@ -92,8 +67,6 @@ export interface OperationTable {
   /** Every living customer of an application, a page at a time. Reads the whole table: for the operator, seldom. */
   customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
 }
-
-const SECOND = 1000;
 
 export const createOperationTable = (table: Table): OperationTable => {
   const { client, name: TableName } = table;
@@ -167,37 +140,6 @@ export const createOperationTable = (table: Table): OperationTable => {
         ...leaveAccount(application, customer),
         { Put: { TableName, Item: { ...key, ...attributes } } },
       ]);
-    },
-
-    bury: async (application, { purchases, identities }, erasedUntil) => {
-      const tombstone = (key: Key, customer: CustomerId): Item => ({
-        Put: {
-          TableName,
-          Item: {
-            ...key,
-            erasedUntil,
-            [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND),
-          },
-          ConditionExpression: "#owner = :owner",
-          ExpressionAttributeNames: { "#owner": TABLE.ownerAttribute },
-          ExpressionAttributeValues: { ":owner": customerPartition(application, customer) },
-        },
-      });
-      const graves: Item[][] = [
-        ...purchases.map(({ purchase, customer, acknowledgementDueSince }) => [
-          tombstone(keys.purchase(application, purchase), customer),
-          ...(acknowledgementDueSince === null
-            ? []
-            : [deletion(TableName, acknowledgementKey(application, purchase, acknowledgementDueSince))]),
-        ]),
-        ...identities.map(({ key, customer }) => [tombstone(key, customer)]),
-      ];
-      const size = Math.floor(ITEMS_PER_TRANSACTION / 2);
-      for (let from = 0; from < graves.length; from += size) {
-        const some = graves.slice(from, from + size);
-        // One that has another owner by now must not keep the others from being buried.
-        if ((await attempt(some.flat())) === "conflict") for (const grave of some) await attempt(grave);
-      }
     },
 
     forget: async (application, aliases) => {

@@ -2,7 +2,7 @@ import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
-import { customerPartition, keys, TABLE, type Key } from "./keys.ts";
+import { customerPartition, TABLE, type Key } from "./keys.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import type { Item, Table } from "./table.ts";
 
@@ -65,24 +65,4 @@ export const findOwnership = async (
     aliases: all.flatMap(({ aliases }) => aliases),
     identities: all.flatMap(({ identities }) => identities),
   };
-};
-
-/**
- * The end of a chain of aliases, whether or not a customer is there any more: purchases of an erased customer are found
- * under it.
- */
-export const endOfAliases = async (
-  table: Table,
-  application: ApplicationId,
-  customer: CustomerId,
-  pause: (attempt: number) => Promise<void>,
-): Promise<CustomerId> => {
-  const read = createBatchReader(table, pause);
-  let current = customer;
-  for (;;) {
-    const [item] = (await read([keys.customer(application, current)])).values();
-    const next = item === undefined ? null : storedCustomer(item).aliasOf;
-    if (next === null) return current;
-    current = next;
-  }
 };

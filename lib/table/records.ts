@@ -28,6 +28,8 @@ export interface StoredCustomer {
   readonly unsettled: boolean;
   /** The customer it was merged into: it has no link and no holdings of its own any more. */
   readonly aliasOf: CustomerId | null;
+  /** Of an alias: the version from which on the survivor has what the alias had; 0: it is no alias, or does not say. */
+  readonly survivorVersion: number;
 }
 
 /**

@@ -205,10 +205,10 @@ describe("bundle bytes", () => {
 
   test.each([
     ["AuthorizeCredential", 260],
-    ["ReadAccountEntitlements", 285],
-    ["SynchronizeIosStorePurchases", 338],
-    ["LinkIosStoreCustomer", 338],
-    ["LinkAndroidStoreCustomer", 613],
+    ["ReadAccountEntitlements", 290],
+    ["SynchronizeIosStorePurchases", 340],
+    ["LinkIosStoreCustomer", 340],
+    ["LinkAndroidStoreCustomer", 615],
     ["AcknowledgeDuePurchases", 565],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));

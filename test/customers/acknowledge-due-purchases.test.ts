@@ -7,6 +7,7 @@ import {
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { bury } from "../../lib/table/burial.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import {
@@ -55,6 +56,7 @@ const aWorld = () => {
           {
             table: createCustomerTable(table, pause),
             write: (change) => writeCustomerChange(table, change),
+            bury: (...remains) => bury(table, ...remains),
             newCustomerIdentifier: () => customerId(uuid()),
             pause,
             now,

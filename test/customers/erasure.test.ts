@@ -1,9 +1,15 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod";
+import type { Application } from "../../lib/applications/application.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { eraseCustomer } from "../../lib/customers/operations.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
-import { createOperationTable } from "../../lib/table/operations.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
+import { bury, ERASURE_BLOCKS_MILLISECONDS } from "../../lib/table/burial.ts";
 import { findOwnership } from "../../lib/table/ownership.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { NOW, proven } from "../support/purchases.ts";
+import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
   android,
@@ -17,6 +23,7 @@ import {
   refusal,
   replacing,
   type GivenEvidence,
+  type World,
 } from "./world.ts";
 
 let table: TestTable;
@@ -119,29 +126,18 @@ describe("once a credential has linked the app transaction id of a person who wa
   });
 });
 
+/** Two customers who were merged, of whom the living one was ended and nothing buried. */
+const brokenOff = async () => {
+  const world = createWorld(table);
+  const both = [
+    await world.store({ purchases: [owned("1")] }, byCredential("a")),
+    await world.store({ purchases: [owned("2")] }, byCredential("a")),
+  ];
+  await world.beginErasure(await world.store({ purchases: [owned("1"), owned("2")] }));
+  return { world, both };
+};
+
 describe("an erasure that broke off after its first step", () => {
-  /** Two customers who were merged, of whom the living one was ended and nothing buried. */
-  const brokenOff = async () => {
-    const world = createWorld(table);
-    const { identifier: application } = world.application;
-    const both = [
-      await world.store({ purchases: [owned("1")] }, byCredential("a")),
-      await world.store({ purchases: [owned("2")] }, byCredential("a")),
-    ];
-    const one = await world.store({ purchases: [owned("1"), owned("2")] });
-    const [living] =
-      (await world.evidenceStore.table.findCustomers(application, [one?.identifier ?? customerId("")])) ?? [];
-    if (living === undefined || one === null) throw new Error("Nobody is there.");
-    const entry = {
-      action: "erase",
-      customer: living.identifier,
-      moment: NOW,
-      by: "ada",
-      reason: "r",
-    } as const;
-    await createOperationTable(table).end(application, living, entry, "1");
-    return { world, both };
-  };
   test.each([0, 1])(
     "is completed under either of the names that a merged customer had (%s)",
     async (which) => {
@@ -154,6 +150,191 @@ describe("an erasure that broke off after its first step", () => {
   );
 });
 
+/** Only tombstones, which say nothing of what was erased. */
+const isBuried = (item: Record<string, unknown>): boolean =>
+  JSON.stringify(Object.keys(item).sort()) === JSON.stringify(["erasedUntil", "expiresAt", "pk", "sk"]);
+
+describe("what an erasure has left is completed by whoever shows it:", () => {
+  const android1 = android(purchaseKeyOfToken("the-token"));
+  const evidence = {
+    identities: [device("1")],
+    purchases: [owned("1"), owned("2"), android1],
+    acknowledgementDue: anAcknowledgement(android1),
+  };
+  const begun = async () => {
+    const world = createWorld(table);
+    const customer = await world.store(evidence, byCredential("a"));
+    await world.beginErasure(customer);
+    unfinished.push(() => world.erase(customer));
+    return { world, customer };
+  };
+  const unfinished: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const finish of unfinished.splice(0)) await finish();
+  });
+  const leftOf = async (world: World) =>
+    (await world.items()).filter(({ sk }) => sk === "PURCHASE" || sk === "IDENTITY");
+
+  test.each<[what: string, shown: GivenEvidence, buried: number]>([
+    ["a purchase", { purchases: [owned("1")] }, 1],
+    ["the app transaction", { identities: [device("1")] }, 1],
+    ["what replaced a purchase", { purchases: [replacing(owned("9"), owned("1"))] }, 1],
+    ["everything", evidence, 4],
+  ])("an app alone is refused, and buries %s", async (_, shown, buried) => {
+    const { world } = await begun();
+    for (const claim of [null, byClient("a"), byClient("b")])
+      expect(await refusal(world.store(shown, claim))).toBe("CUSTOMER_NOT_FOUND");
+    const left = await leftOf(world);
+    expect(left).toHaveLength(4);
+    expect(left.filter(isBuried)).toHaveLength(buried);
+  });
+  test("with a purchase goes the acknowledgement that it waits for, and the token in it", async () => {
+    const { world } = await begun();
+    expect(await refusal(world.store({ purchases: [android1] }))).toBe("CUSTOMER_NOT_FOUND");
+    const queued = (await table.items()).filter(
+      ({ application }) => application === world.application.identifier,
+    );
+    expect(queued.filter((item) => "purchaseToken" in item)).toEqual([]);
+  });
+  test("an app alone is refused for thirty days from then on, and then it is free", async () => {
+    const { world, customer } = await begun();
+    const found = NOW + 90 * DAY;
+    const show = (moment: number) => world.at(moment).store({ purchases: [owned("1")] });
+    expect(await refusal(show(found))).toBe("CUSTOMER_NOT_FOUND");
+    expect(await refusal(show(found + ERASURE_BLOCKS_MILLISECONDS - 1))).toBe("CUSTOMER_NOT_FOUND");
+    const made = await show(found + ERASURE_BLOCKS_MILLISECONDS);
+    expect(made?.identifier).not.toBe(customer?.identifier);
+    expect(made?.holdings.map(({ key }) => key)).toEqual(["1"]);
+  });
+  test("a link with a credential makes somebody new of it, and joins nothing that was known before", async () => {
+    const world = createWorld(table);
+    const customer = await world.store(
+      { identities: [device("1")], purchases: [refunded("1")] },
+      byCredential("a"),
+    );
+    await world.beginErasure(customer);
+    const made = await world
+      .at(NOW + 1)
+      .store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("b"));
+    expect(made?.identifier).not.toBe(customer?.identifier);
+    expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
+    expect((await world.read("a")).customerIdentifiers).toEqual([]);
+  });
+  test("a link with a credential takes it into a customer who lives", async () => {
+    const { world } = await begun();
+    const living = await world.store({ purchases: [owned("3")] }, byCredential("b"));
+    const made = await world.store({ purchases: [owned("1"), owned("3")] }, byCredential("b"));
+    expect(made?.identifier).toBe(living?.identifier);
+    expect(made?.holdings.map(({ key }) => key)).toEqual(["1", "3"]);
+  });
+  test("it is found through the names of customers who were merged", async () => {
+    const { world, both } = await brokenOff();
+    unfinished.push(() => world.erase(both[0] ?? null));
+    expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
+    expect((await leftOf(world)).filter(isBuried)).toMatchObject([{ pk: expect.stringMatching(/#2$/) }]);
+    expect(await world.store({ purchases: [owned("2")] }, byCredential("b"))).not.toBeNull();
+  });
+  test("a purchase that the store has dropped is not linked with what was known of it", async () => {
+    const { world } = await begun();
+    const { evidenceStore, application } = world;
+    const packageName = "com.example.trails";
+    const configured: Application = {
+      ...application,
+      catalog: aCatalog([aProduct({ store: "android-store" })]),
+      androidStore: [{ packageName, credential: { secret: "s" }, environments: ["production"] }],
+    };
+    const linked = linkAndroidStoreCustomer(
+      {
+        ...evidenceStore,
+        directory: { byIdentifier: () => Promise.resolve(configured), byBundle: () => Promise.resolve(null) },
+        androidStore: {
+          lookUp: () =>
+            Promise.resolve({ outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" }),
+          acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
+        },
+        acknowledgements: { remove: () => Promise.reject(new Error("Nothing is acknowledged.")) },
+      },
+      application.identifier,
+      {
+        packageName,
+        purchaseToken: "the-token",
+        productKind: "subscription",
+        applicationAccountIdentifier: "b",
+      },
+    );
+    expect(await refusal(linked)).toBe("CUSTOMER_NOT_FOUND");
+    expect((await leftOf(world)).filter(isBuried)).toHaveLength(1);
+  });
+  test("a customer who is there keeps everything", async () => {
+    const world = createWorld(table);
+    const customer = await world.store(evidence, byCredential("a"));
+    const before = await world.items();
+    const named = customer?.identifier ?? customerId("");
+    const remains = await findOwnership(table, world.application.identifier, named, () => Promise.resolve());
+    expect(await bury(table, world.application.identifier, named, remains, NOW + DAY)).toBe("conflict");
+    expect(await world.items()).toEqual(before);
+  });
+});
+
+describe("an index that is behind", () => {
+  /** A customer whose last purchase the index does not show before it was waited for so often. */
+  const behindBy = async (waits: number) => {
+    const plain = createWorld(table);
+    const customer = await plain.store({ purchases: [owned("1")] }, byCredential("a"));
+    await plain.store({ purchases: [owned("1"), owned("2")] }, byCredential("a"));
+    const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+    let waited = 0;
+    client.middlewareStack.add(
+      (next, context) => async (args) => {
+        const answer = await next(args);
+        if (context["commandName"] !== "QueryCommand" || waited >= waits) return answer;
+        const { Items = [] } = z
+          .object({ Items: z.array(z.looseObject({ pk: z.string() })) })
+          .parse(answer.output);
+        Object.assign(answer.output ?? {}, { Items: Items.filter(({ pk }) => !pk.endsWith("#2")) });
+        return answer;
+      },
+      { step: "deserialize", priority: "high" },
+    );
+    const { operations, application } = plain;
+    const erase = () =>
+      eraseCustomer(
+        {
+          ...operations,
+          table: { name: table.name, client },
+          waitForIndex: () => {
+            waited += 1;
+            return Promise.resolve();
+          },
+        },
+        application.identifier,
+        customer?.identifier ?? customerId(""),
+        { by: "ada", reason: "r" },
+        () => undefined,
+      );
+    const buried = async () => (await plain.items()).filter(({ sk }) => sk === "PURCHASE").map(isBuried);
+    return { world: plain, erase, buried };
+  };
+  test.each([1, 2])("and shows everything after %s waits hides nothing from an erasure", async (waits) => {
+    const { erase, buried } = await behindBy(waits);
+    expect(await erase()).toEqual({ purchases: 2, identities: 0, aliases: 0 });
+    expect(await buried()).toEqual([true, true]);
+  });
+  test("for longer hides something, and the same erasure, later, completes it", async () => {
+    const { erase, buried } = await behindBy(3);
+    expect(await erase()).toMatchObject({ purchases: 1 });
+    expect(await buried()).toEqual([true, false]);
+    expect(await erase()).toMatchObject({ purchases: 1 });
+    expect(await buried()).toEqual([true, true]);
+  });
+  test("for longer hides something, and the app that shows it completes it", async () => {
+    const { world, erase, buried } = await behindBy(3);
+    await erase();
+    expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
+    expect(await buried()).toEqual([true, true]);
+  });
+});
+
 test("an eraser who comes late buries nothing of a person who has signed up again", async () => {
   const world = createWorld(table);
   const { identifier: application } = world.application;
@@ -163,7 +344,8 @@ test("an eraser who comes late buries nothing of a person who has signed up agai
   );
   await world.erase(customer);
   const again = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-  await createOperationTable(table).bury(application, owned1, NOW + 1_000_000);
+  const erased = customer?.identifier ?? customerId("");
+  expect(await bury(table, application, erased, owned1, NOW + 1_000_000)).toBe("conflict");
   expect(await world.store({ purchases: [owned("1")] }, byClient("a"))).toMatchObject({
     identifier: again?.identifier,
   });

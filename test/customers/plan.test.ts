@@ -38,6 +38,7 @@ const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
   absorbed: [],
   unsettled: false,
   aliasOf: null,
+  survivorVersion: 0,
   ...changes,
 });
 

@@ -183,6 +183,21 @@ describe("of evidence that contradicts itself", () => {
     expect(await heldIn(world, "c")).toEqual(["3"]);
   });
 
+  test("its fifty owners are read at once", async () => {
+    const world = aWorld();
+    const keys = Array.from({ length: 50 }, (_, index) => String(index));
+    for (const [index, key] of keys.entries())
+      await world.store({ purchases: [owned(key)] }, byCredential(index === 0 ? "b" : "a"));
+    const shown = { purchases: keys.map((key) => owned(key)) };
+    expect(await world.submit(shown)).toMatchObject(CONFLICT);
+    expect(await requests(table, () => world.submit(shown))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+      // Ten of them each.
+      ...Array.from({ length: 5 }, () => "TransactGetItems"),
+    ]);
+  });
+
   test.each<[string, GivenEvidence]>([
     ["known purchases", { purchases: [refunded("1"), extended("2")] }],
     ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],
@@ -195,7 +210,7 @@ describe("of evidence that contradicts itself", () => {
     const world = await twoOwners();
     await world.submit(shown, byCredential("a"));
     const sent = await requests(table, () => world.submit(shown, byCredential("a")));
-    expect(new Set(sent)).toEqual(new Set(["BatchGetItem"]));
+    expect(new Set(sent)).toEqual(new Set(["BatchGetItem", "TransactGetItems"]));
   });
 });
 
@@ -207,5 +222,9 @@ test.each([
   await world.store({ purchases: [owned("1")] }, byCredential("a"));
   const shown = { purchases: [refunded("1"), owned("2")] };
   await world.submit(shown, claim);
-  expect(await requests(table, () => world.submit(shown, claim))).toEqual(["BatchGetItem", "BatchGetItem"]);
+  expect(await requests(table, () => world.submit(shown, claim))).toEqual([
+    "BatchGetItem",
+    "BatchGetItem",
+    "TransactGetItems",
+  ]);
 });

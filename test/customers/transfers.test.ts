@@ -101,6 +101,75 @@ test("customers of several accounts stay where they are, whatever the policy", a
   expect(await transfersOf(world)).toEqual([]);
 });
 
+describe("more customers of one person than one transaction merges", () => {
+  const of = (count: number) => Array.from({ length: count }, (_, index) => owned(String(index)));
+  /** Each was linked to account a by itself. */
+  const linkedApart = async (world: World, count: number): Promise<void> => {
+    await Promise.all(of(count).map((purchase) => world.store({ purchases: [purchase] }, byCredential("a"))));
+  };
+
+  test.each([21, 22, 45])("move together: %s of them", async (count) => {
+    const world = aWorld("always");
+    await linkedApart(world, count);
+    const evidence = { identities: [device("1")], purchases: of(count) };
+    const one = await world.store(evidence, byCredential("b"));
+    expect(one?.holdings).toHaveLength(count);
+    expect(await customersOf(world, "a")).toEqual([]);
+    expect(await customersOf(world, "b")).toEqual([one?.identifier]);
+    expect(await world.store(evidence, byCredential("b"))).toEqual(one);
+  });
+  test("move with those that clients have claimed for other accounts, and with those of nobody", async () => {
+    const world = aWorld("always");
+    await linkedApart(world, 25);
+    const [claimed, free] = [owned("claimed"), owned("free")];
+    await world.store({ purchases: [claimed] }, byClient("c"));
+    await world.store({ purchases: [free] });
+    const one = await world.store({ purchases: [...of(25), claimed, free] }, byCredential("b"));
+    expect(one?.holdings).toHaveLength(27);
+    for (const [account, customers] of [
+      ["a", []],
+      ["b", [one?.identifier]],
+      ["c", []],
+    ] as const)
+      expect(await customersOf(world, account)).toEqual(customers);
+  });
+  test("that were not all merged when the request broke off are in their account, and the same again moves them", async () => {
+    const world = aWorld("always");
+    await linkedApart(world, 45);
+    let written = 0;
+    const killed = storeEvidence(
+      {
+        ...world.evidenceStore,
+        write: async (change) => {
+          if (written++ > 0) throw new Error("The function was killed.");
+          return world.evidenceStore.write(change);
+        },
+      },
+      world.application,
+      {
+        environment: "production",
+        identities: [],
+        purchases: of(45).map((purchase) => proven(purchase)),
+        acknowledgementDue: null,
+      },
+      byCredential("b"),
+    );
+    await expect(killed).rejects.toThrow("killed");
+    expect(await customersOf(world, "a")).toHaveLength(25);
+    expect(await customersOf(world, "b")).toEqual([]);
+    const one = await world.store({ purchases: of(45) }, byCredential("b"));
+    expect(await customersOf(world, "b")).toEqual([one?.identifier]);
+  });
+  test("become one in their account where the link is refused", async () => {
+    const world = aWorld("refuse");
+    await linkedApart(world, 45);
+    expect(await refusal(world.store({ purchases: of(45) }, byCredential("b")))).toBe(STAYS);
+    expect(await customersOf(world, "a")).toHaveLength(1);
+    expect((await world.store({ purchases: [owned("1")] }))?.holdings).toHaveLength(45);
+    expect(await transfersOf(world)).toEqual([]);
+  });
+});
+
 test("a claim that gives way to a credential is recorded, whatever the policy", async () => {
   const world = aWorld();
   const customer = await world.store({ purchases: [active] }, byClient("a"));

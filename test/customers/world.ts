@@ -18,8 +18,10 @@ import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchas
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
 import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
+import { bury } from "../../lib/table/burial.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createOperationTable } from "../../lib/table/operations.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import type { TestTable } from "../support/table.ts";
 
@@ -35,6 +37,8 @@ interface Options {
   readonly interruption: (() => Promise<unknown>)[];
   readonly newCustomerIdentifier: () => CustomerId;
   readonly claimsPerAccount: number;
+  readonly pause: EvidenceStore["pause"];
+  readonly waitForIndex: Operations["waitForIndex"];
 }
 
 /** An application on a table, to which evidence comes at one moment. */
@@ -54,6 +58,8 @@ export interface World {
   /** An operator's unlinking; a move where another account is given. */
   unlink(customer: ResolvedCustomer | null, to?: string): ReturnType<typeof unlinkCustomer>;
   erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
+  /** An erasure that breaks off after its first step: the customer is gone, and all that it owned is there. */
+  beginErasure(customer: ResolvedCustomer | null): Promise<void>;
   items(): Promise<Record<string, unknown>[]>;
 }
 
@@ -74,11 +80,13 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     interruption: [],
     newCustomerIdentifier: () => customerId(uuid()),
     claimsPerAccount: 20,
+    waitForIndex: () => Promise.resolve(),
+    pause: (attempt) => sleep(Math.random() * 10 * attempt),
     ...changes,
   };
-  const { application, moment, interruption, newCustomerIdentifier, claimsPerAccount } = options;
+  const { application, moment, interruption, newCustomerIdentifier, claimsPerAccount, pause, waitForIndex } =
+    options;
   const { identifier } = application;
-  const pause = (attempt: number): Promise<void> => sleep(Math.random() * 10 * attempt);
   const now = (): Instant => moment;
   const customers = createCustomerTable(table, pause);
   const evidenceStore: EvidenceStore = {
@@ -91,12 +99,13 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       },
     },
     write: (change) => writeCustomerChange(table, change),
+    bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier,
     pause,
     now,
     claimsPerAccount,
   };
-  const operations: Operations = { table, now, pause, newEntry: uuid };
+  const operations: Operations = { table, now, pause, waitForIndex, newEntry: uuid };
   const submit: World["submit"] = ({ purchases = [], ...evidence }, claim = null) =>
     storeEvidence(
       evidenceStore,
@@ -154,6 +163,14 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
         AUTHORITY,
         () => undefined,
       ),
+    beginErasure: async (customer) => {
+      const named = customer?.identifier ?? customerId("");
+      const { living } = await customers.findCustomers(identifier, [named]);
+      const [stored] = living.values();
+      if (stored === undefined) throw new Error("Nobody is there.");
+      const entry = { action: "erase", customer: stored.identifier, moment, ...AUTHORITY } as const;
+      await createOperationTable(table).end(identifier, stored, entry, uuid());
+    },
     items: async () => (await table.items()).filter(({ pk }) => String(pk).includes(identifier)),
   };
 };

@@ -5,7 +5,6 @@ import { runOperator } from "../../infra/operator/program.ts";
 import { applyManifest } from "../../lib/applications/apply.ts";
 import { readManifest } from "../../lib/applications/manifest.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/operations.ts";
 import { storeEvidence, type ResolvedCustomer } from "../../lib/customers/store-evidence.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
@@ -14,6 +13,7 @@ import { accountId, applicationId, customerId, type ApplicationId } from "../../
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { composeAccountReport, composeOperations } from "../../lib/service.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
+import { bury, ERASURE_BLOCKS_MILLISECONDS } from "../../lib/table/burial.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
@@ -68,6 +68,7 @@ const anApplication = async (
       {
         table: createCustomerTable(table, pause),
         write: (change) => writeCustomerChange(table, change),
+        bury: (...remains) => bury(table, ...remains),
         newCustomerIdentifier: () => customerId(uuid()),
         pause,
         now: () => moment,
@@ -96,6 +97,7 @@ const run = async (words: readonly string[], ask: ((question: string) => Promise
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     composeAccountReport,
+    waitForIndex: () => Promise.resolve(),
     ask,
   });
   return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
@@ -392,7 +394,11 @@ describe("customer erase", () => {
       },
       { step: "deserialize", priority: "high" },
     );
-    const operations = composeOperations(late, () => NOW);
+    const operations = composeOperations(
+      late,
+      () => NOW,
+      () => Promise.resolve(),
+    );
     const authority = { by: "ada", reason: "asked by the person" };
     expect(await operations.eraseCustomer(identifier, customer, authority, () => undefined)).toMatchObject({
       purchases: 1,
@@ -411,7 +417,8 @@ describe("customer erase", () => {
     );
     expect(await codeOf(store({ purchases: [owned("p1")] }))).toBe("CUSTOMER_NOT_FOUND");
     const words = ["customer", "erase", identifier, customer?.identifier ?? "", ...meant, "--json"];
-    expect((await run(words)).json()).toMatchObject({ erased: { purchases: 1, identities: 1 } });
+    // The request has buried what it showed.
+    expect((await run(words)).json()).toMatchObject({ erased: { purchases: 0, identities: 1 } });
     expect((await run(words)).code).toBe(1);
   });
 });

@@ -67,6 +67,7 @@ const run = async (
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     composeAccountReport,
+    waitForIndex: () => Promise.resolve(),
     ask,
   });
   return { code, out, err };

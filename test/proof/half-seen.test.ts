@@ -5,29 +5,39 @@ import { v7 as uuid } from "uuid";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createCustomerTable, type AccountCustomer } from "../../lib/table/customers.ts";
+import {
+  createCustomerTable,
+  eachOnce,
+  storedCustomer,
+  type AccountCustomer,
+} from "../../lib/table/customers.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import type { StoredCustomer } from "../../lib/table/records.ts";
-import { createWorld, owned, type World } from "../customers/world.ts";
+import { createWorld, device, owned, type World } from "../customers/world.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { NOW } from "../support/purchases.ts";
 import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
 
 /**
- * A Query is no snapshot of a transaction: a read of an account may see any of the items that a transaction writes
- * together, and not the others. Whatever happens to customers, each read in the middle is one of before or after.
+ * Neither a Query nor a batch of reads is a snapshot of a transaction: they may see any of the items that a transaction
+ * writes together, and not the others. Whatever happens to customers, each account that is read in the middle is one of
+ * before or after, and so is the answer to each request.
  */
 
 type Item = Readonly<Record<string, unknown>>;
 
 const ACCOUNTS = ["a", "b", "c"] as const;
 const PURCHASES = ["1", "2", "3", "4", "5"] as const;
+const DEVICES = ["1", "2"] as const;
 
 type Happening =
   | {
       readonly does: "store";
+      /** An app transaction id. */
+      readonly device: string | null;
       readonly purchases: readonly string[];
       readonly claim: { readonly account: string; readonly assertedBy: AssertedBy } | null;
     }
@@ -35,6 +45,8 @@ type Happening =
   | { readonly does: "move"; readonly purchase: string; readonly to: string }
   /** Time to live has deleted what it may: everything, or every other item. */
   | { readonly does: "expire"; readonly every: 1 | 2 };
+
+type Storing = Extract<Happening, { does: "store" }>;
 
 interface Step {
   readonly happening: Happening;
@@ -44,18 +56,17 @@ interface Step {
 
 const account = fc.constantFrom(...ACCOUNTS);
 const purchase = fc.constantFrom(...PURCHASES);
+const storing: fc.Arbitrary<Storing> = fc.record({
+  does: fc.constant("store"),
+  device: fc.option(fc.constantFrom(...DEVICES), { freq: 2 }),
+  purchases: fc.subarray([...PURCHASES], { maxLength: 4 }),
+  claim: fc.option(
+    fc.record({ account, assertedBy: fc.constantFrom<AssertedBy>("credential", "credential", "client") }),
+    { freq: 4 },
+  ),
+});
 const happening: fc.Arbitrary<Happening> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      does: fc.constant("store"),
-      purchases: fc.subarray([...PURCHASES], { minLength: 1, maxLength: 4 }),
-      claim: fc.option(
-        fc.record({ account, assertedBy: fc.constantFrom<AssertedBy>("credential", "credential", "client") }),
-        { freq: 4 },
-      ),
-    }),
-  },
+  { weight: 8, arbitrary: storing },
   fc.record({ does: fc.constantFrom("unlink", "erase"), purchase }),
   { weight: 2, arbitrary: fc.record({ does: fc.constant("move"), purchase, to: account }) },
   fc.record({ does: fc.constant("expire"), every: fc.constantFrom(1, 2) }),
@@ -66,7 +77,12 @@ const stored = (
   account?: string,
   assertedBy: AssertedBy = "credential",
 ): Step => ({
-  happening: { does: "store", purchases, claim: account === undefined ? null : { account, assertedBy } },
+  happening: {
+    does: "store",
+    device: null,
+    purchases,
+    claim: account === undefined ? null : { account, assertedBy },
+  },
   failure: null,
 });
 
@@ -87,7 +103,8 @@ const ownerOf = async (
 ): Promise<StoredCustomer | null> => {
   const known = await table.findFacts(application.identifier, [], [owned(key)], NOW);
   const named = [...known.purchases.values()].map(({ customer }) => customer);
-  return (await table.findCustomers(application.identifier, named))?.[0] ?? null;
+  const { living } = await table.findCustomers(application.identifier, named);
+  return eachOnce(living)[0] ?? null;
 };
 
 const AUTHORITY = { by: "an operator", reason: "a proof" };
@@ -100,15 +117,14 @@ const expire = async (table: MemoryTable, every: number): Promise<void> => {
   if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
 };
 
+const requestOf = ({ device: name, purchases, claim }: Storing): Parameters<World["submit"]> => [
+  { identities: name === null ? [] : [device(name)], purchases: purchases.map((key) => owned(key)) },
+  claim && { ...claim, account: accountId(claim.account) },
+];
+
 const act = async (world: World, table: MemoryTable, happens: Happening): Promise<unknown> => {
   if (happens.does === "expire") return expire(table, happens.every);
-  if (happens.does === "store") {
-    const { purchases, claim } = happens;
-    return world.submit(
-      { purchases: purchases.map((key) => owned(key)) },
-      claim && { ...claim, account: accountId(claim.account) },
-    );
-  }
+  if (happens.does === "store") return world.submit(...requestOf(happens));
   const customer = await ownerOf(world, happens.purchase);
   if (customer === null) return null;
   const resolved = { ...customer, acknowledgementDueSince: null };
@@ -181,17 +197,33 @@ const seenBetween = (before: readonly Item[], after: readonly Item[]): Item[][] 
 
 type Reading = readonly AccountCustomer[];
 
+const tableOf = async (items: readonly Item[]): Promise<MemoryTable> => {
+  const table = createMemoryTable();
+  const TransactItems = items.map((Item) => ({ Put: { TableName: table.name, Item } }));
+  if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
+  return table;
+};
+
 /** Customers of each account where the table has these items. */
 const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
-  const table = createMemoryTable();
-  const TransactItems = items.filter(isOfAccount).map((Item) => ({ Put: { TableName: table.name, Item } }));
-  if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
+  const table = await tableOf(items.filter(isOfAccount));
   const customers = createCustomerTable(table, () => Promise.resolve());
   const readings = await Promise.all(
     ACCOUNTS.map((name) => customers.findAccount(application.identifier, accountId(name))),
   );
   await table.remove();
   return readings;
+};
+
+/** Gives the values one after the other, and then the last one again and again. */
+const takenFrom = <T>(values: readonly T[]): (() => T) => {
+  let next = 0;
+  return () => {
+    const value = values[Math.min(next, values.length - 1)];
+    if (value === undefined) throw new RangeError("There is nothing to take from.");
+    next += 1;
+    return value;
+  };
 };
 
 const keysIn = (reading: Reading): string[] =>
@@ -239,8 +271,12 @@ const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]):
   for (const [index, step] of steps.entries())
     await expectReadsOf(world, await statesDuring(world.at(NOW + index), table, step), step);
   // The next request completes what a crash left half written.
-  for (const key of PURCHASES)
-    await world.submit({ purchases: [owned(key)] }).catch((error: unknown) => {
+  const everything = [
+    ...PURCHASES.map((key) => ({ purchases: [owned(key)] })),
+    ...DEVICES.map((name) => ({ identities: [device(name)] })),
+  ];
+  for (const evidence of everything)
+    await world.submit(evidence).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
     });
   // The erasure stops before the tombstones, so identities still name the customer.
@@ -274,3 +310,173 @@ test.each(["conflict", "crash"] as const)(
   (as) => fc.assert(holds(fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }))), cases(150, 10_000)),
   TIMEOUT,
 );
+
+describe("a request that meets a transaction in its middle", () => {
+  interface Meeting {
+    readonly history: readonly Step[];
+    /** One of its transactions, from 0, is met, and is its last. */
+    readonly met: Happening;
+    readonly at: number;
+    readonly request: Storing;
+    /** Of each of the transaction's items that is read, one after the other: whether it is seen as after it. */
+    readonly sees: readonly boolean[];
+    readonly transfers: TransferPolicy;
+  }
+
+  type Answer =
+    | { readonly refused: string }
+    | { readonly customer: string | null; readonly holdings: readonly Purchase[] };
+
+  /**
+   * Where the transaction gives an app transaction id to a customer that is there, a request that shows nothing else may
+   * be told of that customer as it was before: what is stored with the identity comes a moment later.
+   */
+  const named = ({ device: name, purchases }: Storing, before: readonly Item[], after: Answer): Answer[] => {
+    if (!("customer" in after) || purchases.length > 0) return [];
+    if (before.some(({ pk, sk }) => sk === "IDENTITY" && String(pk).endsWith(`#${name}`))) return [];
+    return before
+      .filter(({ customer, sk }) => sk === "CUSTOMER" && customer === after.customer)
+      .map((item) => ({ customer: after.customer, holdings: storedCustomer(item).holdings }));
+  };
+
+  /** The answer, where a customer that was not there before has no name yet. */
+  const answerTo = async (world: World, request: Storing, before: readonly Item[]): Promise<Answer> => {
+    const customers = new Set(before.map(({ customer }) => customer));
+    const stored = await world.submit(...requestOf(request)).catch((error: unknown) => {
+      if (error instanceof ServiceError) return error.code;
+      throw error;
+    });
+    if (typeof stored === "string") return { refused: stored };
+    if (stored.outcome === "refused") return { refused: stored.code };
+    if (stored.customer === null) return { customer: null, holdings: [] };
+    const { identifier, holdings } = stored.customer;
+    return { customer: customers.has(identifier) ? identifier : "new", holdings };
+  };
+
+  /** The request's answers: what it is, and what it would be just before the transaction and just after; null: it meets none. */
+  const answersOf = async ({ history: before, met, at, request, sees, transfers }: Meeting) => {
+    const table = createMemoryTable();
+    const plain = createWorld(table);
+    const world = plain.with({ application: { ...plain.application, transfers } });
+    for (const { happening } of before)
+      await act(world, table, happening).catch((error: unknown) => {
+        if (!(error instanceof ServiceError)) throw error;
+      });
+
+    const states: Item[][] = [];
+    table.turn = async (command) => {
+      if (command === "TransactWriteItemsCommand") states.push(await table.items());
+    };
+    const [waits, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // Whoever waits, waits until the transaction is over.
+    const requesting = world.with({
+      pause: () => {
+        waits.resolve();
+        return isOver.promise;
+      },
+    });
+    let answer: Promise<Answer> | null = null;
+    table.seesAfter = takenFrom(sees);
+    table.midway = async () => {
+      if (states.length <= at) return;
+      table.turn = () => Promise.resolve();
+      table.midway = null;
+      answer = answerTo(requesting, request, states.at(-1) ?? []);
+      states.push(await table.items());
+      await Promise.race([answer, waits.promise]);
+      throw new Crash();
+    };
+    await act(world, table, met).catch((error: unknown) => {
+      if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
+    });
+    isOver.resolve();
+    if (answer === null) return null;
+    const [old = [], young = []] = states.slice(-2);
+    const answerIn = async (items: readonly Item[]): Promise<Answer> => {
+      const { application } = world;
+      return answerTo(createWorld(await tableOf(items), { application }), request, old);
+    };
+    const after = await answerIn(young);
+    return { answer: await answer, expected: [await answerIn(old), after, ...named(request, old, after)] };
+  };
+
+  const storedOf = (request: Partial<Storing>): Storing => ({
+    does: "store",
+    device: null,
+    purchases: [],
+    claim: null,
+    ...request,
+  });
+  /** Two customers who have each an app transaction id and a purchase, and what shows that they are one. */
+  const TWO_DEVICES = ["1", "2"].map((name): Step => ({
+    happening: storedOf({ device: name, purchases: [name] }),
+    failure: null,
+  }));
+  const MERGE = storedOf({ purchases: ["1", "2"] });
+
+  const expectAnswer = async (meeting: Meeting): Promise<void> => {
+    const answers = await answersOf(meeting);
+    if (answers !== null) expect(answers.expected).toContainEqual(answers.answer);
+  };
+
+  test("of its first request is not told that the customer was erased", () =>
+    expectAnswer({
+      history: [],
+      met: storedOf({ purchases: ["1"] }),
+      at: 0,
+      request: storedOf({ purchases: ["1"] }),
+      // The purchase, and not the customer.
+      sees: [true, false],
+      transfers: "refuse",
+    }));
+
+  test("of a merge is answered with what the absorbed customer has paid", () =>
+    expectAnswer({
+      history: TWO_DEVICES,
+      met: MERGE,
+      at: 0,
+      request: storedOf({ device: "2" }),
+      // The alias, and not the survivor.
+      sees: [true, false],
+      transfers: "refuse",
+    }));
+
+  test("that moves a customer to the request's account is not refused", () =>
+    expectAnswer({
+      history: [stored(["1"], "a"), stored(["2"], "b")],
+      met: storedOf({ device: "1", purchases: ["1"], claim: { account: "b", assertedBy: "credential" } }),
+      at: 0,
+      request: storedOf({ device: "1", purchases: ["2"] }),
+      // The app transaction id, and not the customer.
+      sees: [true, false],
+      transfers: "always",
+    }));
+
+  test(
+    "is answered as before it or as after it, whatever it sees of it",
+    () =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.record({
+            history: fc
+              .tuple(
+                fc.constantFrom<Step[][]>([], TWO_DEVICES, TWO_DEVICES, MERGED),
+                fc.array(fc.record({ happening, failure: fc.constant(null) }), { maxLength: 3 }),
+              )
+              .map((steps) => steps.flat()),
+            met: fc.oneof({ weight: 2, arbitrary: fc.constant(MERGE) }, { weight: 3, arbitrary: happening }),
+            at: fc.constantFrom(0, 0, 1, 2),
+            request: fc.oneof(
+              storing,
+              fc.constantFrom(...DEVICES).map((device) => storedOf({ device })),
+            ),
+            sees: fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
+            transfers: fc.constantFrom<TransferPolicy>("refuse", "always"),
+          }),
+          expectAnswer,
+        ),
+        cases(300, 20_000),
+      ),
+    TIMEOUT,
+  );
+});

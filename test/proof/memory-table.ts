@@ -2,6 +2,7 @@ import {
   ConditionalCheckFailedException,
   DynamoDBClient,
   TransactionCanceledException,
+  TransactionConflictException,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
@@ -9,12 +10,17 @@ import type { TestTable } from "../support/table.ts";
 
 /**
  * The few operations of DynamoDB that customers are stored with, in memory: thousands of times faster than DynamoDB
- * Local, and whoever holds `turn` decides in which order concurrent requests reach the table. Each operation but a
- * batch of reads is one step, as it is there; a batch of reads is one step too.
+ * Local, and whoever holds `turn` decides in which order concurrent requests reach the table. Each operation is one
+ * step; but whoever holds `midway` lets others read a transaction's items one by one, as DynamoDB does: no batch of reads
+ * and no query is a snapshot.
  */
 export interface MemoryTable extends TestTable {
   /** Awaited before each operation takes effect. */
   turn: (command: string) => Promise<void>;
+  /** Awaited once a transaction has taken effect, before all of its items are seen so; null: they are at once. */
+  midway: (() => Promise<void>) | null;
+  /** Whether a read in the middle of a transaction sees one of its items as after it, and all later reads with it. */
+  seesAfter: () => boolean;
 }
 
 type Item = Record<string, unknown>;
@@ -31,6 +37,7 @@ const remove = z.object({ Key: attributes, ...conditional });
 const check = z.object({ Key: attributes, ...conditional });
 const update = z.object({ Key: attributes, UpdateExpression: z.string(), ...conditional });
 const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(attributes) })) });
+const transactGet = z.object({ TransactItems: z.array(z.object({ Get: z.object({ Key: attributes }) })) });
 const transactWrite = z.object({
   TransactItems: z.array(
     z.object({
@@ -110,13 +117,32 @@ export const createMemoryTable = (): MemoryTable => {
     credentials: { accessKeyId: "memory", secretAccessKey: "memory" },
   });
 
-  const operations: Record<string, (input: unknown) => object> = {
+  /** Items of transactions that are in their middle, and how those that are not seen as after it were before. */
+  const locked = new Set<string>();
+  const unseen = new Map<string, Item | undefined>();
+  const seen = (key: string): Item | undefined => {
+    if (unseen.has(key) && table.seesAfter()) unseen.delete(key);
+    return unseen.has(key) ? unseen.get(key) : items.get(key);
+  };
+
+  const operations: Record<string, (input: unknown) => object | Promise<object>> = {
     BatchGetItemCommand: (input) => {
       const { Keys } = batchGet.parse(input).RequestItems[name] ?? { Keys: [] };
-      const found = Keys.map((key) => items.get(keyOf(key))).filter((item) => item !== undefined);
+      const found = Keys.map((key) => seen(keyOf(key))).filter((item) => item !== undefined);
       return { Responses: { [name]: found }, UnprocessedKeys: {} };
     },
-    TransactWriteItemsCommand: (input) => {
+    TransactGetItemsCommand: (input) => {
+      const wanted = transactGet.parse(input).TransactItems.map(({ Get }) => keyOf(Get.Key));
+      const reasons = wanted.map((key) => ({ Code: locked.has(key) ? "TransactionConflict" : "None" }));
+      if (reasons.some(({ Code }) => Code !== "None"))
+        throw new TransactionCanceledException({
+          message: "Transaction cancelled",
+          CancellationReasons: reasons,
+          $metadata: {},
+        });
+      return { Responses: wanted.map((key) => ({ Item: items.get(key) })) };
+    },
+    TransactWriteItemsCommand: async (input) => {
       const { TransactItems } = transactWrite.parse(input);
       if (TransactItems.length > 100) throw new Error("More than 100 items in one transaction.");
       const writes = TransactItems.map((item) => {
@@ -127,7 +153,11 @@ export const createMemoryTable = (): MemoryTable => {
       if (new Set(writes.map(({ key }) => key)).size < writes.length)
         throw new Error("One transaction names an item twice.");
       const reasons = writes.map(({ key, condition }) => ({
-        Code: holds(items.get(key), condition) ? "None" : "ConditionalCheckFailed",
+        Code: locked.has(key)
+          ? "TransactionConflict"
+          : holds(items.get(key), condition)
+            ? "None"
+            : "ConditionalCheckFailed",
       }));
       if (reasons.some(({ Code }) => Code !== "None"))
         throw new TransactionCanceledException({
@@ -135,23 +165,40 @@ export const createMemoryTable = (): MemoryTable => {
           CancellationReasons: reasons,
           $metadata: {},
         });
+      const before = writes.map(({ key }) => [key, items.get(key)] as const);
       for (const { key, Put, Delete, Update } of writes) {
         if (Put !== undefined) items.set(key, Put.Item);
         if (Delete !== undefined) items.delete(key);
         if (Update !== undefined) items.set(key, updated(items.get(key) ?? Update.Key, Update));
       }
+      if (table.midway === null) return {};
+      for (const [key, item] of before) {
+        locked.add(key);
+        unseen.set(key, item);
+      }
+      try {
+        await table.midway();
+      } finally {
+        for (const [key] of before) {
+          locked.delete(key);
+          unseen.delete(key);
+        }
+      }
       return {};
     },
     QueryCommand: (input) => {
       const { ":pk": pk, ":customers": prefix = "" } = query.parse(input).ExpressionAttributeValues;
-      const found = [...items.values()].filter(
-        (item) => textOf(item["pk"]) === textOf(pk) && String(item["sk"]).startsWith(String(prefix)),
-      );
+      const all = [...new Set([...items.keys(), ...unseen.keys()])].map(seen);
+      const found = all
+        .filter((item) => item !== undefined)
+        .filter((item) => textOf(item["pk"]) === textOf(pk) && String(item["sk"]).startsWith(String(prefix)));
       return { Items: found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) };
     },
     UpdateItemCommand: (input) => {
       const write = update.parse(input);
       const key = keyOf(write.Key);
+      if (locked.has(key))
+        throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
       if (!holds(items.get(key), write))
         throw new ConditionalCheckFailedException({
           message: "The conditional request failed",
@@ -167,6 +214,8 @@ export const createMemoryTable = (): MemoryTable => {
     name,
     sent: [],
     turn: () => Promise.resolve(),
+    midway: null,
+    seesAfter: () => true,
     items: () =>
       Promise.resolve(
         [...items].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => structuredClone(item)),
@@ -183,7 +232,7 @@ export const createMemoryTable = (): MemoryTable => {
       await table.turn(command);
       const operation = operations[command];
       if (operation === undefined) throw new Error(`The memory table does not understand ${command}.`);
-      const output = structuredClone(operation(structuredClone(args.input)));
+      const output = structuredClone(await operation(structuredClone(args.input)));
       return { output: Object.assign({ $metadata: {} }, output), response: {} };
     },
     { step: "initialize", priority: "high" },

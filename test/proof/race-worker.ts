@@ -17,7 +17,7 @@ const race = async ({ table: name, application, jobs, concurrency }: RaceOrder):
     pause,
     newCustomerIdentifier: () => customerId(uuid()),
   });
-  const operations = { table, now: Date.now, pause, newEntry: uuid };
+  const operations = { table, now: Date.now, pause, waitForIndex: () => Promise.resolve(), newEntry: uuid };
   const lastSeen = new Map<number, string>();
 
   const act = async ({ person, request }: Job): Promise<Pick<Outcome, "result" | "customer">> => {

@@ -15,6 +15,7 @@ import { readAccount } from "../../lib/customers/read-account.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
+import { bury } from "../../lib/table/burial.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { checkInvariants } from "../support/invariants.ts";
@@ -70,6 +71,7 @@ const answersOf = async (
   const store: IosStoreCustomers & AndroidStoreLinking = {
     table: customers,
     write: (change) => writeCustomerChange(table, change),
+    bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier: countedIdentifiers(),
     pause: () => Promise.resolve(),
     now: () => moment,

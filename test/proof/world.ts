@@ -17,6 +17,7 @@ import { readOneTimeProduct } from "../../lib/stores/android-store/one-time-prod
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
 import { purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
+import { bury } from "../../lib/table/burial.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { Table } from "../../lib/table/table.ts";
@@ -244,6 +245,7 @@ export const aWorld = (
       const store: EvidenceStore = {
         table: customers,
         write: (change) => writeCustomerChange(table, change),
+        bury: (...remains) => bury(table, ...remains),
         newCustomerIdentifier,
         pause,
         now: () => moment,
@@ -275,7 +277,7 @@ export const aWorld = (
     },
     unlink: async (customer, moment) => {
       const done = await unlinkCustomer(
-        { table, now: () => moment, pause, newEntry: uuid },
+        { table, now: () => moment, pause, waitForIndex: () => Promise.resolve(), newEntry: uuid },
         application.identifier,
         customerId(customer),
         { by: "an operator", reason: "a proof" },

@@ -51,6 +51,7 @@ const operator = async (): Promise<{ code: number; errors: string }> => {
       errors += text;
     },
     composeAccountReport,
+    waitForIndex: () => Promise.resolve(),
     ask: null,
   });
   return { code, errors };

@@ -143,6 +143,7 @@ test("a request to which others were faster every time gives up with an answer t
         attempts += 1;
         return Promise.resolve("conflict");
       },
+      bury: () => Promise.resolve("conflict"),
       newCustomerIdentifier: () => CUSTOMER,
       pause,
       now: () => NOW,

@@ -1,0 +1,88 @@
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { v7 as uuid } from "uuid";
+import { customerId, type CustomerId } from "../../lib/identifiers.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import { keys } from "../../lib/table/keys.ts";
+import { byCredential, createWorld, owned, requests, type World } from "../customers/world.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+/** Two customers who were merged: the alias, and the one it leads to. */
+const merged = async (world: World, keys: readonly [string, string]) => {
+  const [one, other] = [
+    await world.store({ purchases: [owned(keys[0])] }, byCredential("a")),
+    await world.store({ purchases: [owned(keys[1])] }),
+  ];
+  await world.store({ purchases: keys.map((key) => owned(key)) });
+  if (one === null || other === null) throw new Error("Nobody is there.");
+  return { survivor: one.identifier, alias: other.identifier };
+};
+
+test("identifiers lead to living customers, or to where nobody is any more: one read for each step of an alias", async () => {
+  const world = createWorld(table);
+  const living = await merged(world, ["1", "2"]);
+  const erased = await merged(world, ["3", "4"]);
+  const unknown = customerId(uuid());
+  await world.beginErasure({ identifier: erased.survivor, holdings: [], acknowledgementDueSince: null });
+  const { findCustomers } = world.evidenceStore.table;
+  const asked = [living.alias, living.survivor, erased.alias, unknown];
+  let found: Awaited<ReturnType<typeof findCustomers>> | undefined;
+  const sent = await requests(table, async () => {
+    found = await findCustomers(world.application.identifier, asked);
+  });
+  expect(sent).toEqual(["BatchGetItem", "BatchGetItem"]);
+  expect([...(found?.living ?? [])].map(([from, { identifier }]) => [from, identifier])).toEqual([
+    [living.alias, living.survivor],
+    [living.survivor, living.survivor],
+  ]);
+  expect(new Set(found?.living.values()).size).toBe(1);
+  expect([...(found?.gone ?? [])]).toEqual([
+    [erased.alias, erased.survivor],
+    [unknown, unknown],
+  ]);
+});
+
+describe("a survivor whose item does not show the merge that its alias shows", () => {
+  /** Two who were merged, and the alias as it would be had the survivor absorbed it in a later version. */
+  const behind = async () => {
+    const world = createWorld(table);
+    const { survivor, alias } = await merged(world, ["1", "2"]);
+    const key = keys.customer(world.application.identifier, alias);
+    const item = (await world.items()).find(({ pk, sk }) => pk === key.pk && sk === key.sk);
+    const version = Number(item?.["survivorVersion"]);
+    const setVersion = (of: CustomerId, name: string, value: number) =>
+      table.client.send(
+        new UpdateCommand({
+          TableName: table.name,
+          Key: { ...keys.customer(world.application.identifier, of) },
+          UpdateExpression: "SET #name = :value",
+          ExpressionAttributeNames: { "#name": name },
+          ExpressionAttributeValues: { ":value": value },
+        }),
+      );
+    await setVersion(alias, "survivorVersion", version + 1);
+    const find = (pause: () => Promise<unknown>) =>
+      createCustomerTable(table, () => pause().then(() => undefined)).findCustomers(
+        world.application.identifier,
+        [alias],
+      );
+    return { alias, survivor, find, show: () => setVersion(survivor, "version", version + 1) };
+  };
+  test("is read again", async () => {
+    const { alias, survivor, find, show } = await behind();
+    const { living } = await find(show);
+    expect(living.get(alias)).toMatchObject({ identifier: survivor, holdings: [{ key: "1" }, { key: "2" }] });
+  });
+  test("is neither living nor gone where it stays so", async () => {
+    const { find } = await behind();
+    let pauses = 0;
+    const { living, gone } = await find(() => Promise.resolve((pauses += 1)));
+    expect([living.size, gone.size]).toEqual([0, 0]);
+    expect(pauses).toBe(4);
+  });
+});
