@@ -5,6 +5,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import { chunks } from "./chunks.ts";
+import { claimsWrite, deleteZeroClaims } from "./claims.ts";
 import { claimsCounter, encodeHoldings, type ClaimsCounter } from "./items.ts";
 import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, type Key } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
@@ -212,29 +213,8 @@ const claimOf = (customer: { link: Link | null; environment: StoredCustomer["env
     ? { account: customer.link.account, counter: claimsCounter(customer.environment) }
     : null;
 
-/** Raises the count of an account's claims, below its limit, or lowers it. */
-export const claimsWrite = (
-  table: string,
-  application: ApplicationId,
-  account: AccountId,
-  counter: ClaimsCounter,
-  difference: number,
-  limit: number,
-): TransactItem => ({
-  Update: {
-    TableName: table,
-    Key: { ...keys.accountClaims(application, account) },
-    UpdateExpression: "ADD #counter :difference",
-    ExpressionAttributeNames: { "#counter": counter },
-    ExpressionAttributeValues: { ":difference": difference, ...(difference > 0 && { ":limit": limit }) },
-    ...(difference > 0 && {
-      ConditionExpression: "attribute_not_exists(#counter) OR #counter < :limit",
-    }),
-  },
-});
-
-const claimsWrites = (table: string, change: CustomerChange): TransactItem[] => {
-  const { application, before, absorbed, after, claimsPerAccount } = change;
+/** Places in accounts' counts of claims that a change takes, and those that it gives back. */
+const claimsDifferences = ({ before, absorbed, after }: CustomerChange) => {
   const differences = new Map<string, { account: AccountId; counter: ClaimsCounter; by: number }>();
   const count = (claim: ReturnType<typeof claimOf>, by: number): void => {
     if (claim === null) return;
@@ -243,12 +223,13 @@ const claimsWrites = (table: string, change: CustomerChange): TransactItem[] => 
   };
   for (const customer of [before, ...absorbed]) count(claimOf(customer), -1);
   count(claimOf(after), 1);
-  return [...differences.values()]
-    .filter(({ by }) => by !== 0)
-    .map(({ account, counter, by }) =>
-      claimsWrite(table, application, account, counter, by, claimsPerAccount),
-    );
+  return [...differences.values()].filter(({ by }) => by !== 0);
 };
+
+const claimsWrites = (table: string, change: CustomerChange): TransactItem[] =>
+  claimsDifferences(change).map(({ account, counter, by }) =>
+    claimsWrite(table, change.application, account, counter, by, change.claimsPerAccount),
+  );
 
 /** Unowned: absent, or the tombstone of an erasure that is over or gives way. */
 const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
@@ -428,15 +409,23 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
 
 /** Writes a change. `conflict`: somebody was faster; read again and decide anew. */
 export const writeCustomerChange = async (
-  { client, name }: Table,
+  table: Table,
   change: CustomerChange,
 ): Promise<"written" | "conflict"> => {
+  let sent = 0;
+  let outcome: "written" | "conflict" = "written";
   try {
-    for (const items of transactionsOf(name, change))
-      await client.send(new TransactWriteCommand({ TransactItems: items }));
-    return "written";
+    for (const items of transactionsOf(table.name, change)) {
+      await table.client.send(new TransactWriteCommand({ TransactItems: items }));
+      sent += 1;
+    }
   } catch (error) {
-    if (isConflict(error)) return "conflict";
-    throw error;
+    if (!isConflict(error)) throw error;
+    outcome = "conflict";
   }
+  // A later transaction of the change may have met the conflict: the first one has lowered the counts.
+  const lowered = sent === 0 ? [] : claimsDifferences(change).filter(({ by }) => by < 0);
+  const accounts = new Set(lowered.map(({ account }) => account));
+  await Promise.all([...accounts].map((account) => deleteZeroClaims(table, change.application, account)));
+  return outcome;
 };

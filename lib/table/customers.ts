@@ -16,12 +16,11 @@ import {
   tombstone,
 } from "./items.ts";
 import { createBatchReader } from "./batch-reader.ts";
-import { chunks } from "./chunks.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
-import { isConflict } from "./transactions.ts";
+import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 
 /** Who is known by a request's identities and purchases. */
 export interface KnownFacts {
@@ -74,7 +73,7 @@ export interface CustomerTable {
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
    * Whether all of the customers are as they were read, once every transaction is seen whole of which that read has seen a
-   * part: one TransactGetItems for every ten.
+   * part: one TransactGetItems for every hundred, or more where they are large.
    */
   areUnchanged(application: ApplicationId, customers: readonly StoredCustomer[]): Promise<boolean>;
   /**
@@ -120,8 +119,23 @@ type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
 /** Reads of a survivor that does not show a merge which its alias shows: the transaction is being applied. */
 const MERGE_ATTEMPTS = 5;
 
-/** A transaction takes 4 MB, and an item has at most 400 KB. */
-const CUSTOMERS_PER_TRANSACTION = 10;
+/** A transaction reads at most 4 MB. Items are smaller than their customers as JSON. */
+const BYTES_PER_TRANSACTION = 3_000_000;
+
+const inTransactions = (customers: readonly StoredCustomer[]): readonly (readonly StoredCustomer[])[] => {
+  const groups: StoredCustomer[][] = [];
+  let bytes = Infinity;
+  for (const customer of customers) {
+    const size = Buffer.byteLength(JSON.stringify(customer));
+    bytes += size;
+    if (bytes > BYTES_PER_TRANSACTION || groups.at(-1)?.length === ITEMS_PER_TRANSACTION) {
+      groups.push([]);
+      bytes = size;
+    }
+    groups.at(-1)?.push(customer);
+  }
+  return groups;
+};
 
 const isBehind = (
   { survivorVersion }: StoredCustomer,
@@ -237,7 +251,7 @@ export const createCustomerTable = (
           throw error;
         }
       };
-      const seen = await Promise.all(chunks(customers, CUSTOMERS_PER_TRANSACTION).map(areSeen));
+      const seen = await Promise.all(inTransactions(customers).map(areSeen));
       return seen.every((unchanged) => unchanged);
     },
 

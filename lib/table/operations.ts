@@ -3,7 +3,8 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import { absorbedDeletions, claimsWrite, operatorChange, writeCustomerChange } from "./customer-change.ts";
+import { claimsWrite, deleteZeroClaims } from "./claims.ts";
+import { absorbedDeletions, operatorChange, writeCustomerChange } from "./customer-change.ts";
 import { claimsCounter, transferItem } from "./items.ts";
 import { auditKey, auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
 import type { Link, StoredCustomer, Transfer } from "./records.ts";
@@ -129,7 +130,7 @@ export const createOperationTable = (table: Table): OperationTable => {
       for (const items of absorbedDeletions(TableName, application, [customer]))
         if ((await attempt(items)) === "conflict") return "conflict";
       const { key, attributes } = record(application, audit, entry);
-      return attempt([
+      const ended = await attempt([
         {
           Delete: {
             TableName,
@@ -140,6 +141,9 @@ export const createOperationTable = (table: Table): OperationTable => {
         ...leaveAccount(application, customer),
         { Put: { TableName, Item: { ...key, ...attributes } } },
       ]);
+      if (ended === "done" && customer.link !== null)
+        await deleteZeroClaims(table, application, customer.link.account);
+      return ended;
     },
 
     forget: async (application, aliases) => {

@@ -1,3 +1,4 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import {
@@ -8,6 +9,7 @@ import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store
 import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { bury } from "../../lib/table/burial.ts";
+import { ACKNOWLEDGEMENT_SHARDS, acknowledgementPartition } from "../../lib/table/keys.ts";
 import { writeCustomerChange } from "../../lib/table/customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import {
@@ -308,4 +310,50 @@ test("many are tried, the oldest first, a few at once, and none is begun when ti
   expect(await world.at(NOW + 1000).run(NOW)).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 0 });
   expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 9 });
   expect(tokens.every(isAcknowledged)).toBe(true);
+});
+
+describe("of the queue's shards, which all applications share", () => {
+  const SHARDS = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => shard);
+
+  test("each leaves aside an item of another shape, and what is behind it is done", async () => {
+    const world = aWorld();
+    const tokens = Array.from({ length: 4 }, () => buy());
+    for (const token of tokens) await linkedButNotAcknowledged(world, token);
+    const oldest = { sk: "2026-01-01T00:00:00.000Z#later", kind: "of a later version" };
+    for (const shard of SHARDS)
+      await table.client.send(
+        new PutCommand({ TableName: table.name, Item: { pk: acknowledgementPartition(shard), ...oldest } }),
+      );
+    expect(await world.at(NOW + 1000).run()).toEqual({ done: 4, due: 0, nearDeadline: 0, failed: 0 });
+    expect(tokens.every(isAcknowledged)).toBe(true);
+    expect((await table.items()).filter(({ kind }) => kind === oldest.kind)).toHaveLength(SHARDS.length);
+  });
+
+  test("one that cannot be read leaves the others to be done, and fails the run at its end", async () => {
+    const world = aWorld();
+    const tokens = Array.from({ length: 8 }, () => buy());
+    for (const token of tokens) await linkedButNotAcknowledged(world, token);
+    const queue = createAcknowledgementQueue(table);
+    const waitingIn = async (shard: number): Promise<string[]> => {
+      const waiting: string[] = [];
+      for await (const page of queue.waiting(shard))
+        waiting.push(...page.map(({ purchaseToken }) => purchaseToken));
+      return waiting;
+    };
+    const waiting = await Promise.all(SHARDS.map(waitingIn));
+    const unreadable = waiting.findIndex((some) => some.length > 0);
+    const failure = new Error("The shard could not be read.");
+    const run = world.at(NOW + 1000).run(undefined, {
+      ...queue,
+      waiting: async function* (shard) {
+        if (shard === unreadable) throw failure;
+        yield* queue.waiting(shard);
+      },
+    });
+    await expect(run).rejects.toBe(failure);
+    const left = new Set(waiting[unreadable]);
+    expect(tokens.filter((token) => !isAcknowledged(token)).every((token) => left.has(token))).toBe(true);
+    expect(tokens.filter(isAcknowledged)).toHaveLength(tokens.length - left.size);
+    expect(await world.at(NOW + 1000).run()).toMatchObject({ done: left.size });
+  });
 });

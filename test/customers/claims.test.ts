@@ -2,7 +2,16 @@ import type { Environment } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
-import { byClient, byCredential, createWorld, extended, owned, requests, type World } from "./world.ts";
+import {
+  byClient,
+  byCredential,
+  createWorld,
+  extended,
+  owned,
+  refusal,
+  requests,
+  type World,
+} from "./world.ts";
 
 let table: TestTable;
 beforeAll(async () => {
@@ -135,6 +144,79 @@ describe("a place is free again", () => {
     await world.store({ purchases: [owned("1"), owned("2")] });
     await claim(world, "3");
     expect(await linkedTo(world)).toBe(2);
+  });
+});
+
+describe("an account's count of claims names the account, and", () => {
+  const countsOf = async (world: World) => (await world.items()).filter(({ sk }) => sk === "CLAIMS");
+
+  test.each<[when: string, act: (world: World) => Promise<unknown>]>([
+    [
+      "a credential confirms the only claim",
+      (world) => world.store({ purchases: [owned("1")] }, byCredential("a")),
+    ],
+    [
+      "the only claim gives way to a credential's link",
+      (world) => world.store({ purchases: [owned("1")] }, byCredential("b")),
+    ],
+    ["the only customer is unlinked", async (world) => world.unlink(await claim(world, "1"))],
+    ["the only customer is moved", async (world) => world.unlink(await claim(world, "1"), "b")],
+    ["the only customer is erased", async (world) => world.erase(await claim(world, "1"))],
+    [
+      "the only claimed customer merges with one whom a credential has linked",
+      async (world) => {
+        await world.store({ purchases: [owned("3")] }, byCredential("a"));
+        await world.store({ purchases: [owned("1"), owned("3")] });
+      },
+    ],
+  ])("goes when %s", async (_, act) => {
+    const world = aWorld(1);
+    await claim(world, "1");
+    expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
+    await act(world);
+    expect(await countsOf(world)).toEqual([]);
+    await claim(world, "2", "c");
+    expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
+  });
+  test.each<Environment>(["production", "sandbox"])(
+    "stays while there is another claim, of %s",
+    async (environment) => {
+      const world = aWorld(2);
+      await claim(world, "1");
+      const another = { environment, purchases: [{ ...owned("2"), environment }] };
+      await world.store(another, byClient("a"));
+      expect(await refusal(world.store({ purchases: [owned("1")] }, byCredential("a")))).toBe("accepted");
+      expect(await countsOf(world)).toHaveLength(1);
+      await world.store(another, byCredential("a"));
+      expect(await countsOf(world)).toEqual([]);
+    },
+  );
+  test("costs a request more only where a claim is given back", async () => {
+    const world = aWorld(2);
+    await claim(world, "1");
+    const confirm = () => world.store({ purchases: [owned("1")] }, byCredential("a"));
+    expect(await requests(table, confirm)).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+      "TransactWriteItems",
+      "DeleteItem",
+    ]);
+    expect(await requests(table, confirm)).not.toContain("DeleteItem");
+    expect(await requests(table, () => world.store({ purchases: [extended("1")] }))).not.toContain(
+      "DeleteItem",
+    );
+  });
+  test("is right when claims come and go at once", async () => {
+    const world = aWorld(3);
+    const keys = Array.from({ length: 12 }, (_, key) => String(key));
+    await Promise.all(
+      keys.map(async (key) => {
+        await claim(world, key);
+        await world.store({ purchases: [owned(key)] }, byCredential("a"));
+      }),
+    );
+    const counted = (await countsOf(world)).map(({ production }) => production);
+    expect([[], [0]]).toContainEqual(counted);
   });
 });
 

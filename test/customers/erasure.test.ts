@@ -351,6 +351,16 @@ test("an eraser who comes late buries nothing of a person who has signed up agai
   });
 });
 
+test("an erasure leaves nothing that names the account", async () => {
+  const world = createWorld(table);
+  const account = "jane.doe@example.com";
+  await world.store({ purchases: [owned("1")] }, byClient(account));
+  await world.store({ purchases: [owned("1"), owned("2")] }, byClient(account));
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential(account));
+  await world.erase(customer);
+  expect(JSON.stringify(await world.items())).not.toContain(account);
+});
+
 test("an account's erasure leaves a customer who has left the account since", async () => {
   const world = createWorld(table);
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));

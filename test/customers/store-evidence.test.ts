@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { ResolvedCustomer } from "../../lib/customers/store-evidence.ts";
 import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { createMemoryTable } from "../proof/memory-table.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
@@ -413,6 +415,25 @@ describe("contention", () => {
       "accepted",
     ]);
   });
+  test.each([2, 3])(
+    "of %s large first requests of one person at once each goes on from what the others have stored",
+    async (many) => {
+      const memory = createMemoryTable();
+      memory.turn = () => sleep(1);
+      const world = createWorld(memory);
+      const evidence = {
+        identities: [device("1")],
+        purchases: Array.from({ length: 1000 }, (_, index) => owned(String(index))),
+      };
+      const sent = await requestsTo(memory, () =>
+        Promise.all(Array.from({ length: many }, () => world.store(evidence))),
+      );
+      const transactions = sent.filter((command) => command.startsWith("TransactWrite")).length;
+      // One alone takes eleven. All that is sent beside those met another's write.
+      expect(transactions).toBeLessThanOrEqual(11 + 6 * (many - 1));
+      expect((await world.store({ identities: [device("1")] }))?.holdings).toHaveLength(1000);
+    },
+  );
   test("large first requests that overlap end as one customer with everything", async () => {
     const world = aWorld();
     const slice = (from: number) => ({

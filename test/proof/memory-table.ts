@@ -72,14 +72,26 @@ const COMPARISONS: Record<string, (a: unknown, b: unknown) => boolean> = {
   ">": (a, b) => Number(a) > Number(b),
 };
 
-/** Understands presence and comparisons, conjunctions of them, and alternatives of those; anything else is an error of the test. */
+/** Splits at what is not in parentheses. */
+const split = (expression: string, separator: string): string[] =>
+  expression.split(separator).reduce<string[]>((parts, part) => {
+    const last = parts.at(-1);
+    const isOpen = last !== undefined && last.split("(").length > last.split(")").length;
+    return isOpen ? [...parts.slice(0, -1), `${last}${separator}${part}`] : [...parts, part];
+  }, []);
+
+/**
+ * Understands presence and comparisons, conjunctions of them, and alternatives of those, and all of these in parentheses;
+ * anything else is an error of the test.
+ */
 const holds = (item: Item | undefined, condition: Condition): boolean => {
   const { ConditionExpression: expression, ExpressionAttributeNames, ExpressionAttributeValues } = condition;
   if (expression === undefined) return true;
   const valueOf = (name = ""): unknown =>
     item?.[name.startsWith("#") ? (ExpressionAttributeNames?.[name] ?? name) : name];
-  return expression.split(" OR ").some((alternative) =>
-    alternative.split(" AND ").every((term) => {
+  return split(expression, " OR ").some((alternative) =>
+    split(alternative, " AND ").every((term) => {
+      if (term.startsWith("(")) return holds(item, { ...condition, ConditionExpression: term.slice(1, -1) });
       const { presence, attribute, left, operator = "", right = "" } = TERM.exec(term)?.groups ?? {};
       if (presence !== undefined)
         return (presence === "attribute_exists") === (valueOf(attribute) !== undefined);
@@ -123,6 +135,18 @@ export const createMemoryTable = (): MemoryTable => {
   const seen = (key: string): Item | undefined => {
     if (unseen.has(key) && table.seesAfter()) unseen.delete(key);
     return unseen.has(key) ? unseen.get(key) : items.get(key);
+  };
+
+  const requireCondition = (write: z.infer<typeof remove>): string => {
+    const key = keyOf(write.Key);
+    if (locked.has(key))
+      throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
+    if (!holds(items.get(key), write))
+      throw new ConditionalCheckFailedException({
+        message: "The conditional request failed",
+        $metadata: {},
+      });
+    return key;
   };
 
   const operations: Record<string, (input: unknown) => object | Promise<object>> = {
@@ -196,15 +220,12 @@ export const createMemoryTable = (): MemoryTable => {
     },
     UpdateItemCommand: (input) => {
       const write = update.parse(input);
-      const key = keyOf(write.Key);
-      if (locked.has(key))
-        throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
-      if (!holds(items.get(key), write))
-        throw new ConditionalCheckFailedException({
-          message: "The conditional request failed",
-          $metadata: {},
-        });
+      const key = requireCondition(write);
       items.set(key, updated(items.get(key) ?? write.Key, write));
+      return {};
+    },
+    DeleteItemCommand: (input) => {
+      items.delete(requireCondition(remove.parse(input)));
       return {};
     },
   };

@@ -1,9 +1,11 @@
-import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { customerId, type CustomerId } from "../../lib/identifiers.ts";
+import { encodeHoldings } from "../../lib/table/items.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { byCredential, createWorld, owned, requests, type World } from "../customers/world.ts";
+import { aLine, aPurchase, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
@@ -84,5 +86,52 @@ describe("a survivor whose item does not show the merge that its alias shows", (
     const { living, gone } = await find(() => Promise.resolve((pauses += 1)));
     expect([living.size, gone.size]).toEqual([0, 0]);
     expect(pauses).toBe(4);
+  });
+});
+
+describe("whether customers are as they were read", () => {
+  /** Fourteen whose items are 5 MB together. */
+  const large = async (world: World) => {
+    const { identifier } = world.application;
+    const identifiers = Array.from({ length: 14 }, () => customerId(uuid()));
+    const line = aLine({ productIdentifier: "p".repeat(900) });
+    const holdings = encodeHoldings(Array.from({ length: 350 }, () => aPurchase({ lines: [line] })));
+    for (const customer of identifiers) {
+      const link = { account: "a", assertedBy: "credential", linkedAt: NOW };
+      const Item = {
+        customer,
+        environment: "production",
+        createdAt: NOW,
+        version: 1,
+        link,
+        holdings,
+        hasPurchased: true,
+        absorbed: [],
+        unsettled: false,
+        aliasOf: null,
+      };
+      await table.client.send(
+        new PutCommand({ TableName: table.name, Item: { ...keys.customer(identifier, customer), ...Item } }),
+      );
+    }
+    const { living } = await world.evidenceStore.table.findCustomers(identifier, identifiers);
+    return [...living.values()];
+  };
+  test("is told of as many as there are, however large", async () => {
+    const world = createWorld(table);
+    const customers = await large(world);
+    const { areUnchanged } = world.evidenceStore.table;
+    const sent = await requests(table, async () => {
+      expect(await areUnchanged(world.application.identifier, customers)).toBe(true);
+    });
+    // One transaction reads 4 MB at most.
+    expect(sent.length).toBeGreaterThan(1);
+    expect(new Set(sent)).toEqual(new Set(["TransactGetItems"]));
+    expect(
+      await areUnchanged(
+        world.application.identifier,
+        customers.map((customer, index) => (index === 13 ? { ...customer, version: 2 } : customer)),
+      ),
+    ).toBe(false);
   });
 });
