@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { makeXcodeSigner, signJws } from "../infra/local/sandbox/ios-signing.ts";
+import { makeXcodeSigner, signJws } from "../sandbox/ios-store/signing.ts";
 import type { Chain, SignedRequest } from "./purchases.ts";
 
 /** Requests that are made to cost as much as they can, and that anybody can send: nothing in them needs a key. */

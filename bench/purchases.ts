@@ -1,12 +1,12 @@
-import { makeChain, signJws, type JwsSigner, type SigningChain } from "../infra/local/sandbox/ios-signing.ts";
+import { makeChain, signJws, type JwsSigner, type SigningChain } from "../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   newIdentifier,
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../infra/local/sandbox/ios-store.ts";
-import { DEMO } from "../infra/local/demo.ts";
+} from "../sandbox/ios-store/app-store.ts";
+import { DEMO } from "../local/demo.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates of the size of the App Store's. */
 

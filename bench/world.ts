@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import { DEMO } from "../infra/local/demo.ts";
-import { fingerprintOf } from "../infra/local/sandbox/ios-signing.ts";
+import { DEMO } from "../local/demo.ts";
+import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import type { Application, ApplicationDirectory } from "../lib/applications/application.ts";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-customers.ts";
 import { catalogOf, type CatalogProduct } from "../lib/entitlements/catalog.ts";

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
-import { DataStack } from "./data-stack.ts";
+import { DataStack } from "./stacks/data-stack.ts";
 import { ParameterError, readParameters, readStages, stageOf } from "./parameters.ts";
-import { ServiceStack } from "./service-stack.ts";
+import { ServiceStack } from "./stacks/service-stack.ts";
 
 const PROJECT = new URL("../", import.meta.url);
 

@@ -1,6 +1,7 @@
 import { SourceMap } from "node:module";
 import { buildSync } from "esbuild";
-import { BUNDLING } from "./constructs/bundled-code.ts";
+import { BUNDLING } from "./bundling/bundled-code.ts";
+import { ENTRIES, entryOf } from "./bundling/entries.ts";
 
 /**
  * `npm run where -- <function> <line>:<column>`: the place in the sources of a place in a function's `index.cjs`, as the
@@ -9,7 +10,7 @@ import { BUNDLING } from "./constructs/bundled-code.ts";
 export const whereIs = (folder: string, line: number, column: number): string | null => {
   const { outputFiles } = buildSync({
     ...BUNDLING,
-    entryPoints: [`functions/${folder}/handler.ts`],
+    entryPoints: [`functions/${entryOf(folder)}`],
     outfile: "index.cjs",
     sourcemap: "external",
     sourcesContent: false,
@@ -25,7 +26,7 @@ export const whereIs = (folder: string, line: number, column: number): string | 
 const main = (args: readonly string[]): void => {
   const [folder = "", place = ""] = args;
   const [, line, column] = /(\d+):(\d+)\)?$/.exec(place) ?? [];
-  if (!/^[a-z-]+$/.test(folder) || line === undefined || column === undefined) {
+  if (!Object.hasOwn(ENTRIES, folder) || line === undefined || column === undefined) {
     process.stderr.write("npm run where -- <function> <line>:<column>, as a log's error.at says it.\n");
     process.exitCode = 1;
     return;

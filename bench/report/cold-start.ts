@@ -1,6 +1,6 @@
 import type { ColdStartResult } from "../sections/cold-start.ts";
 import { milliseconds, table, times, whole } from "./markdown.ts";
-import type { Section } from "./report.ts";
+import type { Section } from "./section.ts";
 
 const KILOBYTE = 1024;
 

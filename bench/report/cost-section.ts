@@ -1,7 +1,7 @@
 import type { Results } from "../results.ts";
 import { APPLICATION, ASSUMED, monthOf, PRICES, priceOf, requestsOf, revenue } from "./cost.ts";
 import { dollars, milliseconds, percent, price, table, whole } from "./markdown.ts";
-import type { Section } from "./report.ts";
+import type { Section } from "./section.ts";
 
 const MILLION = 1e6;
 

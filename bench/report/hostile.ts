@@ -1,6 +1,6 @@
 import type { HostileResult } from "../sections/hostile.ts";
 import { milliseconds, table, times, whole } from "./markdown.ts";
-import type { Section } from "./report.ts";
+import type { Section } from "./section.ts";
 
 /** Shapes that are shown: the costliest. */
 const SHOWN = 12;

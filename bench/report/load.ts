@@ -1,6 +1,6 @@
 import type { LoadResult } from "../sections/load.ts";
 import { milliseconds, percent, table, whole } from "./markdown.ts";
-import type { Section } from "./report.ts";
+import type { Section } from "./section.ts";
 
 const MEGABYTE = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import type { ReadingResult } from "../sections/reading.ts";
 import { milliseconds, requests, table, whole } from "./markdown.ts";
-import type { Section } from "./report.ts";
+import type { Section } from "./section.ts";
 
 export const readingSection = ({ rows }: ReadingResult): Section => {
   const ofConsumables = rows.filter(({ kind }) => kind.includes("consumables"));

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import type { Results } from "../results.ts";
-import { drawChart, type Chart } from "./charts.ts";
+import { drawChart } from "./charts.ts";
 import { coldStartSection } from "./cold-start.ts";
 import { costSection } from "./cost-section.ts";
 import { goalsSection } from "./goals.ts";
@@ -12,12 +12,7 @@ import { readingSection } from "./reading.ts";
 import { storingSection } from "./storing.ts";
 import { verificationSection } from "./verification.ts";
 import { FINDINGS } from "./findings.ts";
-
-/** A part of the report: its text, and the charts that it shows by name. */
-export interface Section {
-  readonly text: string;
-  readonly charts: Readonly<Record<string, Chart>>;
-}
+import type { Section } from "./section.ts";
 
 const DOCS = new URL("../../docs/", import.meta.url);
 

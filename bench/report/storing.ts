@@ -1,6 +1,6 @@
 import type { StoringResult, StoringRow } from "../sections/storing.ts";
 import { milliseconds, percent, requests, table, whole } from "./markdown.ts";
-import type { Section } from "./report.ts";
+import type { Section } from "./section.ts";
 
 const rowsOf = (rows: readonly StoringRow[], label: (row: StoringRow) => readonly (string | number)[]) =>
   rows.map((row) => [

@@ -1,6 +1,6 @@
 import type { VerificationResult } from "../sections/verification.ts";
 import { table, times, whole } from "./markdown.ts";
-import type { Section } from "./report.ts";
+import type { Section } from "./section.ts";
 
 export const verificationSection = ({ bytesOfOne, comparisons }: VerificationResult): Section => {
   const sides = [...new Set(comparisons.flatMap(({ rates }) => rates.map(({ name }) => name)))];

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
-import { endpoint } from "../../functions/endpoint.ts";
+import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/ios-store-customers.ts";
 import { hostileBodies } from "../hostile.ts";

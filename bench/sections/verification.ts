@@ -1,12 +1,7 @@
 import { createPublicKey, verify, X509Certificate, type KeyObject } from "node:crypto";
 import { Environment, SignedDataVerifier } from "@apple/app-store-server-library";
 import { compactVerify } from "jose";
-import {
-  fingerprintOf,
-  issueCertificate,
-  signerWith,
-  TEMPLATES,
-} from "../../infra/local/sandbox/ios-signing.ts";
+import { fingerprintOf, issueCertificate, signerWith, TEMPLATES } from "../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Trust } from "../../lib/stores/ios-store/trust.ts";
 import { inTurn, ratio, type Rates, type Side } from "../measure.ts";

@@ -14,7 +14,7 @@ import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { FunctionParameters } from "../parameters.ts";
 import { excuse } from "./excuse.ts";
-import { bundledCode } from "./bundled-code.ts";
+import { bundledCode } from "../bundling/bundled-code.ts";
 
 export interface ServiceFunctionProps extends FunctionParameters {
   /** The module that exports `handler`. */

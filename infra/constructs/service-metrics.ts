@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { DIMENSIONS, METRICS } from "../../lib/metrics.ts";
+import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 
 type MetricName = Exclude<keyof typeof METRICS, "namespace">;

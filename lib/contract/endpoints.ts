@@ -9,6 +9,7 @@ import {
   linkResponse,
   synchronizeResponse,
   type Scope,
+  type Store,
 } from "./schemas.ts";
 
 /**
@@ -20,7 +21,9 @@ export interface Endpoint {
   readonly path: string;
   /** The scope an API key must have; null: the endpoint takes no credential. */
   readonly scope: Scope | null;
-  /** The folder under `functions/` that serves it. */
+  /** The store whose purchases it takes; null: of both, or none. */
+  readonly store: Store | null;
+  /** The module under `functions/endpoints/` that serves it, which is also its function's name. */
   readonly function: string;
   readonly summary: string;
   readonly description: string;
@@ -58,6 +61,7 @@ export const endpoints = {
     method: "POST",
     path: "/v1/customers/android-store/link",
     scope: "customers:write",
+    store: "android-store",
     function: "link-android-store-customer",
     summary: "Link an Android-store purchase to an account",
     description:
@@ -79,6 +83,7 @@ export const endpoints = {
     method: "POST",
     path: "/v1/customers/ios-store/link",
     scope: "customers:write",
+    store: "ios-store",
     function: "link-ios-store-customer",
     summary: "Link an iOS-store purchase identity to an account",
     description:
@@ -91,6 +96,7 @@ export const endpoints = {
     method: "GET",
     path: "/v1/customers/{applicationAccountIdentifier}/entitlements",
     scope: "entitlements:read",
+    store: null,
     function: "read-account-entitlements",
     summary: "Read the entitlements of an account",
     description:
@@ -103,6 +109,7 @@ export const endpoints = {
     method: "POST",
     path: "/v1/customers/ios-store/synchronize",
     scope: null,
+    store: "ios-store",
     function: "synchronize-ios-store-purchases",
     summary: "Synchronize iOS-store purchases",
     description:

@@ -11,7 +11,7 @@ import type {
   SaveOutcome,
   StoreRegistration,
   StoredApplication,
-} from "../applications/apply.ts";
+} from "../administration/apply.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";

@@ -7,10 +7,10 @@ import * as z from "zod";
 import { newChain, newDevice, renewals, separatePurchases, signedRequest } from "../../bench/purchases.ts";
 import { hostileBodies } from "../../bench/hostile.ts";
 import { COINS, createWorld, type World } from "../../bench/world.ts";
-import { endpoint } from "../../functions/endpoint.ts";
-import { fingerprintOf } from "../../infra/local/sandbox/ios-signing.ts";
-import type { SandboxTransaction } from "../../infra/local/sandbox/ios-store.ts";
-import { Template, readAssembly } from "../../infra/local/template.ts";
+import { endpoint } from "../../functions/http/endpoint.ts";
+import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import { Template, readAssembly } from "../../local/template.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import {
   linkIosStoreCustomer,

@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
 import type { Application } from "../../lib/applications/application.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { eraseCustomer } from "../../lib/customers/operations.ts";
+import { eraseCustomer } from "../../lib/administration/operations.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury, ERASURE_BLOCKS_MILLISECONDS } from "../../lib/table/burial.ts";

@@ -4,7 +4,7 @@ import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { Evidence } from "../../lib/customers/evidence.ts";
-import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/customers/operations.ts";
+import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
 import { readAccount } from "../../lib/customers/read-account.ts";
 import type { Claim } from "../../lib/customers/rules.ts";
 import {

@@ -2,7 +2,8 @@ import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { jest } from "@jest/globals";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import { endpoint, type Call } from "../../functions/endpoint.ts";
+import { endpoint } from "../../functions/http/endpoint.ts";
+import type { Call } from "../../functions/http/read-request.ts";
 
 const APPLICATION = "0198c0de-0000-7000-8000-000000000001";
 

@@ -3,7 +3,7 @@ import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt } from "jose";
 import type { ErrorCode } from "../../lib/contract/errors.ts";
 import { accountId, keyId } from "../../lib/identifiers.ts";
-import { METRICS } from "../../lib/metrics.ts";
+import { METRICS } from "../../lib/contract/metrics.ts";
 import { accountPartition, keys } from "../../lib/table/keys.ts";
 import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
 

@@ -1,4 +1,4 @@
-import { safely } from "../../functions/logger.ts";
+import { safely } from "../../functions/observability/logger.ts";
 
 describe("an error in the log", () => {
   test("is its name, its code, where it was thrown, and its causes", () => {

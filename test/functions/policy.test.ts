@@ -1,4 +1,4 @@
-import { policyFor } from "../../functions/authorize-credential/policy.ts";
+import { policyFor } from "../../functions/policy.ts";
 import type { Scope } from "../../lib/contract/schemas.ts";
 import { applicationId, keyId } from "../../lib/identifiers.ts";
 

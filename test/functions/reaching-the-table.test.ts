@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { jest } from "@jest/globals";
 import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import { openTable } from "../../lib/service.ts";
+import { openTable } from "../../lib/table/open-table.ts";
 
 /**
  * A function's first requests open connections, and on a busy machine that takes long: the function gets no processor

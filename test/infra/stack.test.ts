@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
-import { METRICS } from "../../lib/metrics.ts";
+import { METRICS } from "../../lib/contract/metrics.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 

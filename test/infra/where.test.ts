@@ -1,10 +1,11 @@
+import { entryOf } from "../../infra/bundling/entries.ts";
 import { buildSync } from "esbuild";
-import { BUNDLING } from "../../infra/constructs/bundled-code.ts";
+import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
 import { whereIs } from "../../infra/where.ts";
 
 test("a place in a function's bundle is found in its sources", () => {
   const folder = "read-account-entitlements";
-  const entryPoints = [`functions/${folder}/handler.ts`];
+  const entryPoints = [`functions/${entryOf(folder)}`];
   const { outputFiles } = buildSync({ ...BUNDLING, entryPoints, outfile: "index.cjs", write: false });
   const lines = outputFiles[0]?.text.split("\n") ?? [];
   const line = lines.findIndex((text) => text.includes("is not of its shape."));

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDataFolder } from "../../infra/local/data-folder.ts";
+import { openDataFolder } from "../../local/data-folder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "data-folder-"));
 const lock = join(folder, ".in-use-by");

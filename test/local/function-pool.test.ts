@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FunctionPool } from "../../infra/local/function-pool.ts";
+import { FunctionPool } from "../../local/function-pool.ts";
 
 const codeFolder = mkdtempSync(join(tmpdir(), "function-"));
 let pool: FunctionPool | undefined;

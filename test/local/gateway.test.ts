@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { Assembly } from "../../infra/local/template.ts";
+import type { Assembly } from "../../local/template.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import type { Behaviour } from "./functions/behaviour.ts";
 import {

@@ -2,7 +2,7 @@ import { DescribeTableCommand, DescribeTimeToLiveCommand, DynamoDBClient } from 
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { TABLE } from "../../lib/table/keys.ts";
-import { DEMO } from "../../infra/local/demo.ts";
+import { DEMO } from "../../local/demo.ts";
 import { startWholeService, type WholeService } from "../support/local-gateway.ts";
 
 let service: WholeService;

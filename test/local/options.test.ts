@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { readOptions } from "../../infra/local/options.ts";
+import { readOptions } from "../../local/options.ts";
 
 const ROOT = "ab".repeat(32);
 

@@ -5,9 +5,9 @@ import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../infra/local/dynamodb-local.ts";
+import { freePort } from "../../local/dynamodb-local.ts";
 
-const START = fileURLToPath(new URL("../../infra/local/start.ts", import.meta.url));
+const START = fileURLToPath(new URL("../../local/start.ts", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "start-"));
 const running = new Set<ChildProcess>();

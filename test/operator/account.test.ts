@@ -1,6 +1,6 @@
-import { presentAccount } from "../../infra/operator/account-commands.ts";
-import type { ReportedCustomer } from "../../lib/customers/account-report.ts";
-import { explain } from "../../infra/operator/explanation.ts";
+import { presentAccount } from "../../operator/account-commands.ts";
+import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { explain } from "../../operator/explanation.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

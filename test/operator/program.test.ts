@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { createAndroidPublisherSandbox } from "../../infra/local/sandbox/android-publisher.ts";
-import type { ComposeAccountReport } from "../../infra/operator/account-commands.ts";
-import type { Environment } from "../../infra/operator/connection.ts";
-import { runOperator } from "../../infra/operator/program.ts";
+import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
+import type { ComposeAccountReport } from "../../operator/account-commands.ts";
+import type { Environment } from "../../operator/connection.ts";
+import { runOperator } from "../../operator/program.ts";
 import { authorize } from "../../lib/applications/authorize.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
 import { aPurchase, NOW } from "../support/purchases.ts";
@@ -78,7 +78,7 @@ const runProgram = async (words: readonly string[], environment: Environment = {
   new Promise((resolve) => {
     execFile(
       process.execPath,
-      [fileURLToPath(new URL("../../infra/operator/main.ts", import.meta.url)), ...words],
+      [fileURLToPath(new URL("../../operator/main.ts", import.meta.url)), ...words],
       { env: { ...process.env, TABLE_NAME: table.name, ...environment } },
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     );

@@ -2,7 +2,7 @@ import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { unlinkCustomer } from "../../lib/customers/operations.ts";
+import { unlinkCustomer } from "../../lib/administration/operations.ts";
 import type { Evidence } from "../../lib/customers/evidence.ts";
 import { readAccount } from "../../lib/customers/read-account.ts";
 import { storeEvidence, type EvidenceStore } from "../../lib/customers/store-evidence.ts";

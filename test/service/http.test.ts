@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
-import { makeChain, makeXcodeSigner, fingerprintOf, signJws } from "../../infra/local/sandbox/ios-signing.ts";
-import { appTransactionPayload, transactionPayload } from "../../infra/local/sandbox/ios-store.ts";
+import { makeChain, makeXcodeSigner, fingerprintOf, signJws } from "../../sandbox/ios-store/signing.ts";
+import { appTransactionPayload, transactionPayload } from "../../sandbox/ios-store/app-store.ts";
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { PRODUCTS, startTestService, type Answer, type TestService } from "../support/service.ts";

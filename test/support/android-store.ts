@@ -4,7 +4,7 @@ import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpubli
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
-} from "../../infra/local/sandbox/android-publisher.ts";
+} from "../../sandbox/android-store/publisher.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import {
   createAndroidStore,

@@ -1,9 +1,9 @@
-import { fingerprintOf, type Identity } from "../../infra/local/sandbox/ios-signing.ts";
+import { fingerprintOf, type Identity } from "../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   transactionPayload,
   type SandboxCustomer,
-} from "../../infra/local/sandbox/ios-store.ts";
+} from "../../sandbox/ios-store/app-store.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import type { Trust } from "../../lib/stores/ios-store/trust.ts";

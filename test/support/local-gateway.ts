@@ -5,14 +5,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { createGateway } from "../../infra/local/gateway.ts";
-import {
-  startLocalService,
-  type LocalService,
-  type LocalServiceOptions,
-} from "../../infra/local/local-service.ts";
-import { synthesize } from "../../infra/local/synthesize.ts";
-import { readAssembly, type Assembly } from "../../infra/local/template.ts";
+import { createGateway } from "../../local/gateway/gateway.ts";
+import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
+import { synthesize } from "../../local/synthesize.ts";
+import { readAssembly, type Assembly } from "../../local/template.ts";
 
 export interface TestGateway {
   readonly address: string;

@@ -2,28 +2,23 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { v7 as uuid } from "uuid";
-import type { InvocationResult } from "../../infra/local/function-pool.ts";
-import { createGateway } from "../../infra/local/gateway.ts";
+import type { InvocationResult } from "../../local/function-pool.ts";
+import { createGateway } from "../../local/gateway/gateway.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
-} from "../../infra/local/sandbox/android-publisher.ts";
-import {
-  fingerprintOf,
-  makeChain,
-  signJws,
-  type SigningChain,
-} from "../../infra/local/sandbox/ios-signing.ts";
+} from "../../sandbox/android-store/publisher.ts";
+import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   newIdentifier,
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../../infra/local/sandbox/ios-store.ts";
-import { applyManifest } from "../../lib/applications/apply.ts";
+} from "../../sandbox/ios-store/app-store.ts";
+import { applyManifest } from "../../lib/administration/apply.ts";
 import { issueCredential } from "../../lib/applications/credential.ts";
-import { readManifest } from "../../lib/applications/manifest.ts";
+import { readManifest } from "../../lib/administration/manifest.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import { SCOPES, type CustomerEntitlement, type Scope } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";

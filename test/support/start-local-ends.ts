@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../../infra/local/dynamodb-local.ts";
+import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../../local/dynamodb-local.ts";
 
 declare global {
   var dynamoDbLocal: DynamoDbLocal | undefined;

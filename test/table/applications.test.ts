@@ -1,10 +1,10 @@
 import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Application } from "../../lib/applications/application.ts";
-import { createAndroidPublisherSandbox } from "../../infra/local/sandbox/android-publisher.ts";
-import { applyManifest } from "../../lib/applications/apply.ts";
+import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
+import { applyManifest } from "../../lib/administration/apply.ts";
 import { issueCredential, type Credential } from "../../lib/applications/credential.ts";
-import { manifestOf } from "../../lib/applications/manifest-document.ts";
-import { readManifest, type Manifest } from "../../lib/applications/manifest.ts";
+import { manifestOf } from "../../lib/administration/manifest-document.ts";
+import { readManifest, type Manifest } from "../../lib/administration/manifest.ts";
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { applicationId, keyId, type ApplicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";

@@ -7,8 +7,8 @@ import { requireTableFormat, TABLE_FORMAT, TableFormatError } from "../../lib/ta
 import { auditPartition, keys, type Key } from "../../lib/table/keys.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
-import { runOperator } from "../../infra/operator/program.ts";
-import { composeAccountReport } from "../../lib/service.ts";
+import { runOperator } from "../../operator/program.ts";
+import { composeAccountReport } from "../../operator/composition.ts";
 import { aCatalog, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 

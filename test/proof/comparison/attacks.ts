@@ -15,7 +15,7 @@ import {
   type Extension,
   type JwsSigner,
   type SigningChain,
-} from "../../../infra/local/sandbox/ios-signing.ts";
+} from "../../../sandbox/ios-store/signing.ts";
 import { anAppTransaction, APPLE_ID, aTransaction, BUNDLE } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 import * as z from "zod";

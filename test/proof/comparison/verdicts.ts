@@ -5,7 +5,7 @@ import {
   VerificationException,
   VerificationStatus,
 } from "@apple/app-store-server-library";
-import { fingerprintOf } from "../../../infra/local/sandbox/ios-signing.ts";
+import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
 import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/app-transaction.ts";
 import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";

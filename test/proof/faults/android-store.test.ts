@@ -1,4 +1,4 @@
-import type { Fault, SandboxEndpoint } from "../../../infra/local/sandbox/android-publisher.ts";
+import type { Fault, SandboxEndpoint } from "../../../sandbox/android-store/publisher.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import { LONG } from "../../support/proof.ts";
 import { aGoogleError } from "../../support/android-store.ts";

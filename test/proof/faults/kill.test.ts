@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Order } from "./calling-process.ts";
 import { LONG } from "../../support/proof.ts";
 import { isRead } from "../../support/fault-proxy.ts";
-import type { SandboxEndpoint } from "../../../infra/local/sandbox/android-publisher.ts";
+import type { SandboxEndpoint } from "../../../sandbox/android-store/publisher.ts";
 import {
   differences,
   inLanes,

@@ -5,17 +5,17 @@ import { BatchWriteCommand } from "@aws-sdk/lib-dynamodb";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
-} from "../../../infra/local/sandbox/android-publisher.ts";
-import { fingerprintOf, makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+} from "../../../sandbox/android-store/publisher.ts";
+import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../../../infra/local/sandbox/ios-store.ts";
-import { applyManifest } from "../../../lib/applications/apply.ts";
+} from "../../../sandbox/ios-store/app-store.ts";
+import { applyManifest } from "../../../lib/administration/apply.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
-import { readManifest } from "../../../lib/applications/manifest.ts";
+import { readManifest } from "../../../lib/administration/manifest.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import { accountEntitlements, SCOPES, type CustomerEntitlement } from "../../../lib/contract/schemas.ts";

@@ -13,7 +13,7 @@ import {
   composeLinkIosStoreCustomer,
   composeReadAccount,
   composeSynchronizeIosStorePurchases,
-} from "../../../lib/service.ts";
+} from "../../../functions/composition.ts";
 import type { Table } from "../../../lib/table/table.ts";
 
 /** One call of a use case, as data, so that another process can make the same. */

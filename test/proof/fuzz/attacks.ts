@@ -3,7 +3,7 @@ import {
   appTransactionPayload,
   transactionPayload,
   type SandboxCustomer,
-} from "../../../infra/local/sandbox/ios-store.ts";
+} from "../../../sandbox/ios-store/app-store.ts";
 import { endpoints, type EndpointName } from "../../../lib/contract/endpoints.ts";
 import type { Choices } from "./choices.ts";
 import { operate } from "./der.ts";

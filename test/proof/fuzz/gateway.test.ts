@@ -1,6 +1,6 @@
 import { Agent, request as send } from "node:http";
 import * as z from "zod";
-import { fingerprintOf } from "../../../infra/local/sandbox/ios-signing.ts";
+import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { endpoints, GATEWAY_ERRORS } from "../../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../../lib/contract/errors.ts";
 import { isRead, startFaultProxy, type FaultProxy } from "../../support/fault-proxy.ts";

@@ -4,7 +4,7 @@ import {
   TEMPLATES,
   type CertificateTemplate,
   type Identity,
-} from "../../../infra/local/sandbox/ios-signing.ts";
+} from "../../../sandbox/ios-store/signing.ts";
 import { children, element, encode } from "./der.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Fault } from "../../../infra/local/sandbox/android-publisher.ts";
+import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import type { AndroidStoreCredential } from "../../../lib/stores/android-store/credentials.ts";
 import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";

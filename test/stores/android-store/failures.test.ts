@@ -1,4 +1,4 @@
-import type { Fault } from "../../../infra/local/sandbox/android-publisher.ts";
+import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
 import {
   aGoogleError,

@@ -1,4 +1,4 @@
-import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import {
   checkAppTransactionClaims,
   type AcceptedAppTransactions,

@@ -11,7 +11,7 @@ import {
   MARKERS,
   TEMPLATES,
   type Extension,
-} from "../../../infra/local/sandbox/ios-signing.ts";
+} from "../../../sandbox/ios-store/signing.ts";
 import {
   APP_STORE_SIGNING,
   APPLE_INTERMEDIATE,

@@ -16,7 +16,7 @@ import {
   type ChainOverrides,
   type Extension,
   type SigningChain,
-} from "../../../infra/local/sandbox/ios-signing.ts";
+} from "../../../sandbox/ios-store/signing.ts";
 import { createKnownChains, verifyChain, verifyChainOnce } from "../../../lib/stores/ios-store/chain.ts";
 import { APPLE_ROOTS } from "../../../lib/stores/ios-store/trust.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";

@@ -1,6 +1,6 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { jest } from "@jest/globals";
-import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { LONGEST_HEADER } from "../../../lib/stores/ios-store/jws.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../support/ios-store.ts";

@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import * as fc from "fast-check";
-import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../support/ios-store.ts";

@@ -1,9 +1,5 @@
-import { makeChain, makeXcodeSigner } from "../../../infra/local/sandbox/ios-signing.ts";
-import {
-  PRODUCT_TYPES,
-  signPurchases,
-  type SandboxCustomer,
-} from "../../../infra/local/sandbox/ios-store.ts";
+import { makeChain, makeXcodeSigner } from "../../../sandbox/ios-store/signing.ts";
+import { PRODUCT_TYPES, signPurchases, type SandboxCustomer } from "../../../sandbox/ios-store/app-store.ts";
 import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";

@@ -1,4 +1,4 @@
-import { makeChain, signJws } from "../../../infra/local/sandbox/ios-signing.ts";
+import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { anAppTransaction, aTransaction, trusting, word } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";

@@ -11,7 +11,7 @@ import {
   type CertificateTemplate,
   type Identity,
   type JwsSigner,
-} from "../../../infra/local/sandbox/ios-signing.ts";
+} from "../../../sandbox/ios-store/signing.ts";
 import { selfSignedBundle } from "../../../lib/stores/ios-store/app-transaction.ts";
 import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";

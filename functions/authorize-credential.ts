@@ -1,0 +1,50 @@
+import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent } from "aws-lambda";
+import { composeAuthorize } from "./composition.ts";
+import { now } from "./configuration.ts";
+import { logger, safely } from "./observability/logger.ts";
+import { count, takeColdStart } from "./observability/metrics.ts";
+import { table } from "./table.ts";
+import { policyFor } from "./policy.ts";
+
+const authorize = composeAuthorize({ table, now });
+
+/** Without a stack: Lambda logs what is thrown, and a refused key is no fault to be looked into. */
+const unauthorized = (): Error => {
+  const error = new Error("Unauthorized");
+  error.stack = "";
+  return error;
+};
+
+const FOLDER = "authorize-credential";
+
+type Outcome = "ALLOWED" | "REFUSED" | "FAILED";
+
+/**
+ * API key → policy and context. API Gateway answers 401 to the error `Unauthorized`, by its exact message, and 500 to
+ * any other.
+ *
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
+ */
+export const handler = async (
+  event: Pick<APIGatewayTokenAuthorizerEvent, "authorizationToken" | "methodArn">,
+): Promise<APIGatewayAuthorizerResult> => {
+  const startedAt = now();
+  const coldStart = takeColdStart();
+  const record = (outcome: Outcome, decided: object = {}): void => {
+    count("requests", { endpoint: FOLDER, outcome });
+    const line = { endpoint: FOLDER, ...decided, outcome, milliseconds: now() - startedAt, coldStart };
+    if (outcome === "FAILED") logger.error("authorization", line);
+    else logger.info("authorization", line);
+  };
+
+  const decision = await authorize(event.authorizationToken).catch((error: unknown) => {
+    record("FAILED", { error: safely(error) });
+    throw new Error("Internal error");
+  });
+  if (decision.outcome === "refused") {
+    record("REFUSED");
+    throw unauthorized();
+  }
+  record("ALLOWED", { application: decision.applicationIdentifier, keyIdentifier: decision.keyIdentifier });
+  return policyFor(decision, event.methodArn);
+};

@@ -1,0 +1,157 @@
+import { v7 as uuid } from "uuid";
+import type { ApplicationDirectory } from "../lib/applications/application.ts";
+import { authorize, type Decision } from "../lib/applications/authorize.ts";
+import { createApplicationDirectory } from "../lib/applications/directory.ts";
+import type {
+  AccountEntitlements,
+  AndroidStoreLinkRequest,
+  IosStoreLinkRequest,
+  IosStoreSynchronizeRequest,
+  LinkResponse,
+  SynchronizeResponse,
+} from "../lib/contract/schemas.ts";
+import {
+  acknowledgeDuePurchases,
+  type AcknowledgementReport,
+} from "../lib/customers/acknowledge-due-purchases.ts";
+import type { Bury } from "../lib/customers/bury-remains.ts";
+import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "../lib/customers/ios-store-customers.ts";
+import { linkAndroidStoreCustomer } from "../lib/customers/link-android-store-customer.ts";
+import { readAccount } from "../lib/customers/read-account.ts";
+import type { EvidenceStore } from "../lib/customers/store-evidence.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { accountId, customerId, type ApplicationId } from "../lib/identifiers.ts";
+import { pause } from "../lib/pause.ts";
+import {
+  observedAndroidStore,
+  observedCustomerTable,
+  observedVerifier,
+  observedWrite,
+  type Observe,
+} from "./observability/observation.ts";
+import { createAndroidStore, type AndroidStore } from "../lib/stores/android-store/android-store.ts";
+import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
+import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
+import { createApplicationTable } from "../lib/table/applications.ts";
+import { createCredentialTable } from "../lib/table/credentials.ts";
+import { bury } from "../lib/table/burial.ts";
+import { writeCustomerChange, type CustomerChange } from "../lib/table/customer-change.ts";
+import { createCustomerTable } from "../lib/table/customers.ts";
+import type { Table } from "../lib/table/table.ts";
+
+/**
+ * Composition: configuration in, wired use cases out. Each function composes the one it serves, so that its bundle
+ * holds nothing else.
+ */
+export interface ServiceConfiguration {
+  readonly table: Table;
+  readonly now: () => Instant;
+  /** Takes what is worth counting; unset: nobody does. */
+  readonly observe?: Observe;
+}
+
+/** Applications, their configurations and catalogs may be this old: a changed catalog acts after at most this long. */
+const DIRECTORY_AGE_MILLISECONDS = 60_000;
+
+/** Customers that an account may have by clients' claims alone. */
+const CLAIMS_PER_ACCOUNT = 20;
+
+const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
+  const { load, applicationOfBundle } = createApplicationTable(table);
+  return createApplicationDirectory({
+    load,
+    applicationOfBundle,
+    now,
+    maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
+  });
+};
+
+const nobody: Observe = () => undefined;
+
+const evidenceStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): EvidenceStore => ({
+  table: observedCustomerTable(createCustomerTable(table, pause), observe),
+  write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observe),
+  bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observe),
+  newCustomerIdentifier: () => customerId(uuid()),
+  pause,
+  now,
+  claimsPerAccount: CLAIMS_PER_ACCOUNT,
+});
+
+/** Decides on the value of an `Authorization` header. */
+export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {
+  const { find } = createCredentialTable(table);
+  return (authorization: string | undefined): Promise<Decision> => authorize(authorization, now(), find);
+};
+
+export const composeReadAccount = (configuration: ServiceConfiguration) => {
+  const reading = {
+    directory: directoryOf(configuration),
+    table: createCustomerTable(configuration.table, pause),
+    now: configuration.now,
+  };
+  return (application: ApplicationId, account: string): Promise<AccountEntitlements> =>
+    readAccount(reading, application, accountId(account));
+};
+
+/** How the Android store is reached. */
+export interface AndroidStoreAccess {
+  readonly readSecret: (name: string) => Promise<string | null>;
+  /** The root of the Android Publisher API; unset: Google's. */
+  readonly androidPublisherUrl: string | undefined;
+}
+
+const androidStoreOf = ({
+  readSecret,
+  androidPublisherUrl: rootUrl,
+  now,
+  observe = nobody,
+}: ServiceConfiguration & AndroidStoreAccess): AndroidStore =>
+  observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now);
+
+/** Tries the acknowledgements that are due, until the moment given. */
+export const composeAcknowledgeDuePurchases = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
+  const { table, now } = configuration;
+  const run = {
+    directory: directoryOf(configuration),
+    androidStore: androidStoreOf(configuration),
+    queue: createAcknowledgementQueue(table),
+    now,
+  };
+  return (until: Instant): Promise<AcknowledgementReport> => acknowledgeDuePurchases(run, until);
+};
+
+export const composeLinkAndroidStoreCustomer = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
+  const linking = {
+    ...evidenceStoreOf(configuration),
+    directory: directoryOf(configuration),
+    androidStore: androidStoreOf(configuration),
+    acknowledgements: createAcknowledgementQueue(configuration.table),
+  };
+  return (application: ApplicationId, request: AndroidStoreLinkRequest): Promise<LinkResponse> =>
+    linkAndroidStoreCustomer(linking, application, request);
+};
+
+/** SHA-256 fingerprints of the roots that iOS-store chains may end in. */
+export interface IosStoreTrust {
+  readonly trustedRoots: ReadonlySet<string>;
+}
+
+const iosStoreOf = (configuration: ServiceConfiguration & IosStoreTrust) => ({
+  ...evidenceStoreOf(configuration),
+  directory: directoryOf(configuration),
+  verifier: observedVerifier(createIosStoreVerifier(), configuration.observe ?? nobody),
+  trustedRoots: configuration.trustedRoots,
+});
+
+export const composeLinkIosStoreCustomer = (configuration: ServiceConfiguration & IosStoreTrust) => {
+  const store = iosStoreOf(configuration);
+  return (application: ApplicationId, request: IosStoreLinkRequest): Promise<LinkResponse> =>
+    linkIosStoreCustomer(store, application, request);
+};
+
+export const composeSynchronizeIosStorePurchases = (configuration: ServiceConfiguration & IosStoreTrust) => {
+  const store = iosStoreOf(configuration);
+  return (request: IosStoreSynchronizeRequest): Promise<SynchronizeResponse> =>
+    synchronizeIosStorePurchases(store, request);
+};

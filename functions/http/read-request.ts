@@ -1,0 +1,74 @@
+import type { MiddlewareObj } from "@middy/core";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import type * as z from "zod/mini";
+import type { Endpoint } from "../../lib/contract/endpoints.ts";
+import { ServiceError, type Issue } from "../../lib/contract/errors.ts";
+import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { readRequestBody } from "./request-body.ts";
+
+/** Arguments of a use case: the parsed request, and the application of the credential where there is one. */
+export interface Call<E extends Endpoint> {
+  readonly request: z.output<ReturnType<E["request"]>>;
+  readonly applicationIdentifier: E["scope"] extends null ? null : ApplicationId;
+}
+
+/** The event, and what it asks for once it is read. */
+export type EventWithCall<E extends Endpoint> = APIGatewayProxyEvent & { call: Call<E> };
+
+/** Shown issues of one request; the first ones tell enough. */
+const ISSUES_SHOWN = 20;
+
+const invalid = (issues: readonly Issue[]): ServiceError => new ServiceError("INVALID_REQUEST", { issues });
+
+/** REST APIs pass path parameters on as they were sent: percent-encoded. They are decoded here, exactly once. */
+const pathParametersOf = ({ pathParameters }: APIGatewayProxyEvent): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(pathParameters ?? {}).map(([name, value]) => {
+      try {
+        return [name, decodeURIComponent(value ?? "")];
+      } catch {
+        throw invalid([{ path: name, message: "The percent-encoding is not valid." }]);
+      }
+    }),
+  );
+
+const requestOf = <E extends Endpoint>(
+  endpoint: E,
+  event: APIGatewayProxyEvent,
+): z.output<ReturnType<E["request"]>> => {
+  const input = endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event);
+  const parsed = endpoint.request().safeParse(input);
+  if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
+  throw invalid(
+    parsed.error.issues
+      .slice(0, ISSUES_SHOWN)
+      .map(({ path, message }) => ({ path: path.map(String).join("."), message })),
+  );
+};
+
+const applicationOf = <E extends Endpoint>(
+  endpoint: E,
+  { requestContext }: APIGatewayProxyEvent,
+): Call<E>["applicationIdentifier"] => {
+  type Identifier = Call<E>["applicationIdentifier"];
+  if (endpoint.scope === null) return null as Identifier;
+  const identifier: unknown = requestContext.authorizer?.["applicationIdentifier"];
+  if (typeof identifier !== "string") throw new Error("The authorizer passed no application on.");
+  return applicationId(identifier) as Identifier;
+};
+
+/**
+ * Event → call, by the endpoint's schema.
+ *
+ * @throws ServiceError `INVALID_REQUEST` with the paths of what is wrong
+ */
+export const readRequest = <E extends Endpoint>(
+  endpoint: E,
+): MiddlewareObj<EventWithCall<E>, APIGatewayProxyResult> => ({
+  before: ({ event }) => {
+    event.call = {
+      request: requestOf(endpoint, event),
+      applicationIdentifier: applicationOf(endpoint, event),
+    };
+  },
+});

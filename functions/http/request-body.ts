@@ -1,0 +1,105 @@
+import { isUtf8 } from "node:buffer";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { ServiceError } from "../../lib/contract/errors.ts";
+
+/**
+ * Bounds of a body's JSON, counted before it is parsed: five megabytes of brackets compress to five kilobytes and take
+ * half a second of processor time to parse. The contract needs a depth of two and some 1,100 values; the rest is room for
+ * unknown members. Long strings, names, numbers and white space cost less than JWS of the same size, and are not bounded.
+ */
+export const BOUNDS = { depth: 16, values: 4_096 } as const;
+
+/** The position at which a body exceeds a bound, and the bound. */
+export interface Excess {
+  readonly position: number;
+  readonly bound: keyof typeof BOUNDS;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Position of the closing quote of the JSON string that opens at `start`; the end of the body where it never closes. */
+const endOfText = (json: string, start: number): number => {
+  let end = start;
+  for (;;) {
+    end = json.indexOf('"', end + 1);
+    if (end === -1) return json.length;
+    let backslashes = 0;
+    while (json.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+};
+
+/**
+ * Finds the first position at which a body exceeds a bound; null where it stays within both. One pass that skips strings
+ * and stops at the excess. Opening brackets and commas count as values. Invalid JSON is not detected here.
+ */
+export const findExcess = (json: string): Excess | null => {
+  let depth = 0;
+  let values = 0;
+  for (let position = 0; position < json.length; position += 1) {
+    switch (json.charCodeAt(position)) {
+      case QUOTE:
+        position = endOfText(json, position);
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        depth += 1;
+        values += 1;
+        if (depth > BOUNDS.depth) return { position, bound: "depth" };
+        if (values > BOUNDS.values) return { position, bound: "values" };
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        break;
+      case COMMA:
+        values += 1;
+        if (values > BOUNDS.values) return { position, bound: "values" };
+        break;
+    }
+  }
+  return null;
+};
+
+const MESSAGES: Record<keyof typeof BOUNDS, string> = {
+  depth: `must not nest deeper than ${BOUNDS.depth}`,
+  values: `must not hold more than ${BOUNDS.values} values`,
+};
+
+const invalid = (message: string): ServiceError =>
+  new ServiceError("INVALID_REQUEST", { issues: [{ path: "", message }] });
+
+const NOT_JSON = "The body is not JSON.";
+
+const textOf = ({
+  body,
+  isBase64Encoded,
+}: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">): string => {
+  if (!isBase64Encoded) return body ?? "";
+  const bytes = Buffer.from(body ?? "", "base64");
+  // Decoding replaces invalid bytes by U+FFFD, which could make two member names equal.
+  if (!isUtf8(bytes)) throw invalid(NOT_JSON);
+  return bytes.toString("utf8");
+};
+
+/**
+ * Parses the body of a request as JSON.
+ *
+ * @throws ServiceError `INVALID_REQUEST` where it is not JSON in UTF-8, or over a bound
+ */
+export const readRequestBody = (event: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">): unknown => {
+  const text = textOf(event);
+  const excess = findExcess(text);
+  if (excess !== null) throw invalid(MESSAGES[excess.bound]);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid(NOT_JSON);
+  }
+};

@@ -1,0 +1,72 @@
+import type { MiddlewareObj, Request } from "@middy/core";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
+import type { Endpoint } from "../../lib/contract/endpoints.ts";
+import type { ErrorCode, ServiceError } from "../../lib/contract/errors.ts";
+import { now } from "../configuration.ts";
+import { logger, safely } from "../observability/logger.ts";
+import { count, takeColdStart } from "../observability/metrics.ts";
+import { takeObservations } from "../observability/observe.ts";
+import { shownOf } from "./present-error.ts";
+
+const LINK_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
+  "CUSTOMER_ALREADY_LINKED",
+  "IDENTITY_CONFLICT",
+]);
+
+/** Credential identifiers for the log; not secret. */
+const credentialOf = ({ requestContext }: APIGatewayProxyEvent) => {
+  const { applicationIdentifier, keyIdentifier } = requestContext.authorizer ?? {};
+  return { application: applicationIdentifier, keyIdentifier };
+};
+
+/** Kept with the request until its line is written. */
+interface Begun extends Record<string, unknown> {
+  startedAt?: number;
+  coldStart?: boolean;
+}
+
+/**
+ * One line in the log for each request, and its metrics. The line tells what was asked of whom, how it ended and what it
+ * took; nothing that a caller or a store said is in it.
+ */
+export const writeLine = ({
+  function: endpoint,
+  store,
+}: Endpoint): MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Begun> => {
+  const write = (
+    {
+      event,
+      context,
+      error,
+      internal,
+    }: Request<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Begun>,
+    shown: ServiceError | null,
+  ): void => {
+    const outcome = shown?.code ?? "OK";
+    count("requests", { endpoint, outcome });
+    if (LINK_REFUSALS.has(outcome)) count("linksRefused", { outcome });
+    const line = {
+      endpoint,
+      ...(store !== null && { store }),
+      requestId: event.requestContext.requestId,
+      invocation: context.awsRequestId,
+      ...credentialOf(event),
+      ...takeObservations(),
+      outcome,
+      status: shown?.status ?? 200,
+      milliseconds: now() - (internal.startedAt ?? now()),
+      coldStart: internal.coldStart,
+    };
+    if (shown !== null && shown.status >= 500) logger.error("request", { ...line, error: safely(error) });
+    else logger.info("request", line);
+  };
+  return {
+    before: ({ internal }) => {
+      internal.startedAt = now();
+      internal.coldStart = takeColdStart();
+      takeObservations();
+    },
+    after: (handling) => write(handling, null),
+    onError: (handling) => write(handling, shownOf(handling.error)),
+  };
+};

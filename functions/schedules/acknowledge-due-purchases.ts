@@ -1,0 +1,34 @@
+import type { Context } from "aws-lambda";
+import type { AcknowledgementReport } from "../../lib/customers/acknowledge-due-purchases.ts";
+import { composeAcknowledgeDuePurchases } from "../composition.ts";
+import { now, optionalVariable } from "../configuration.ts";
+import { logger } from "../observability/logger.ts";
+import { count } from "../observability/metrics.ts";
+import { observe } from "../observability/observe.ts";
+import { readSecret } from "../secrets.ts";
+import { table } from "../table.ts";
+
+/** One acknowledgement takes at most two store calls; none is begun that could be cut off by the function's end. */
+const LONGEST_TRY_MILLISECONDS = 25_000;
+
+const acknowledgeDuePurchases = composeAcknowledgeDuePurchases({
+  table,
+  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  readSecret,
+  now,
+  observe,
+});
+
+/** Runs on a schedule: acknowledgements that failed when their purchase was linked are tried until their deadline. */
+export const handler = async (
+  _event: unknown,
+  context: Pick<Context, "getRemainingTimeInMillis">,
+): Promise<AcknowledgementReport> => {
+  const until = now() + context.getRemainingTimeInMillis() - LONGEST_TRY_MILLISECONDS;
+  const report = await acknowledgeDuePurchases(until);
+  logger.info("acknowledgements tried", { ...report });
+  if (report.due > 0) count("acknowledgementsDue", {}, report.due);
+  if (report.nearDeadline > 0) count("acknowledgementsNearDeadline", {}, report.nearDeadline);
+  if (report.failed > 0) count("acknowledgementsFailed", {}, report.failed);
+  return report;
+};

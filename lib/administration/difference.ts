@@ -1,0 +1,84 @@
+import type { Application } from "../applications/application.ts";
+import { manifestOf } from "./manifest-document.ts";
+
+/** What a manifest changes in one part of an application. */
+export interface Change {
+  readonly kind: "added" | "changed" | "removed";
+  readonly subject: "application" | "store" | "entitlement" | "product";
+  /** Names the part among those of its subject, such as `ios-store com.example.app`. */
+  readonly name: string;
+  /** The fields that differ: of an added part all it has, of a removed one none. */
+  readonly fields: readonly { readonly field: string; readonly before: unknown; readonly after: unknown }[];
+}
+
+interface Part {
+  readonly subject: Change["subject"];
+  readonly names: readonly string[];
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+const partsOf = (application: Application): ReadonlyMap<string, Part> => {
+  const { application: self, stores, entitlements, products } = manifestOf(application);
+  const parts: Part[] = [
+    {
+      subject: "application",
+      names: [self.identifier],
+      fields: { name: self.name, ...(self.transfers !== undefined && { transfers: self.transfers }) },
+    },
+    ...stores["ios-store"].map(({ bundleIdentifier, ...fields }): Part => ({
+      subject: "store",
+      names: ["ios-store", bundleIdentifier],
+      fields,
+    })),
+    ...stores["android-store"].map(({ packageName, ...fields }): Part => ({
+      subject: "store",
+      names: ["android-store", packageName],
+      fields,
+    })),
+    ...Object.entries(entitlements).map(([identifier, fields]): Part => ({
+      subject: "entitlement",
+      names: [identifier],
+      fields,
+    })),
+    ...products.map(
+      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, ...fields }): Part => ({
+        subject: "product",
+        names: [store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier].filter(
+          (name) => name !== undefined,
+        ),
+        fields,
+      }),
+    ),
+  ];
+  return new Map(parts.map((part) => [JSON.stringify([part.subject, part.names]), part]));
+};
+
+const differingFields = (before: Part["fields"], after: Part["fields"]): Change["fields"] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
+    .filter((field) => JSON.stringify(field.before) !== JSON.stringify(field.after));
+
+/**
+ * What makes the application `before` (null: there is none yet) into `after`. Empty where they are the same; the order
+ * in which either lists its parts is no difference.
+ */
+export const differenceOf = (before: Application | null, after: Application): readonly Change[] => {
+  const old = before === null ? new Map<string, Part>() : partsOf(before);
+  const wanted = partsOf(after);
+  const addedOrChanged = [...wanted].flatMap(([key, part]): Change[] => {
+    const known = old.get(key);
+    const fields = differingFields(known?.fields ?? {}, part.fields);
+    if (known !== undefined && fields.length === 0) return [];
+    const kind = known === undefined ? "added" : "changed";
+    return [{ kind, subject: part.subject, name: part.names.join(" "), fields }];
+  });
+  const removed = [...old]
+    .filter(([key]) => !wanted.has(key))
+    .map(([, { subject, names }]): Change => ({
+      kind: "removed",
+      subject,
+      name: names.join(" "),
+      fields: [],
+    }));
+  return [...addedOrChanged, ...removed];
+};

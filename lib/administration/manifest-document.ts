@@ -1,0 +1,91 @@
+import type { Environment, Store } from "../contract/schemas.ts";
+import type { Catalog } from "../entitlements/catalog.ts";
+import type { Period } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { AndroidStoreConfiguration, Application, TransferPolicy } from "../applications/application.ts";
+
+/** A manifest as data: what reading it again gives the same application from. */
+export interface ManifestDocument {
+  readonly application: {
+    readonly identifier: ApplicationId;
+    readonly name: string;
+    readonly transfers?: TransferPolicy;
+  };
+  readonly stores: {
+    readonly "ios-store": readonly {
+      readonly bundleIdentifier: string;
+      readonly appAppleIdentifier?: number;
+      readonly environments: readonly Environment[];
+      readonly xcodeCertificates?: readonly string[];
+    }[];
+    readonly "android-store": readonly AndroidStoreConfiguration[];
+  };
+  readonly entitlements: Readonly<Record<string, { readonly displayName: string }>>;
+  readonly products: readonly {
+    readonly store: Store;
+    readonly productIdentifier: string;
+    readonly basePlanIdentifier?: string;
+    readonly purchaseOptionIdentifier?: string;
+    readonly grants: readonly string[];
+    readonly accessDuration?: string;
+  }[];
+}
+
+const UNITS = [
+  ["D", 86_400_000],
+  ["H", 3_600_000],
+  ["M", 60_000],
+  ["S", 1000],
+] as const;
+
+/** The period as an ISO 8601 duration: `P1Y`, `P7D`, `PT36H` as `P1DT12H`. */
+export const periodText = ({ months, milliseconds }: Period): string => {
+  const date = months === 0 ? "" : months % 12 === 0 ? `${months / 12}Y` : `${months}M`;
+  let rest = milliseconds;
+  const [days = "", ...time] = UNITS.map(([letter, length]) => {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    return count === 0 ? "" : `${count}${letter}`;
+  });
+  return `P${date}${days}${time.some(Boolean) ? `T${time.join("")}` : ""}`;
+};
+
+const productsOf = ({ products }: Catalog): ManifestDocument["products"] =>
+  products.map((product) => ({
+    store: product.store,
+    productIdentifier: product.productIdentifier,
+    ...(product.basePlanIdentifier !== null && { basePlanIdentifier: product.basePlanIdentifier }),
+    ...(product.purchaseOptionIdentifier !== null && {
+      purchaseOptionIdentifier: product.purchaseOptionIdentifier,
+    }),
+    grants: product.grants,
+    ...(product.accessDuration !== null && { accessDuration: periodText(product.accessDuration) }),
+  }));
+
+/** Describes an application as the manifest that makes it so. */
+export const manifestOf = ({
+  identifier,
+  name,
+  iosStore,
+  androidStore,
+  catalog,
+  transfers,
+}: Application): ManifestDocument => ({
+  // Defaults are left out.
+  application: { identifier, name, ...(transfers !== "refuse" && { transfers }) },
+  stores: {
+    "ios-store": iosStore.map(
+      ({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates }) => ({
+        bundleIdentifier,
+        ...(appAppleIdentifier !== null && { appAppleIdentifier }),
+        environments,
+        ...(xcodeCertificates.length > 0 && { xcodeCertificates }),
+      }),
+    ),
+    "android-store": androidStore,
+  },
+  entitlements: Object.fromEntries(
+    [...catalog.displayNames].map(([identifier, displayName]) => [identifier, { displayName }]),
+  ),
+  products: productsOf(catalog),
+});

@@ -1,0 +1,266 @@
+import * as z from "zod";
+import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
+import { parsePeriod, type Period } from "../entitlements/time.ts";
+import { applicationId } from "../identifiers.ts";
+import {
+  readWorkloadIdentity,
+  type TrustsOrigin,
+  type WorkloadIdentity,
+} from "../stores/android-store/workload-identity.ts";
+import {
+  TRANSFERS,
+  type AndroidStoreConfiguration,
+  type AndroidStoreCredential,
+  type IosStoreConfiguration,
+} from "../applications/application.ts";
+
+const NAME_CHARACTERS = 256;
+const DEFAULT_ENVIRONMENTS: readonly Environment[] = ["production", "sandbox"];
+/** What only a credential that is itself a secret holds. */
+const SECRET_KEYS: ReadonlySet<string> = new Set(["private_key", "client_secret", "refresh_token"]);
+
+const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A rule on some fields is asked even where others are wrong, so that all problems are told together. */
+const whenReadable =
+  (...fields: readonly string[]) =>
+  ({ value, issues }: z.core.ParsePayload): boolean =>
+    isMapping(value) && !issues.some(({ path }) => fields.includes(String(path?.[0])));
+
+const distinct = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .min(1)
+    .refine((values) => new Set(values).size === values.length, { message: "must not name anything twice" });
+
+const name = z
+  .string()
+  .min(1, "must not be empty")
+  .refine((value) => [...value].length <= NAME_CHARACTERS, {
+    message: `must be at most ${NAME_CHARACTERS} characters`,
+  })
+  .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), {
+    message: "must not contain control characters",
+  });
+
+/** A bundle identifier or a package name: what the stores themselves allow in one. */
+export const bundleOrPackage = name.regex(
+  /^[A-Za-z0-9._-]*$/,
+  "must be letters, digits, '.', '-' and '_' only",
+);
+
+const environments = <const Allowed extends readonly Environment[]>(allowed: Allowed) =>
+  distinct(z.enum(allowed)).transform((given): readonly Environment[] =>
+    ENVIRONMENTS.filter((environment) => (given as readonly Environment[]).includes(environment)),
+  );
+
+const certificate = z
+  .string()
+  .transform((text) => text.replaceAll(":", "").toLowerCase())
+  .pipe(z.string().regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of a certificate, 64 hexadecimal digits"));
+
+const iosStore = z
+  .strictObject({
+    bundleIdentifier: bundleOrPackage,
+    appAppleIdentifier: z.int().positive("must be greater than 0").optional(),
+    environments: environments(ENVIRONMENTS).optional(),
+    xcodeCertificates: distinct(certificate)
+      .transform((certificates) => [...certificates].sort())
+      .optional(),
+  })
+  .refine(
+    ({ appAppleIdentifier, environments = DEFAULT_ENVIRONMENTS }) =>
+      appAppleIdentifier !== undefined || !environments.includes("production"),
+    {
+      path: ["appAppleIdentifier"],
+      message: "is required where production is accepted",
+      when: whenReadable("appAppleIdentifier", "environments"),
+    },
+  )
+  .refine(
+    ({ environments = DEFAULT_ENVIRONMENTS, xcodeCertificates }) =>
+      !environments.includes("xcode") || xcodeCertificates !== undefined,
+    {
+      path: ["xcodeCertificates"],
+      message: "must be given where environments has xcode",
+      when: whenReadable("environments", "xcodeCertificates"),
+    },
+  )
+  .transform((store): IosStoreConfiguration => ({
+    bundleIdentifier: store.bundleIdentifier,
+    appAppleIdentifier: store.appAppleIdentifier ?? null,
+    environments: store.environments ?? DEFAULT_ENVIRONMENTS,
+    xcodeCertificates: store.xcodeCertificates ?? [],
+  }));
+
+const holdsSecret = (value: unknown): boolean => {
+  if (typeof value === "string") return /-----BEGIN |"private_key"/.test(value);
+  if (Array.isArray(value)) return value.some(holdsSecret);
+  return (
+    isMapping(value) &&
+    Object.entries(value).some(([key, inner]) => SECRET_KEYS.has(key) || holdsSecret(inner))
+  );
+};
+
+const secretName = z
+  .string()
+  .regex(
+    /^(?:[A-Za-z0-9/_+=.@-]{1,512}|arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,512})$/,
+    "must be the name or the ARN of a secret in Secrets Manager",
+  );
+
+const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
+  z.unknown().transform((value, context): WorkloadIdentity => {
+    const reading = readWorkloadIdentity(value, trustsOrigin);
+    if (reading.outcome === "valid") return reading.identity;
+    for (const { path, message } of reading.problems)
+      context.addIssue({ code: "custom", path: [...path], message });
+    return z.NEVER;
+  });
+
+const androidCredential = (trustsOrigin: TrustsOrigin) =>
+  z
+    .unknown()
+    .refine((value) => !holdsSecret(value), {
+      message:
+        "holds a secret, which does not belong in this file: store the service account's JSON in Secrets Manager, and name it here as { secret: <its name> }",
+      abort: true,
+    })
+    .pipe(
+      z.strictObject({
+        secret: secretName.optional(),
+        workloadIdentity: workloadIdentity(trustsOrigin).optional(),
+      }),
+    )
+    .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential => {
+      if (secret !== undefined && workloadIdentity === undefined) return { secret };
+      if (secret === undefined && workloadIdentity !== undefined) return { workloadIdentity };
+      context.addIssue({
+        code: "custom",
+        message: "must be either { secret: <name> } or { workloadIdentity: { … } }",
+      });
+      return z.NEVER;
+    });
+
+const androidStore = (trustsOrigin: TrustsOrigin) =>
+  z
+    .strictObject({
+      packageName: bundleOrPackage,
+      credential: androidCredential(trustsOrigin),
+      environments: environments(["production", "sandbox"]).optional(),
+    })
+    .transform((store): AndroidStoreConfiguration => ({
+      packageName: store.packageName,
+      credential: store.credential,
+      environments: store.environments ?? DEFAULT_ENVIRONMENTS,
+    }));
+
+const period = z.string().transform((text, context): Period => {
+  const read = parsePeriod(text);
+  if (read !== null) return read;
+  context.addIssue({
+    code: "custom",
+    message: "must be an ISO 8601 duration longer than nothing, such as P1D",
+  });
+  return z.NEVER;
+});
+
+/** What names a product: the catalog maps it once. */
+export const productName = z.object({
+  store: z.enum(STORES),
+  productIdentifier: name,
+  basePlanIdentifier: name.optional(),
+  purchaseOptionIdentifier: name.optional(),
+});
+
+const product = z
+  .strictObject({ ...productName.shape, grants: distinct(name), accessDuration: period.optional() })
+  .refine(({ store, basePlanIdentifier }) => store !== "ios-store" || basePlanIdentifier === undefined, {
+    path: ["basePlanIdentifier"],
+    message: "is known to android-store only",
+    when: whenReadable("store", "basePlanIdentifier"),
+  })
+  .refine(
+    ({ store, purchaseOptionIdentifier }) => store !== "ios-store" || purchaseOptionIdentifier === undefined,
+    {
+      path: ["purchaseOptionIdentifier"],
+      message: "is known to android-store only",
+      when: whenReadable("store", "purchaseOptionIdentifier"),
+    },
+  )
+  .refine(
+    ({ basePlanIdentifier, purchaseOptionIdentifier }) =>
+      basePlanIdentifier === undefined || purchaseOptionIdentifier === undefined,
+    {
+      path: ["purchaseOptionIdentifier"],
+      message:
+        "must not stand beside a basePlanIdentifier: that is of a subscription, this of a one-time product",
+      when: whenReadable("basePlanIdentifier", "purchaseOptionIdentifier"),
+    },
+  )
+  .refine(
+    ({ basePlanIdentifier, accessDuration }) =>
+      basePlanIdentifier === undefined || accessDuration === undefined,
+    {
+      path: ["accessDuration"],
+      message: "must not stand beside a basePlanIdentifier: a subscription has an end of its own",
+      when: whenReadable("basePlanIdentifier", "accessDuration"),
+    },
+  )
+  .transform((product) => ({
+    store: product.store,
+    productIdentifier: product.productIdentifier,
+    basePlanIdentifier: product.basePlanIdentifier ?? null,
+    purchaseOptionIdentifier: product.purchaseOptionIdentifier ?? null,
+    grants: [...product.grants].sort(),
+    accessDuration: product.accessDuration ?? null,
+  }));
+
+const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
+
+/** The shape of a manifest: what each of its parts can know without the others. */
+export const manifestSchema = (trustsOrigin: TrustsOrigin) =>
+  z.strictObject({
+    application: z.strictObject({
+      identifier: uuid.optional(),
+      name,
+      transfers: z.enum(TRANSFERS).optional(),
+    }),
+    stores: z
+      .strictObject({
+        "ios-store": z.array(iosStore).optional(),
+        "android-store": z.array(androidStore(trustsOrigin)).optional(),
+      })
+      .optional(),
+    entitlements: z.record(name, z.strictObject({ displayName: name.optional() }).nullable()).optional(),
+    products: z.array(product).optional(),
+  });
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "text (in quotes where it looks like a number)",
+  number: "a whole number",
+  int: "a whole number",
+  array: "a list",
+  object: "a mapping",
+  record: "a mapping",
+};
+
+/** What is wrong with a value, to follow its path in a sentence. */
+export const messageOf: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined) return "is required";
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
+    case "invalid_value":
+      return `must be ${issue.values.map(String).join(" or ")}`;
+    case "invalid_key":
+      return `is no name: it ${issue.issues.map(({ message }) => message).join(", and it ")}`;
+    case "too_small":
+      return "must not be empty";
+    case "too_big":
+      return "must be smaller";
+    default:
+      return "must be plain JSON";
+  }
+};

@@ -1,0 +1,167 @@
+import * as z from "zod";
+import type { Store } from "../contract/schemas.ts";
+import { catalogOf } from "../entitlements/catalog.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
+import type { Application } from "../applications/application.ts";
+import { bundleOrPackage, manifestSchema, messageOf, productName } from "./manifest-schema.ts";
+import { readYaml, type YamlPath } from "./manifest-yaml.ts";
+
+/** An application as its operator describes it in one file; its identifier may be left to the service. */
+export interface Manifest extends Omit<Application, "identifier"> {
+  readonly identifier: ApplicationId | null;
+}
+
+/** What is wrong with a manifest, and where: the message follows the path in a sentence. */
+export interface ManifestProblem {
+  /** Line of the YAML text, from 1: of the value, or of what lacks it. */
+  readonly line: number;
+  /** Such as `products[2].grants`; empty for the whole file. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type ManifestReading =
+  | { readonly outcome: "valid"; readonly manifest: Manifest }
+  | { readonly outcome: "invalid"; readonly problems: readonly ManifestProblem[] };
+
+interface Problem {
+  readonly path: YamlPath;
+  readonly message: string;
+}
+
+const shapeProblems = (error: z.ZodError): Problem[] =>
+  error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => ({ path: [...issue.path, key], message: "is not known here" }))
+      : [{ path: issue.path, message: issue.message }],
+  );
+
+const member = (value: unknown, key: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? Reflect.get(value, key)
+    : undefined;
+
+/** The entries of a list of which at least the named part can be read, with their paths. */
+const readableEntries = <Part extends z.ZodType>(
+  list: unknown,
+  path: YamlPath,
+  part: Part,
+): { readonly path: YamlPath; readonly value: z.output<Part> }[] =>
+  !Array.isArray(list)
+    ? []
+    : list.flatMap((entry: unknown, index) => {
+        const read = part.safeParse(entry);
+        return read.success ? [{ path: [...path, index], value: read.data }] : [];
+      });
+
+const repeated = <Value>(
+  entries: readonly { readonly path: YamlPath; readonly value: Value }[],
+  namesOf: (value: Value) => readonly unknown[],
+): Problem[] =>
+  [...Map.groupBy(entries, ({ value }) => JSON.stringify(namesOf(value))).values()].flatMap(([, ...others]) =>
+    others.map(({ path, value }) => ({
+      path,
+      message: `describes ${namesOf(value).join(" ")} a second time`,
+    })),
+  );
+
+/** What one entry cannot know of the others. Asked of the raw data, so that it is told beside what is wrong in shape. */
+const crossProblems = (data: unknown): Problem[] => {
+  const entitlements = member(data, "entitlements");
+  const defined = new Set(Object.keys(entitlements ?? {}));
+  const stores = member(data, "stores");
+  const storeNames = ([store, field]: [Store, string]) =>
+    repeated(
+      readableEntries(member(stores, store), ["stores", store], z.object({ [field]: bundleOrPackage })),
+      (entry) => [store, entry[field]],
+    );
+  const products = member(data, "products");
+  const undefinedGrants = readableEntries(
+    products,
+    ["products"],
+    z.object({ grants: z.array(z.unknown()) }),
+  ).flatMap(({ path, value }) =>
+    value.grants.flatMap((grant, index) =>
+      typeof grant === "string" && !defined.has(grant)
+        ? [
+            {
+              path: [...path, "grants", index],
+              message: `is ${JSON.stringify(grant)}, which is not among the entitlements`,
+            },
+          ]
+        : [],
+    ),
+  );
+  return [
+    ...storeNames(["ios-store", "bundleIdentifier"]),
+    ...storeNames(["android-store", "packageName"]),
+    ...repeated(
+      readableEntries(products, ["products"], productName),
+      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier }) => [
+        store,
+        productIdentifier,
+        ...(basePlanIdentifier === undefined ? [] : [basePlanIdentifier]),
+        ...(purchaseOptionIdentifier === undefined ? [] : [purchaseOptionIdentifier]),
+      ],
+    ),
+    ...undefinedGrants,
+  ];
+};
+
+const pathText = (path: YamlPath): string =>
+  path
+    .map(String)
+    .map((part, index) =>
+      typeof path[index] === "number"
+        ? `[${part}]`
+        : /^[\w-]+$/.test(part)
+          ? `${index === 0 ? "" : "."}${part}`
+          : `[${JSON.stringify(part)}]`,
+    )
+    .join("");
+
+const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.line;
+
+/**
+ * Reads a manifest from its YAML text. Everything is checked, and all that is wrong is told together; no message
+ * repeats a value of a credential.
+ *
+ * @param trustsOrigin origins besides Google's at which a workload identity may ask for tokens; unset: none
+ */
+export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => false): ManifestReading => {
+  const yaml = readYaml(text);
+  if (yaml.outcome === "malformed")
+    return {
+      outcome: "invalid",
+      problems: yaml.problems.map((problem) => ({ ...problem, path: "" })).sort(byLine),
+    };
+  const read = manifestSchema(trustsOrigin).safeParse(yaml.data, { error: messageOf });
+  const problems = [...(read.success ? [] : shapeProblems(read.error)), ...crossProblems(yaml.data)];
+  if (!read.success || problems.length > 0)
+    return {
+      outcome: "invalid",
+      problems: problems
+        .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))
+        .sort(byLine),
+    };
+  const { application, stores = {}, entitlements = {}, products = [] } = read.data;
+  const displayNames = Object.entries(entitlements).map(
+    ([identifier, entitlement]) => [identifier, entitlement?.displayName ?? identifier] as const,
+  );
+  return {
+    outcome: "valid",
+    manifest: {
+      identifier: application.identifier ?? null,
+      name: application.name,
+      iosStore: stores["ios-store"] ?? [],
+      androidStore: stores["android-store"] ?? [],
+      catalog: catalogOf(new Map(displayNames), products),
+      transfers: application.transfers ?? "refuse",
+    },
+  };
+};
+
+/** One line for a person: `line 7: products[0].grants must not be empty`. */
+export const problemText = ({ line, path, message }: ManifestProblem): string =>
+  `line ${line}: ${path}${path === "" ? "" : " "}${message}`;

@@ -1,0 +1,115 @@
+import { authorize } from "../lib/applications/authorize.ts";
+import { applyManifest } from "../lib/administration/apply.ts";
+import { issueCredential } from "../lib/applications/credential.ts";
+import { readManifest, type Manifest } from "../lib/administration/manifest.ts";
+import { SCOPES } from "../lib/contract/schemas.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
+import { originOf } from "../lib/stores/android-store/workload-identity.ts";
+import { createApplicationTable } from "../lib/table/applications.ts";
+import { createCredentialTable } from "../lib/table/credentials.ts";
+import type { Table } from "../lib/table/table.ts";
+import type { DataFolder } from "./data-folder.ts";
+import { LocalError } from "./local-error.ts";
+
+/** The application that a local service starts with; its names are nobody else's, so that any other can be added. */
+export const DEMO = {
+  applicationIdentifier: applicationId("0198c0de-0000-7000-8000-00000000de30"),
+  name: "Demo",
+  bundleIdentifier: "com.example.demo",
+  appAppleIdentifier: 1_234_567_890,
+  packageName: "com.example.demo",
+  iosSubscription: "com.example.demo.premium.monthly",
+  iosNonConsumable: "com.example.demo.offline_maps",
+  androidSubscription: "premium",
+  androidBasePlan: "monthly",
+} as const;
+
+const API_KEY_FILE = "demo-api-key";
+
+/** Credentials of the demo application's package. */
+export interface DemoAndroidStore {
+  readonly publisherUrl: string;
+  /** An `external_account` JSON whose tokens come from that address. */
+  readonly credential: Record<string, unknown>;
+}
+
+const manifest = (androidStore: DemoAndroidStore): Manifest => {
+  // JSON is YAML.
+  const reading = readManifest(
+    JSON.stringify({
+      application: { identifier: DEMO.applicationIdentifier, name: DEMO.name },
+      stores: {
+        "ios-store": [
+          {
+            bundleIdentifier: DEMO.bundleIdentifier,
+            appAppleIdentifier: DEMO.appAppleIdentifier,
+            environments: ["production", "sandbox"],
+          },
+        ],
+        "android-store": [
+          { packageName: DEMO.packageName, credential: { workloadIdentity: androidStore.credential } },
+        ],
+      },
+      entitlements: {
+        premium: { displayName: "Premium" },
+        "offline-maps": { displayName: "Offline maps" },
+      },
+      products: [
+        { store: "ios-store", productIdentifier: DEMO.iosSubscription, grants: ["premium"] },
+        { store: "ios-store", productIdentifier: DEMO.iosNonConsumable, grants: ["offline-maps"] },
+        {
+          store: "android-store",
+          productIdentifier: DEMO.androidSubscription,
+          basePlanIdentifier: DEMO.androidBasePlan,
+          grants: ["premium"],
+        },
+      ],
+    }),
+    originOf(androidStore.publisherUrl),
+  );
+  if (reading.outcome === "invalid") throw new Error("The demo application's manifest is not valid.");
+  return reading.manifest;
+};
+
+export interface Demo {
+  readonly applicationIdentifier: ApplicationId;
+  readonly apiKey: string;
+}
+
+/**
+ * Brings the demo application in line and finds its API key: the one kept in the data folder, if it still opens the
+ * service, or else a new one.
+ *
+ * @throws LocalError where another application has the demo's bundle or package.
+ */
+export const prepareDemo = async (
+  table: Table,
+  folder: DataFolder,
+  androidStore: DemoAndroidStore,
+  now: () => Instant,
+): Promise<Demo> => {
+  const { applicationIdentifier } = DEMO;
+  const applied = await applyManifest(
+    manifest(androidStore),
+    applicationIdentifier,
+    createApplicationTable(table),
+  );
+  if (applied.outcome !== "applied")
+    throw new LocalError(
+      `The demo application could not be made (${applied.outcome}): ${DEMO.bundleIdentifier} must be no other application's.`,
+    );
+
+  const credentials = createCredentialTable(table);
+  const kept = folder.read(API_KEY_FILE)?.trim();
+  const decision = await authorize(`Bearer ${kept ?? ""}`, now(), credentials.find);
+  if (kept !== undefined && decision.outcome === "authorized") return { applicationIdentifier, apiKey: kept };
+
+  const { apiKey, credential } = issueCredential(
+    { application: applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
+    now(),
+  );
+  await credentials.add(credential);
+  folder.write(API_KEY_FILE, `${apiKey}\n`);
+  return { applicationIdentifier, apiKey };
+};

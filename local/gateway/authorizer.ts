@@ -1,0 +1,93 @@
+import * as z from "zod";
+import type { FunctionPool } from "../function-pool.ts";
+import { GatewayError } from "./error.ts";
+import { allows, policyDocument } from "./policy.ts";
+import { functionIdIn } from "./routes.ts";
+import type { Template } from "../template.ts";
+
+/** What an authorizer tells the function, in `requestContext.authorizer`. */
+export type AuthorizerContext = Readonly<Record<string, string | number>>;
+
+/** @throws GatewayError where the request may not pass. */
+export type Authorize = (
+  headerValue: (name: string) => string | undefined,
+  methodArn: string,
+) => Promise<AuthorizerContext>;
+
+const tokenAuthorizer = z.strictObject({
+  RestApiId: z.string(),
+  Name: z.string(),
+  Type: z.literal("TOKEN"),
+  AuthorizerUri: z.string(),
+  AuthorizerResultTtlInSeconds: z.number().default(300),
+  IdentitySource: z.string().regex(/^method\.request\.header\./),
+  IdentityValidationExpression: z.string().optional(),
+});
+
+const authorizerResult = z.object({
+  principalId: z.string(),
+  policyDocument,
+  context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+});
+type AuthorizerResult = z.infer<typeof authorizerResult>;
+
+/** An authorizer refuses by failing with exactly this message. */
+const UNAUTHORIZED = "Unauthorized";
+
+/**
+ * The token authorizers of the template, by logical id. A policy is kept for its token as long as the template says and
+ * is applied to every route; a refusal is not kept.
+ *
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
+ */
+export const authorizersOf = (
+  template: Template,
+  functions: ReadonlyMap<string, FunctionPool>,
+): Map<string, Authorize> =>
+  new Map(
+    [...template.resourcesOf("AWS::ApiGateway::Authorizer", tokenAuthorizer)].map(([id, properties]) => {
+      const header = properties.IdentitySource.replace("method.request.header.", "");
+      const valid = new RegExp(properties.IdentityValidationExpression ?? "");
+      const timeToLive = properties.AuthorizerResultTtlInSeconds * 1000;
+      const pool = functions.get(functionIdIn(properties.AuthorizerUri));
+      const kept = new Map<string, { readonly result: AuthorizerResult; readonly until: number }>();
+
+      const ask = async (authorizationToken: string, methodArn: string): Promise<AuthorizerResult> => {
+        const invocation = await pool?.invoke({ type: "TOKEN", authorizationToken, methodArn });
+        if (invocation?.status !== "succeeded")
+          throw new GatewayError(
+            invocation?.status === "failed" && invocation.errorMessage === UNAUTHORIZED
+              ? "UNAUTHORIZED"
+              : "AUTHORIZER_FAILURE",
+          );
+        const parsed = authorizerResult.safeParse(invocation.payload);
+        if (!parsed.success)
+          throw new GatewayError("AUTHORIZER_CONFIGURATION_ERROR", { cause: parsed.error });
+        return parsed.data;
+      };
+
+      const resultFor = async (token: string, methodArn: string): Promise<AuthorizerResult> => {
+        const known = kept.get(token);
+        if (known && known.until > performance.now()) return known.result;
+        const result = await ask(token, methodArn);
+        const now = performance.now();
+        for (const [other, { until }] of kept) if (until <= now) kept.delete(other);
+        if (timeToLive > 0) kept.set(token, { result, until: now + timeToLive });
+        return result;
+      };
+
+      const authorize: Authorize = async (headerValue, methodArn) => {
+        const token = headerValue(header);
+        if (!token || !valid.test(token)) throw new GatewayError("UNAUTHORIZED");
+        const asked = performance.now();
+        const { principalId, policyDocument, context } = await resultFor(token, methodArn);
+        if (!allows(policyDocument, methodArn)) throw new GatewayError("ACCESS_DENIED");
+        return {
+          ...Object.fromEntries(Object.entries(context).map(([name, value]) => [name, String(value)])),
+          principalId,
+          integrationLatency: Math.round(performance.now() - asked),
+        };
+      };
+      return [id, authorize];
+    }),
+  );

@@ -1,0 +1,245 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { authorizersOf } from "./authorizer.ts";
+import { FunctionPool, type InvocationResult } from "../function-pool.ts";
+import { GatewayError, gatewayResponsesOf, type ContextVariables } from "./error.ts";
+import { LocalError } from "../local-error.ts";
+import { proxyEvent, type Exchange } from "./proxy-event.ts";
+import { compressed, readProxyResponse, type ProxyAnswer } from "./proxy-response.ts";
+import { readBody } from "./request-body.ts";
+import { createRouter, routesOf, type Route } from "./routes.ts";
+import { ACCOUNT, Template, type Assembly } from "../template.ts";
+
+export interface GatewayOptions {
+  readonly assembly: Assembly;
+  readonly region: string;
+  /** The local table: what functions are told that are told of a table. Unset: the deployed one's name. */
+  readonly tableName?: string;
+  /** Variables that every function has beside those of the template, and that win over them: endpoints and credentials. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Takes what functions write to standard error, and why they failed. */
+  readonly log: (line: string) => void;
+  /** Takes what functions write to standard output: their log and metrics. */
+  readonly output?: (line: string) => void;
+}
+
+/** The REST API of an assembly with its functions, in front of a node:http server. */
+export interface Gateway {
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Invokes a function that no route leads to, as its schedule does; named by the beginning of its logical id. */
+  invoke(name: string): Promise<InvocationResult>;
+  /** Ends the functions' environments. */
+  stop(): Promise<void>;
+}
+
+const lambdaFunction = z.object({
+  Code: z.object({ S3Key: z.string() }),
+  Handler: z.string(),
+  Runtime: z.string().regex(/^nodejs/),
+  MemorySize: z.number().default(128),
+  Timeout: z.number().default(3),
+  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }).optional(),
+  Environment: z
+    .object({ Variables: z.record(z.string(), z.string()).default({}) })
+    .default({ Variables: {} }),
+});
+
+const restApi = z.object({
+  MinimumCompressionSize: z.number().optional(),
+  BinaryMediaTypes: z.tuple([]).optional(),
+});
+
+const stage = z.object({ StageName: z.string(), Variables: z.record(z.string(), z.never()).optional() });
+
+const API_ID = "local";
+
+const onlyOne = <T>(type: string, resources: ReadonlyMap<string, T>): readonly [id: string, T] => {
+  const [first, ...others] = resources;
+  if (first === undefined || others.length > 0)
+    throw new LocalError(`The template must have one ${type}; it has ${resources.size}.`);
+  return first;
+};
+
+/** The environment variables that Lambda sets itself. */
+const lambdaVariables = (
+  id: string,
+  region: string,
+  { MemorySize: memory, LoggingConfig: logging }: z.infer<typeof lambdaFunction>,
+): Record<string, string> => ({
+  AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+  AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
+  AWS_LAMBDA_FUNCTION_NAME: id,
+  AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+  AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+  ...(logging && {
+    AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
+    AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
+  }),
+  AWS_REGION: region,
+  AWS_DEFAULT_REGION: region,
+});
+
+const TABLE_VARIABLE = "TABLE_NAME";
+
+const withLocalTable = (
+  variables: Readonly<Record<string, string>>,
+  tableName: string | undefined,
+): Record<string, string> => ({
+  ...variables,
+  ...(TABLE_VARIABLE in variables && tableName !== undefined && { [TABLE_VARIABLE]: tableName }),
+});
+
+const functionsOf = (
+  template: Template,
+  { assembly, region, tableName, environment, log, output }: GatewayOptions,
+): Map<string, FunctionPool> =>
+  new Map(
+    [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
+      id,
+      new FunctionPool(
+        {
+          codeFolder: assembly.codeFolder(properties.Code.S3Key),
+          handler: properties.Handler,
+          functionName: id,
+          functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
+          memory: properties.MemorySize,
+          timeout: properties.Timeout * 1000,
+          environment: {
+            ...lambdaVariables(id, region, properties),
+            ...withLocalTable(properties.Environment.Variables, tableName),
+            ...environment,
+          },
+        },
+        { log, ...(output && { output }) },
+      ),
+    ]),
+  );
+
+/** The function's answer, or an error where it takes longer than API Gateway waits. The function itself runs on. */
+const withinTimeout = async (
+  invocation: Promise<InvocationResult>,
+  milliseconds: number,
+): Promise<InvocationResult> => {
+  const answered = new AbortController();
+  try {
+    return await Promise.race([
+      invocation,
+      sleep(milliseconds, undefined, { signal: answered.signal }).then(() => {
+        throw new GatewayError("INTEGRATION_TIMEOUT");
+      }),
+    ]);
+  } finally {
+    answered.abort();
+  }
+};
+
+const singleHeader =
+  ({ rawHeaders }: IncomingMessage) =>
+  (name: string): string | undefined => {
+    const values = rawHeaders.filter(
+      (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name.toLowerCase(),
+    );
+    return values.at(-1);
+  };
+
+/**
+ * Serves the REST API of a synthesized template as API Gateway does: routes, authorizers, gateway responses,
+ * compression, limits and the functions themselves are all read from it.
+ *
+ * @throws LocalError where the template holds something that is not understood.
+ */
+export const createGateway = (options: GatewayOptions): Gateway => {
+  const template = new Template(options.assembly.document, options);
+  const [, api] = onlyOne("REST API", template.resourcesOf("AWS::ApiGateway::RestApi", restApi));
+  const [, { StageName }] = onlyOne("stage", template.resourcesOf("AWS::ApiGateway::Stage", stage));
+  const functions = functionsOf(template, options);
+  const authorizers = authorizersOf(template, functions);
+  const respondTo = gatewayResponsesOf(template);
+  const findRoute = createRouter(routesOf(template));
+
+  const authorized = async (exchange: Exchange, { authorizerId }: Route) => {
+    if (authorizerId === null) return null;
+    const authorize = authorizers.get(authorizerId);
+    if (!authorize) throw new LocalError(`The template has no authorizer ${authorizerId}.`);
+    const resource = `${API_ID}/${exchange.stage}/${exchange.method}${exchange.path}`;
+    return authorize(
+      singleHeader(exchange.request),
+      `arn:aws:execute-api:${options.region}:${ACCOUNT}:${resource}`,
+    );
+  };
+
+  const answer = async (exchange: Exchange): Promise<ProxyAnswer> => {
+    const match = findRoute(exchange.method, exchange.path);
+    if (!match) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
+    const authorizer = await authorized(exchange, match.route);
+    const body = await readBody(exchange.request, api.MinimumCompressionSize !== undefined);
+    const pool = functions.get(match.route.functionId);
+    if (!pool) throw new LocalError(`The template has no function ${match.route.functionId}.`);
+    const result = await withinTimeout(
+      pool.invoke(proxyEvent(exchange, match, authorizer, body)),
+      match.route.integrationTimeout,
+    );
+    if (result.status === "event-too-large") throw new GatewayError("REQUEST_TOO_LARGE");
+    if (result.status === "failed") throw new GatewayError("DEFAULT_5XX");
+    return compressed(
+      readProxyResponse(result.payload),
+      exchange.request.headers["accept-encoding"],
+      api.MinimumCompressionSize,
+    );
+  };
+
+  const refusal = (error: unknown, exchange: Exchange): ProxyAnswer => {
+    const known = error instanceof GatewayError ? error : new GatewayError("DEFAULT_5XX", { cause: error });
+    if (known.cause !== undefined && known.type.endsWith("5XX")) options.log(String(known.cause));
+    const variables: ContextVariables = {
+      requestId: exchange.requestId,
+      extendedRequestId: exchange.extendedRequestId,
+      httpMethod: exchange.method,
+      path: exchange.path,
+      stage: exchange.stage,
+      apiId: exchange.apiId,
+      "identity.sourceIp": exchange.sourceIp,
+    };
+    const { body, ...rest } = respondTo(known, variables);
+    return { ...rest, body: Buffer.from(body) };
+  };
+
+  return {
+    handle: async (request, response) => {
+      const [path = "", query = ""] = (request.url ?? "").split(/\?(.*)/s, 2);
+      const exchange: Exchange = {
+        request,
+        method: request.method ?? "",
+        path,
+        query,
+        requestId: randomUUID(),
+        extendedRequestId: randomBytes(11).toString("base64url"),
+        receivedAt: new Date(),
+        sourceIp: request.socket.remoteAddress ?? "",
+        apiId: API_ID,
+        stage: StageName,
+      };
+      const { status, headers, body } = await answer(exchange).catch((error: unknown) =>
+        refusal(error, exchange),
+      );
+      if (response.destroyed) return;
+      response.statusCode = status;
+      for (const [name, value] of headers) response.appendHeader(name, value);
+      response.setHeader("x-amzn-RequestId", exchange.requestId);
+      response.setHeader("x-amz-apigw-id", exchange.extendedRequestId);
+      response.end(body);
+      // What is left of a refused body has to go, or the connection cannot be used again.
+      request.resume();
+    },
+    invoke: async (name) => {
+      const [, pool] = [...functions].find(([id]) => id.startsWith(name)) ?? [];
+      if (!pool) throw new LocalError(`The template has no function ${name}.`);
+      return pool.invoke({});
+    },
+    stop: async () => {
+      await Promise.all([...functions.values()].map((pool) => pool.stop()));
+    },
+  };
+};

@@ -1,0 +1,146 @@
+import type { IncomingMessage } from "node:http";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { AuthorizerContext } from "./authorizer.ts";
+import type { RouteMatch } from "./routes.ts";
+import { ACCOUNT } from "../template.ts";
+
+/** Headers that end at the gateway. */
+const NOT_PASSED_ON = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** A request at the gateway, with what the gateway knows of it. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly method: string;
+  /** As sent: percent-encoded. */
+  readonly path: string;
+  readonly query: string;
+  readonly requestId: string;
+  readonly extendedRequestId: string;
+  readonly receivedAt: Date;
+  readonly sourceIp: string;
+  readonly apiId: string;
+  readonly stage: string;
+}
+
+/** All values of each name. `Object.fromEntries` takes the name `__proto__` like every other. */
+const gather = (pairs: Iterable<readonly [name: string, value: string]>): Record<string, string[]> =>
+  Object.fromEntries(
+    [...Map.groupBy(pairs, ([name]) => name)].map(([name, found]) => [name, found.map(([, value]) => value)]),
+  );
+
+/** Headers under the name that they were sent by first: to HTTP, names that differ in case are one. */
+const underOneName = (
+  headers: readonly (readonly [name: string, value: string])[],
+): (readonly [name: string, value: string])[] => {
+  const names = new Map(headers.toReversed().map(([name]) => [name.toLowerCase(), name]));
+  return headers.map(([name, value]) => [names.get(name.toLowerCase()) ?? name, value]);
+};
+
+/** Of several values, the last. */
+const lastOf = (gathered: Record<string, string[]>): Record<string, string> =>
+  Object.fromEntries(Object.entries(gathered).map(([name, values]) => [name, values.at(-1) ?? ""]));
+
+const headersOf = ({ request, sourceIp }: Exchange): Record<string, string[]> => {
+  const { rawHeaders } = request;
+  const sent = rawHeaders
+    .flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : []))
+    .filter(([name]) => !NOT_PASSED_ON.has(name.toLowerCase()));
+  return gather(
+    underOneName([
+      ...sent,
+      ["X-Forwarded-For", sourceIp],
+      ["X-Forwarded-Port", String(request.socket.localPort ?? "")],
+      ["X-Forwarded-Proto", "http"],
+    ]),
+  );
+};
+
+const queryOf = (query: string): Record<string, string[]> | null => {
+  const parameters = [...new URLSearchParams(query)] as [string, string][];
+  return parameters.length > 0 ? gather(parameters) : null;
+};
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** As in web servers' logs: `09/Apr/2026:12:34:56 +0000`. */
+const logTime = (time: Date): string => {
+  const [date = "", clock = ""] = time.toISOString().split("T");
+  const [year, month, day] = date.split("-");
+  return `${day}/${MONTHS[Number(month) - 1]}/${year}:${clock.slice(0, 8)} +0000`;
+};
+
+/**
+ * The event of Lambda's proxy integration with a REST API, which is served here as behind a domain of its own: the
+ * stage is no part of the path.
+ *
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
+ */
+export const proxyEvent = (
+  exchange: Exchange,
+  { route, pathParameters }: RouteMatch,
+  authorizer: AuthorizerContext | null,
+  body: string | null,
+): APIGatewayProxyEvent => {
+  const headers = headersOf(exchange);
+  const query = queryOf(exchange.query);
+  const host = exchange.request.headers.host ?? "";
+  return {
+    resource: route.resourcePath,
+    path: exchange.path,
+    httpMethod: exchange.method,
+    headers: lastOf(headers),
+    multiValueHeaders: headers,
+    queryStringParameters: query && lastOf(query),
+    multiValueQueryStringParameters: query,
+    pathParameters: pathParameters && { ...pathParameters },
+    stageVariables: null,
+    requestContext: {
+      resourceId: route.resourceId,
+      resourcePath: route.resourcePath,
+      httpMethod: exchange.method,
+      extendedRequestId: exchange.extendedRequestId,
+      requestTime: logTime(exchange.receivedAt),
+      path: exchange.path,
+      accountId: ACCOUNT,
+      protocol: `HTTP/${exchange.request.httpVersion}`,
+      stage: exchange.stage,
+      domainPrefix: host.split(/[.:]/, 1)[0] ?? "",
+      requestTimeEpoch: exchange.receivedAt.getTime(),
+      requestId: exchange.requestId,
+      identity: {
+        cognitoIdentityPoolId: null,
+        accountId: null,
+        cognitoIdentityId: null,
+        caller: null,
+        sourceIp: exchange.sourceIp,
+        principalOrgId: null,
+        accessKey: null,
+        cognitoAuthenticationType: null,
+        cognitoAuthenticationProvider: null,
+        userArn: null,
+        userAgent: exchange.request.headers["user-agent"] ?? null,
+        user: null,
+        apiKey: null,
+        apiKeyId: null,
+        clientCert: null,
+      },
+      domainName: host,
+      apiId: exchange.apiId,
+      // Absent where the route has no authorizer.
+      authorizer: authorizer ?? undefined,
+    },
+    body,
+    isBase64Encoded: false,
+  };
+};

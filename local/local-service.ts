@@ -1,0 +1,357 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
+import { openDataFolder, type DataFolder } from "./data-folder.ts";
+import { DEMO, prepareDemo, type Demo } from "./demo.ts";
+import { createDocumentation } from "./documentation.ts";
+import {
+  ANY_CREDENTIALS,
+  ANY_REGION,
+  freePort,
+  requireFreePort,
+  startDynamoDbLocal,
+  type DynamoDbLocal,
+} from "./dynamodb-local.ts";
+import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import { createIosPurchases } from "../sandbox/ios-store/purchases-endpoint.ts";
+import { LocalError } from "./local-error.ts";
+import { ensureTable, tableOf } from "./local-table.ts";
+import type { Mount } from "../sandbox/mount.ts";
+import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
+import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
+import {
+  exportChain,
+  fingerprintOf,
+  importChain,
+  makeChain,
+  type SigningChain,
+} from "../sandbox/ios-store/signing.ts";
+import { synthesize } from "./synthesize.ts";
+import { readAssembly, type Assembly } from "./template.ts";
+
+/** Reached with any credentials, unless they are given. */
+export interface GivenDynamoDb {
+  readonly endpoint: string;
+  readonly region?: string;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly sessionToken?: string;
+}
+
+export interface LocalServiceOptions {
+  /** 0: a free one. */
+  readonly port: number;
+  /** A DynamoDB that runs already, or the port to start DynamoDB Local on (0: a free one). */
+  readonly dynamoDb: GivenDynamoDb | { readonly port: number };
+  /** Null: everything is in memory. */
+  readonly dataFolder: string | null;
+  /** Unset: `customer-entitlements`. */
+  readonly tableName?: string;
+  /** An assembly that is there already; unset: the service is synthesized. */
+  readonly assemblyFolder?: string;
+  /** SHA-256 of roots trusted beside the sandbox's own, comma-separated; unset: Apple's. */
+  readonly trustedRoots?: string;
+  /** In place of the sandbox's Android Publisher API. */
+  readonly androidPublisherUrl?: string;
+  /** Variables that all functions get besides. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Takes what functions write to standard error, and why they failed. */
+  readonly log: (line: string) => void;
+  /** Gives the start up: it ends what it has started, then throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface LocalService {
+  readonly address: string;
+  readonly tableName: string;
+  readonly dynamoDbEndpoint: string;
+  readonly demo: Demo;
+  /** A purchase in the sandbox Android store; null where another publisher takes its place. */
+  readonly androidPurchaseToken: string | null;
+  /** Resolves where DynamoDB Local ends by itself. */
+  readonly broken: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What the local table is called. */
+const TABLE_NAME = "customer-entitlements";
+const CHAIN_FILE = "sandbox-ios-store.json";
+const ANDROID_PREFIX = "/sandbox/android-publisher";
+const IOS_PREFIX = "/sandbox/ios-store";
+
+type Cleanup = () => Promise<void> | void;
+
+const now = (): number => Date.now();
+
+const listen = async (server: Server, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        new LocalError(
+          error.code === "EADDRINUSE"
+            ? `Port ${port} is taken; stop what uses it, or choose another with PORT=<port>.`
+            : `Port ${port} cannot be used (${error.code ?? error.message}); choose another with PORT=<port>.`,
+        ),
+      ),
+    );
+    server.listen(port, "127.0.0.1", () => {
+      const address = server.address();
+      resolve(typeof address === "object" && address !== null ? address.port : port);
+    });
+  });
+
+const close = async (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+
+/** The variables by which the AWS SDK of a function reaches the database. */
+const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
+  AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
+  AWS_ACCESS_KEY_ID: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
+  ...(connection.sessionToken !== undefined && { AWS_SESSION_TOKEN: connection.sessionToken }),
+});
+
+const startOwnDatabase = async (wanted: number, folder: DataFolder): Promise<DynamoDbLocal> => {
+  const port = wanted === 0 ? await freePort() : wanted;
+  await requireFreePort(port, "DYNAMODB_PORT");
+  return startDynamoDbLocal({ port, folder: folder.dynamoDb });
+};
+
+const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
+  new DynamoDBClient({
+    endpoint: connection.endpoint,
+    region: connection.region ?? ANY_REGION,
+    credentials: {
+      accessKeyId: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
+      secretAccessKey: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
+      ...(connection.sessionToken !== undefined && { sessionToken: connection.sessionToken }),
+    },
+    requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
+  });
+
+const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<void> => {
+  try {
+    await client.send(new ListTablesCommand({ Limit: 1 }));
+  } catch (cause) {
+    throw new LocalError(
+      `No DynamoDB answers at ${endpoint} (${cause instanceof Error ? cause.name : "unknown"}); start it, or unset AWS_ENDPOINT_URL_DYNAMODB to have one started.`,
+      { cause },
+    );
+  }
+};
+
+/** A database that answered may yet refuse what is asked of it, or be gone. */
+const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): Promise<T> => {
+  try {
+    return await prepare();
+  } catch (cause) {
+    if (cause instanceof LocalError || !(cause instanceof Error) || !("$metadata" in cause)) throw cause;
+    throw new LocalError(
+      `The DynamoDB at ${endpoint} did not let the table be prepared (${cause.name}); see that it runs, and that its credentials may make tables.`,
+      { cause },
+    );
+  }
+};
+
+interface Database {
+  readonly connection: GivenDynamoDb;
+  readonly client: DynamoDBClient;
+  /** Null where it was running already. */
+  readonly local: DynamoDbLocal | null;
+}
+
+const openDatabase = async (
+  given: LocalServiceOptions["dynamoDb"],
+  folder: DataFolder,
+  cleanups: Cleanup[],
+): Promise<Database> => {
+  const local = "endpoint" in given ? null : await startOwnDatabase(given.port, folder);
+  if (local) cleanups.push(local.stop);
+  const connection = "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
+  const client = clientOf(connection);
+  cleanups.push(() => client.destroy());
+  await requireAnswer(client, connection.endpoint);
+  return { connection, client, local };
+};
+
+const signingChain = (folder: DataFolder): SigningChain => {
+  const kept = folder.read(CHAIN_FILE);
+  try {
+    if (kept !== null) return importChain(kept);
+  } catch (cause) {
+    throw new LocalError(
+      `${CHAIN_FILE} in the data folder is not what was written there; remove it, and new certificates are made.`,
+      { cause },
+    );
+  }
+  const chain = makeChain();
+  folder.write(CHAIN_FILE, exportChain(chain));
+  return chain;
+};
+
+/**
+ * Runs two at once. Where one fails, the other is told to end, and waited for: nothing is left running unseen.
+ *
+ * @throws what failed first.
+ */
+const together = async <A, B>(
+  signal: AbortSignal,
+  first: (signal: AbortSignal) => Promise<A>,
+  second: (signal: AbortSignal) => Promise<B>,
+): Promise<readonly [A, B]> => {
+  const controller = new AbortController();
+  const either = AbortSignal.any([signal, controller.signal]);
+  const both = [first(either), second(either)] as const;
+  try {
+    return await Promise.all(both);
+  } finally {
+    controller.abort();
+    await Promise.allSettled(both);
+  }
+};
+
+/**
+ * Starts the whole service on 127.0.0.1: DynamoDB Local, the API of the synthesized stack, sandbox stores, the contract's
+ * reference, and a demo application with a key.
+ *
+ * @throws LocalError where it cannot start, saying what to do; nothing is left running then.
+ */
+export const startLocalService = async (options: LocalServiceOptions): Promise<LocalService> => {
+  const cleanups: Cleanup[] = [];
+  const stop = async (): Promise<void> => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  };
+  try {
+    return await start(options, cleanups, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
+
+const start = async (
+  options: LocalServiceOptions,
+  cleanups: Cleanup[],
+  stop: () => Promise<void>,
+): Promise<LocalService> => {
+  const { signal = new AbortController().signal } = options;
+  const folder = openDataFolder(options.dataFolder);
+  cleanups.push(folder.release);
+  const tableName = options.tableName ?? TABLE_NAME;
+
+  // The port is taken first, and requests that come early wait until there is something to answer them.
+  const serving = Promise.withResolvers<{ readonly mounts: readonly Mount[]; readonly gateway: Gateway }>();
+  const server = createServer((request, response) => {
+    void (async () => {
+      const { mounts, gateway } = await serving.promise;
+      for (const mount of mounts) if (await mount(request, response)) return;
+      await gateway.handle(request, response);
+    })().catch((error: unknown) => {
+      // A LocalError is why the start failed, which its caller is told.
+      if (!(error instanceof LocalError)) options.log(String(error));
+      response.destroy();
+    });
+  });
+  serving.promise.catch(() => undefined);
+  const port = await listen(server, options.port);
+  cleanups.push(async () => {
+    serving.reject(new LocalError("The service is stopping."));
+    await close(server);
+  });
+  const address = `http://127.0.0.1:${port}`;
+
+  const [assembly, { connection, client, local }] = await together(
+    signal,
+    async (signal) => assemblyOf(options, cleanups, signal),
+    async () => openDatabase(options.dynamoDb, folder, cleanups),
+  );
+  signal.throwIfAborted();
+  const region = connection.region ?? ANY_REGION;
+  const chain = signingChain(folder);
+  const android =
+    options.androidPublisherUrl === undefined
+      ? createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX })
+      : null;
+  const publisherUrl = options.androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
+  const demo = await preparingTable(connection.endpoint, async () => {
+    await ensureTable(client, tableName, tableOf(assembly, region));
+    const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
+    await requireTableFormat(table).catch((error: unknown) => {
+      throw error instanceof TableFormatError ? new LocalError(error.message) : error;
+    });
+    return prepareDemo(
+      table,
+      folder,
+      {
+        publisherUrl,
+        credential: (android ?? createAndroidPublisherSandbox({ now })).externalAccount(publisherUrl),
+      },
+      now,
+    );
+  });
+
+  const gateway = createGateway({
+    assembly,
+    region,
+    tableName,
+    environment: {
+      ...options.environment,
+      ...connectionVariables(connection),
+      ANDROID_PUBLISHER_URL: publisherUrl,
+      IOS_STORE_TRUSTED_ROOTS: [
+        fingerprintOf(chain.root),
+        options.trustedRoots ?? APPLE_ROOTS.join(","),
+      ].join(","),
+    },
+    log: options.log,
+  });
+  cleanups.push(gateway.stop);
+  serving.resolve({
+    gateway,
+    mounts: [
+      createDocumentation(),
+      createIosPurchases({ prefix: IOS_PREFIX, signer: chain, now, ...DEMO }),
+      ...(android ? [android.handle] : []),
+    ],
+  });
+
+  return {
+    address,
+    tableName,
+    dynamoDbEndpoint: connection.endpoint,
+    demo,
+    androidPurchaseToken:
+      android?.buy({
+        packageName: DEMO.packageName,
+        productKind: "subscription",
+        productIdentifier: DEMO.androidSubscription,
+        basePlanIdentifier: DEMO.androidBasePlan,
+      }) ?? null,
+    broken: local?.ended ?? new Promise(() => undefined),
+    stop,
+  };
+};
+
+/** The assembly that is given, or one made for this run and removed after it. */
+const assemblyOf = async (
+  { assemblyFolder }: LocalServiceOptions,
+  cleanups: Cleanup[],
+  signal: AbortSignal,
+): Promise<Assembly> => {
+  if (assemblyFolder !== undefined) return readAssembly(assemblyFolder);
+  const temporary = mkdtempSync(join(tmpdir(), "entitlements-"));
+  const remove = (): void => rmSync(temporary, { recursive: true, force: true });
+  process.once("exit", remove);
+  cleanups.push(() => {
+    process.removeListener("exit", remove);
+    remove();
+  });
+  return synthesize({ folder: temporary, signal });
+};

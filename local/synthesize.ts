@@ -1,0 +1,39 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { LocalError } from "./local-error.ts";
+import { readAssembly, type Assembly } from "./template.ts";
+
+const APP = fileURLToPath(new URL("../infra/app.ts", import.meta.url));
+
+/**
+ * Synthesizes a CDK application as its command line does, in a process of its own, and reads the result. The process does not
+ * outlive this one.
+ *
+ * @param options.folder where the assembly is written.
+ * @param options.app the application's module; unset: the service's.
+ * @param options.signal ends the process.
+ * @throws LocalError with the reason, where it fails.
+ */
+export const synthesize = async (options: {
+  readonly folder: string;
+  readonly app?: string;
+  readonly signal?: AbortSignal;
+}): Promise<Assembly> => {
+  const running = promisify(execFile)(process.execPath, [options.app ?? APP], {
+    env: { ...process.env, CDK_OUTDIR: options.folder },
+    ...(options.signal && { signal: options.signal }),
+  });
+  const kill = (): void => void running.child.kill();
+  process.once("exit", kill);
+  try {
+    await running;
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    const reason = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
+    throw new LocalError(`The stack could not be synthesized: ${reason}`, { cause: error });
+  } finally {
+    process.removeListener("exit", kill);
+  }
+  return readAssembly(options.folder);
+};

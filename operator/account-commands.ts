@@ -1,0 +1,260 @@
+import type { Application } from "../lib/applications/application.ts";
+import type { CustomerEntitlement } from "../lib/contract/schemas.ts";
+import type { AccountReport } from "../lib/administration/account-report.ts";
+import type { Catalog } from "../lib/entitlements/catalog.ts";
+import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+import type { AccountId, CustomerId } from "../lib/identifiers.ts";
+import type { Table } from "../lib/table/table.ts";
+import { columns, indent, type Answer } from "./answer.ts";
+import { auditJson } from "./application-commands.ts";
+import { confirm, type Confirmation } from "./confirmation.ts";
+import { customerReportJson } from "./customer-commands.ts";
+import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
+import {
+  explain,
+  type ExplainedCustomer,
+  type ExplainedLine,
+  type ExplainedPurchase,
+} from "./explanation.ts";
+import { OperatorError } from "./operator-error.ts";
+import {
+  findApplication,
+  operationsOf,
+  readAccountIdentifier,
+  readApplicationIdentifier,
+  type Session,
+} from "./session.ts";
+
+const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
+
+const lineJson = ({ line, status, expiresAt, why }: ExplainedLine) => ({
+  transactionIdentifier: line.transactionIdentifier,
+  productIdentifier: line.productIdentifier,
+  basePlanIdentifier: line.basePlanIdentifier,
+  nature: line.nature,
+  standing: line.standing,
+  status,
+  startsAt: timeOrNull(line.startsAt),
+  endsAt: timeOrNull(line.endsAt),
+  expiresAt: timeOrNull(expiresAt),
+  revokedAt: timeOrNull(line.revokedAt),
+  willRenew: line.willRenew,
+  verifiedAt: isoTime(line.verifiedAt),
+  why,
+});
+
+const purchaseJson = ({ purchase, why, lines }: ExplainedPurchase) => ({
+  store: purchase.store,
+  environment: purchase.environment,
+  key: purchase.key,
+  selectedProducts: purchase.selectedProducts,
+  replacedBy: purchase.replacedBy,
+  verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
+  why,
+  lines: lines.map(lineJson),
+});
+
+const customerJson = ({ customer, purchases }: ExplainedCustomer) => ({
+  customerIdentifier: customer.customerIdentifier,
+  assertedBy: customer.assertedBy,
+  linkedAt: isoTime(customer.linkedAt),
+  createdAt: isoTime(customer.createdAt),
+  aliases: customer.aliases,
+  purchases: purchases.map(purchaseJson),
+});
+
+const spanText = ({ line }: ExplainedLine): string =>
+  `${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}`;
+
+const lineText = (explained: ExplainedLine): string[] => {
+  const { productIdentifier, basePlanIdentifier, standing } = explained.line;
+  const product =
+    basePlanIdentifier === null ? productIdentifier : `${productIdentifier} ${basePlanIdentifier}`;
+  return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, ...indent(explained.why)];
+};
+
+const purchaseText = ({ purchase, why, lines }: ExplainedPurchase): string[] => [
+  `${purchase.store} ${purchase.environment} purchase ${purchase.key}${purchase.verifiedAt === 0 ? "" : `, verified ${isoTime(purchase.verifiedAt)}`}`,
+  ...indent([...why, ...lines.flatMap(lineText)]),
+];
+
+const customerText = ({ customer, purchases }: ExplainedCustomer): string[] => [
+  `Customer ${customer.customerIdentifier}`,
+  ...indent([
+    `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.linkedAt)} by a ${customer.assertedBy}`,
+    ...(customer.aliases.length === 0 ? [] : [`merged from ${customer.aliases.join(", ")}`]),
+    ...(purchases.length === 0 ? ["no purchases"] : purchases.flatMap(purchaseText)),
+  ]),
+];
+
+const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
+  entitlement.identifier,
+  entitlement.status,
+  entitlement.active ? `until ${entitlement.expiresAt ?? "ever"}` : "no access",
+  `${entitlement.store} ${entitlement.productIdentifier ?? ""}`,
+];
+
+/** Shows all that is known of an account, and why it is entitled to what it is. Pure. */
+export const presentAccount = (report: AccountReport, catalog: Catalog, moment: Instant): Answer => {
+  const { application, account, customers, entitlements } = report;
+  const explained = explain(moment, customers, catalog);
+  return {
+    json: {
+      applicationIdentifier: application.identifier,
+      applicationName: application.name,
+      applicationAccountIdentifier: account,
+      moment: isoTime(moment),
+      customers: explained.map(customerJson),
+      entitlements,
+    },
+    text: [
+      `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
+      ...(explained.length === 0 ? ["No customer is linked to it."] : explained.flatMap(customerText)),
+      "Entitlements",
+      ...indent(entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow))),
+    ].join("\n"),
+  };
+};
+
+/** Reads an account in a table; one that was never seen has no customers. */
+export type ComposeAccountReport = (
+  table: Table,
+) => (application: Application, account: AccountId, moment: Instant) => Promise<AccountReport>;
+
+/** Shows an account of an application, whether or not it was ever seen. */
+export const showAccount = async (
+  session: Session,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+): Promise<Answer> => {
+  const identifier = readApplicationIdentifier(applicationText);
+  const account = readAccountIdentifier(accountText);
+  const application = await findApplication(session, identifier);
+  const loadAccountReport = composeAccountReport(session.table);
+  const report = await loadAccountReport(application, account, session.moment);
+  return presentAccount(report, application.catalog, session.moment);
+};
+
+/** Exports all that is known of an account, always as JSON. */
+export const exportAccount = async (
+  session: Session,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+): Promise<Answer> => {
+  const account = readAccountIdentifier(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const operations = operationsOf(session);
+  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const customers = await Promise.all(
+    report.customers.map(({ customerIdentifier }) =>
+      operations.showCustomer(application, customerIdentifier),
+    ),
+  );
+  const audit = await operations.audit(application.identifier);
+  const named = new Set<string>(report.customers.map(({ customerIdentifier }) => customerIdentifier));
+  const json = {
+    applicationIdentifier: application.identifier,
+    applicationAccountIdentifier: account,
+    exportedAt: isoTime(session.moment),
+    entitlements: report.entitlements,
+    customers: customers.filter((customer) => customer !== null).map(customerReportJson),
+    audit: audit.filter(({ customer }) => named.has(customer)).map(auditJson),
+  };
+  return { json, text: JSON.stringify(json, null, 2) };
+};
+
+export interface AccountUnlinkOptions extends DestructiveOptions {
+  readonly assertedBy: string;
+}
+
+/** Takes away from an account every customer that clients alone have claimed for it. */
+export const unlinkAccount = async (
+  session: Session,
+  confirmation: Confirmation,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+  options: AccountUnlinkOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  if (options.assertedBy !== "client")
+    throw new OperatorError("--asserted-by is client: what a credential has linked is unlinked one by one.");
+  const account = readAccountIdentifier(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
+  if (claimed.length > 0)
+    await confirm(
+      confirmation,
+      options,
+      `This takes ${claimed.length} customers, which only clients have claimed, away from account ${account} of ${application.name}.`,
+    );
+  const unlinked: CustomerId[] = [];
+  for (const { customerIdentifier } of claimed) {
+    const done = await operationsOf(session).unlinkCustomer(
+      application.identifier,
+      customerIdentifier,
+      authority,
+      { expected: { account, assertedBy: "client" } },
+    );
+    // A credential has confirmed the link meanwhile: it stays.
+    if (done?.outcome !== "unlinked") continue;
+    unlinked.push(customerIdentifier);
+    confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
+  }
+  return {
+    json: { applicationAccountIdentifier: account, unlinkedCustomers: unlinked },
+    text:
+      unlinked.length === 0
+        ? `Account ${account} has no customer that only a client has claimed.`
+        : `${unlinked.length} customers are not linked to account ${account} any more.`,
+  };
+};
+
+/** Erases every customer of an account. */
+export const eraseAccount = async (
+  session: Session,
+  confirmation: Confirmation,
+  composeAccountReport: ComposeAccountReport,
+  applicationText: string,
+  accountText: string,
+  options: DestructiveOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  const account = readAccountIdentifier(accountText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const { customers } = await composeAccountReport(session.table)(application, account, session.moment);
+  const purchases = customers.reduce((sum, customer) => sum + customer.purchases.length, 0);
+  if (customers.length > 0)
+    await confirm(
+      confirmation,
+      options,
+      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them.`,
+    );
+  const operations = operationsOf(session);
+  const erased: CustomerId[] = [];
+  for (const { customerIdentifier } of customers) {
+    // After a broken-off erasure the account no longer lists the customer: this line names it for completing.
+    confirmation.progress(`erasing customer ${customerIdentifier}`);
+    const done = await operations.eraseCustomer(
+      application.identifier,
+      customerIdentifier,
+      authority,
+      () => undefined,
+      { account },
+    );
+    // The customer has left the account since it was read.
+    if (done === null) continue;
+    erased.push(customerIdentifier);
+    confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
+  }
+  return {
+    json: { applicationAccountIdentifier: account, erasedCustomers: erased },
+    text:
+      erased.length === 0
+        ? `No customer is linked to account ${account}. An erasure that broke off is completed with customer erase, for the customers that application audit lists.`
+        : `Account ${account} is erased: ${erased.length} customers.`,
+  };
+};

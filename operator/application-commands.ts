@@ -1,0 +1,210 @@
+import { readFile } from "node:fs/promises";
+import { v7 as uuidv7 } from "uuid";
+import { stringify } from "yaml";
+import {
+  applyManifest,
+  type ApplyOutcome,
+  type Approve,
+  type StoreRegistration,
+} from "../lib/administration/apply.ts";
+import type { Change } from "../lib/administration/difference.ts";
+import { lossesOf } from "../lib/administration/losses.ts";
+import { manifestOf } from "../lib/administration/manifest-document.ts";
+import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
+import { STORES } from "../lib/contract/schemas.ts";
+import { isoTime } from "../lib/entitlements/time.ts";
+import { applicationId } from "../lib/identifiers.ts";
+import { compare } from "../lib/order.ts";
+import type { AuditRecord } from "../lib/table/operations.ts";
+import type { Transfer } from "../lib/table/records.ts";
+import { columns, indent, type Answer } from "./answer.ts";
+import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
+import { OperatorError } from "./operator-error.ts";
+import { findApplication, operationsOf, readApplicationIdentifier, type Session } from "./session.ts";
+
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  EISDIR: "is a folder",
+  EACCES: "may not be read",
+};
+
+const readText = async (file: string): Promise<string> => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    const code =
+      typeof error === "object" && error !== null && "code" in error ? String(error.code) : "unknown";
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
+      throw new OperatorError(`The file ${file} is not UTF-8 text.`);
+    throw new OperatorError(`The file ${file} ${FILE_PROBLEMS[code] ?? `cannot be read (${code})`}.`);
+  }
+};
+
+const readManifestFile = async (file: string, { trustsOrigin }: Session): Promise<Manifest> => {
+  const reading = readManifest(await readText(file), trustsOrigin);
+  if (reading.outcome === "valid") return reading.manifest;
+  throw new OperatorError(
+    [
+      `Nothing was applied: ${file} is not a valid manifest.`,
+      ...indent(reading.problems.map(problemText)),
+    ].join("\n"),
+  );
+};
+
+const named = (registrations: readonly StoreRegistration[]): string =>
+  registrations
+    .map(({ store, bundleOrPackage, application }) => `${store} ${bundleOrPackage} (${application})`)
+    .join(", ");
+
+const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string => {
+  switch (outcome.outcome) {
+    case "nothing_names_it":
+      return "the manifest has neither an identifier nor a store, so that the next apply could not find the application again.";
+    case "registered_to_several":
+      return `the manifest has no identifier, and its bundles and packages belong to several applications: ${named(outcome.registrations)}.`;
+    case "registered_elsewhere":
+      return `another application has what the manifest names: ${named(outcome.registrations)}. To change that application, give its identifier in the manifest.`;
+    case "changed_meanwhile":
+      return "the application is being changed by somebody else; try again.";
+    case "too_many_store_changes":
+      return `one apply can add or remove at most ${outcome.limit} bundles and packages; do it in several steps.`;
+    case "catalog_too_large":
+      return `the entitlements and products take ${outcome.bytes} bytes, and at most ${outcome.limit} can be stored.`;
+  }
+};
+
+const SIGNS: Readonly<Record<Change["kind"], string>> = { added: "+", changed: "~", removed: "-" };
+
+const valueText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const changeText = ({ kind, subject, name, fields }: Change): string => {
+  const details = fields.map(({ field, before, after }) =>
+    kind === "added" ? `${field} ${valueText(after)}` : `${field} ${valueText(before)} → ${valueText(after)}`,
+  );
+  return `${SIGNS[kind]} ${subject} ${name}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
+};
+
+/** Creates the application of the file, or brings it in line with the file. Asks first where that takes something away. */
+export const applyApplication = async (
+  session: Session,
+  confirmation: Confirmation,
+  file: string,
+  options: ConfirmationOptions,
+): Promise<Answer> => {
+  const manifest = await readManifestFile(file, session);
+  const approve: Approve = async (before, after) => {
+    const losses = lossesOf(before, after);
+    if (losses.length === 0) return;
+    const what = [
+      `By this customers of ${before.name} (${before.identifier}) can lose access:`,
+      ...indent(losses),
+      "It acts within a minute.",
+    ];
+    await confirm(confirmation, options, what.join("\n"));
+  };
+  const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, approve);
+  if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
+  const { application, created, changes } = outcome;
+  const heading = created ? "created" : changes.length === 0 ? "no changes" : "changed";
+  return {
+    json: { applicationIdentifier: application, created, changes },
+    text: [`Application ${application}: ${heading}`, ...indent(changes.map(changeText))].join("\n"),
+  };
+};
+
+/** Lists the applications of the table. */
+export const listApplications = async ({ applications, table }: Session): Promise<Answer> => {
+  const listed = await applications.list();
+  return {
+    json: { applications: listed },
+    text:
+      listed.length === 0
+        ? `The table ${table.name} has no application.`
+        : listed.map(({ identifier, name }) => `${identifier}  ${name}`).join("\n"),
+  };
+};
+
+/** Shows an application as the manifest that makes it so. */
+export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(identifier));
+  const manifest = manifestOf(application);
+  return {
+    json: { applicationIdentifier: application.identifier, ...manifest },
+    text: stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
+  };
+};
+
+/** Finds the application that has a bundle or a package. */
+export const findApplicationOf = async ({ applications, table }: Session, name: string): Promise<Answer> => {
+  const registrations = await applications.registrationsOf(
+    STORES.map((store) => ({ store, bundleOrPackage: name })),
+  );
+  const [application, ...others] = new Set(registrations.map((registration) => registration.application));
+  if (application === undefined)
+    throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
+  if (others.length > 0)
+    throw new OperatorError(`Several applications have what is called so: ${named(registrations)}.`);
+  return {
+    json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
+    text: application,
+  };
+};
+
+/** An audit entry as JSON. */
+export const auditJson = (entry: AuditRecord) => ({ ...entry, moment: isoTime(entry.moment) });
+
+const TRANSFER_REASONS = {
+  policy: "the application's transfers policy",
+  "claim-gave-way": "a client's claim gave way to a credential",
+} as const satisfies Record<Transfer["because"], string>;
+
+const transferEntry = ({ customer, moment, because }: Transfer) => ({
+  action: "transfer",
+  customer,
+  moment: isoTime(moment),
+  by: "a link",
+  reason: TRANSFER_REASONS[because],
+});
+
+/** Shows an application's audit: operators' changes of its customers and the transfers by links, oldest first. */
+export const showAudit = async (session: Session, applicationText: string): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const operations = operationsOf(session);
+  const audit = [
+    ...(await operations.audit(application.identifier)).map(auditJson),
+    ...(await operations.transfers(application.identifier)).map(transferEntry),
+  ].sort((a, b) => compare(a.moment, b.moment));
+  const heading = ["MOMENT", "ACTION", "CUSTOMER", "BY", "REASON"];
+  return {
+    json: { applicationIdentifier: application.identifier, audit },
+    text:
+      audit.length === 0
+        ? `Nothing was taken away from any customer of ${application.name}.`
+        : columns([
+            heading,
+            ...audit.map(({ moment, action, customer, by, reason }) => [
+              moment,
+              action,
+              customer,
+              by,
+              reason,
+            ]),
+          ]).join("\n"),
+  };
+};
+
+/** Recomputes the holdings of all customers of an application from their purchases. */
+export const reproject = async (
+  session: Session,
+  { progress }: Confirmation,
+  applicationText: string,
+): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const done = await operationsOf(session).reproject(application, ({ customers, changed }) =>
+    progress(`${customers} customers, ${changed} changed`),
+  );
+  return {
+    json: { applicationIdentifier: application.identifier, ...done },
+    text: `${done.customers} customers of ${application.name}, ${done.changed} changed.`,
+  };
+};

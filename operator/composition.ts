@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuid } from "uuid";
+import type { Application } from "../lib/applications/application.ts";
+import { loadAccountReport, type AccountReport } from "../lib/administration/account-report.ts";
+import { loadCustomerReport } from "../lib/administration/customer-report.ts";
+import { findCustomersKnownAs } from "../lib/administration/find-customers.ts";
+import {
+  eraseCustomer,
+  reprojectApplication,
+  unlinkCustomer,
+  type Authority,
+  type Erasure,
+  type Operations,
+  type Reprojection,
+  type UnlinkingOptions,
+} from "../lib/administration/operations.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
+import { pause } from "../lib/pause.ts";
+import { createOperationTable } from "../lib/table/operations.ts";
+import type { Table } from "../lib/table/table.ts";
+
+/** All that is known of an account, for the operator. */
+export const composeAccountReport =
+  (table: Table) =>
+  (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
+    loadAccountReport(table, application, account, moment, pause);
+
+/** The index of owners follows its table within a fraction of a second; DynamoDB promises no bound. */
+const INDEX_BEHIND_MILLISECONDS = 1_000;
+
+/** For {@link composeOperations}. */
+export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
+
+/**
+ * What an operator does to customers, by hand.
+ *
+ * @param waitForIndex waits as long as the index of owners may be behind the table
+ */
+export const composeOperations = (table: Table, now: () => Instant, waitForIndex: () => Promise<void>) => {
+  const operations: Operations = { table, now, pause, waitForIndex, newEntry: uuid };
+  return {
+    showCustomer: (application: Application, customer: CustomerId) =>
+      loadCustomerReport(table, application, customer, pause),
+    findCustomersKnownAs: (application: Application, name: string) =>
+      findCustomersKnownAs(table, application, name, now(), pause),
+    unlinkCustomer: (
+      application: ApplicationId,
+      customer: CustomerId,
+      authority: Authority,
+      options: UnlinkingOptions = {},
+    ) => unlinkCustomer(operations, application, customer, authority, options),
+    eraseCustomer: (
+      application: ApplicationId,
+      customer: CustomerId,
+      authority: Authority,
+      progress: (erased: Erasure) => void,
+      options: { readonly account?: AccountId } = {},
+    ) => eraseCustomer(operations, application, customer, authority, progress, options),
+    reproject: (application: Application, progress: (done: Reprojection) => void) =>
+      reprojectApplication(operations, application, progress),
+    audit: (application: ApplicationId) => createOperationTable(table).auditOf(application),
+    transfers: (application: ApplicationId) => createOperationTable(table).transfersOf(application),
+  };
+};

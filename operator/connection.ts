@@ -1,0 +1,71 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
+import type { Table } from "../lib/table/table.ts";
+import { OperatorError, type Place } from "./operator-error.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An open table, and where it is. */
+export interface Connection extends Place {
+  readonly store: Table;
+  /** Origins besides Google's at which this table's workload identities may ask for tokens. */
+  readonly trustsOrigin: TrustsOrigin;
+  close(): void;
+}
+
+const LOCAL_HOSTS = new Set(["127.0.0.1", "localhost", "[::1]"]);
+/** DynamoDB Local asks for a region and credentials, and accepts any. */
+const LOCAL_REGION = "us-east-1";
+const LOCAL_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;
+const TIMEOUTS = { connectionTimeout: 5000, requestTimeout: 30_000, throwOnRequestTimeout: true } as const;
+
+const hostOf = (endpoint: string): string => {
+  const url = URL.parse(endpoint);
+  if (url === null) throw new OperatorError(`AWS_ENDPOINT_URL_DYNAMODB is not a URL: ${endpoint}`);
+  return url.hostname;
+};
+
+const isOfThisMachine: TrustsOrigin = (origin) => {
+  const { protocol, hostname } = new URL(origin);
+  return protocol === "http:" && LOCAL_HOSTS.has(hostname);
+};
+
+/** The table's name, of the option or else of the environment. */
+export const tableName = (option: string | undefined, environment: Environment): string => {
+  const name = option || environment["TABLE_NAME"];
+  if (!name) throw new OperatorError("No table is named: give --table <name>, or set TABLE_NAME.");
+  return name;
+};
+
+/**
+ * Opens the table with the credentials and the region of the shell; `AWS_ENDPOINT_URL_DYNAMODB` is read by the SDK. A
+ * DynamoDB on this machine needs neither; beside it the sandbox, on some port of this machine, gives tokens.
+ *
+ * @throws OperatorError where no region is configured.
+ */
+export const connect = async (table: string, environment: Environment): Promise<Connection> => {
+  const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
+  const isLocal = Boolean(endpoint) && LOCAL_HOSTS.has(hostOf(endpoint ?? ""));
+  const givesTokens = originOf(environment["ANDROID_PUBLISHER_URL"]);
+  const hasCredentials = Boolean(environment["AWS_ACCESS_KEY_ID"] || environment["AWS_PROFILE"]);
+  const region =
+    environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"] || (isLocal ? LOCAL_REGION : undefined);
+  const client = new DynamoDBClient({
+    requestHandler: TIMEOUTS,
+    ...(region !== undefined && { region }),
+    ...(isLocal && !hasCredentials && { credentials: LOCAL_CREDENTIALS }),
+  });
+  const resolvedRegion = await client.config.region().catch(() => {
+    throw new OperatorError(
+      "No AWS region is configured: set AWS_REGION, or a region in the profile of this shell.",
+    );
+  });
+  return {
+    table,
+    where: endpoint || resolvedRegion,
+    store: { client: DynamoDBDocumentClient.from(client), name: table },
+    trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
+    close: () => client.destroy(),
+  };
+};

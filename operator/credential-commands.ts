@@ -1,0 +1,149 @@
+import * as z from "zod";
+import {
+  credentialStateAt,
+  issueCredential,
+  type CredentialSummary,
+} from "../lib/applications/credential.ts";
+import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
+import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../lib/entitlements/time.ts";
+import { columns, indent, type Answer } from "./answer.ts";
+import { OperatorError } from "./operator-error.ts";
+import { findApplication, readApplicationIdentifier, readKeyIdentifier, type Session } from "./session.ts";
+
+const LABEL_CHARACTERS = 256;
+
+const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
+
+const readScopes = (given: readonly string[]): readonly Scope[] => {
+  const unknown = given.find((scope) => !SCOPES.some((known) => known === scope));
+  if (unknown !== undefined)
+    throw new OperatorError(`There is no scope ${unknown}: the scopes are ${SCOPES.join(" and ")}.`);
+  return SCOPES.filter((scope) => given.includes(scope));
+};
+
+const readExpiry = (text: string | undefined, moment: Instant): Instant | null => {
+  if (text === undefined) return null;
+  const period = parsePeriod(text);
+  const end =
+    period !== null
+      ? plusPeriod(moment, period)
+      : z.iso.datetime({ offset: true }).safeParse(text).success
+        ? Date.parse(text)
+        : null;
+  if (!isInstant(end))
+    throw new OperatorError(
+      "--expires takes a time such as 2027-01-31T00:00:00Z, or a duration such as P90D: this is neither.",
+    );
+  if (end <= moment) throw new OperatorError(`--expires is in the past: ${isoTime(end)}.`);
+  return end;
+};
+
+const readLabel = (text: string | undefined): string | null => {
+  if (text === undefined) return null;
+  if (text === "" || [...text].length > LABEL_CHARACTERS || /\p{Cc}/u.test(text))
+    throw new OperatorError(`A label has 1 to ${LABEL_CHARACTERS} characters, and no control characters.`);
+  return text;
+};
+
+const present = (credential: CredentialSummary, moment: Instant) => ({
+  keyIdentifier: credential.keyIdentifier,
+  label: credential.label,
+  scopes: credential.scopes,
+  state: credentialStateAt(moment, credential),
+  createdAt: isoTime(credential.createdAt),
+  expiresAt: timeOrNull(credential.expiresAt),
+  revokedAt: timeOrNull(credential.revokedAt),
+});
+
+/** Issues an API key: the only time that it is shown. */
+export const issueApiKey = async (
+  session: Session,
+  options: {
+    readonly application: string;
+    readonly scope: readonly string[];
+    readonly expires?: string;
+    readonly label?: string;
+  },
+): Promise<Answer> => {
+  const application = readApplicationIdentifier(options.application);
+  const { apiKey, credential } = issueCredential(
+    {
+      application,
+      label: readLabel(options.label),
+      scopes: readScopes(options.scope),
+      expiresAt: readExpiry(options.expires, session.moment),
+    },
+    session.moment,
+  );
+  if ((await session.credentials.add(credential)) === "application_not_found")
+    throw new OperatorError(`There is no application ${application} in the table ${session.table.name}.`);
+  const { keyIdentifier, label, scopes, createdAt, expiresAt } = present(credential, session.moment);
+  return {
+    json: { apiKey, keyIdentifier, applicationIdentifier: application, label, scopes, createdAt, expiresAt },
+    text: [
+      apiKey,
+      "",
+      "This is the API key, shown this once: keep it where secrets are kept.",
+      ...indent([
+        `key identifier  ${keyIdentifier}`,
+        `application     ${application}`,
+        `scopes          ${scopes.join(", ")}`,
+        `expires         ${expiresAt ?? "never"}`,
+      ]),
+    ].join("\n"),
+  };
+};
+
+/** Lists what was ever issued for an application. */
+export const listCredentials = async (
+  session: Session,
+  options: { readonly application: string },
+): Promise<Answer> => {
+  const { identifier } = await findApplication(session, readApplicationIdentifier(options.application));
+  const credentials = (await session.credentials.list(identifier)).map((credential) =>
+    present(credential, session.moment),
+  );
+  const rows = credentials.map((credential) => [
+    credential.keyIdentifier,
+    credential.state,
+    credential.scopes.join(","),
+    credential.createdAt,
+    credential.expiresAt ?? "never",
+    credential.revokedAt ?? "-",
+    credential.label ?? "",
+  ]);
+  const heading = ["KEY IDENTIFIER", "STATE", "SCOPES", "CREATED", "EXPIRES", "REVOKED", "LABEL"];
+  return {
+    json: { applicationIdentifier: identifier, credentials },
+    text:
+      rows.length === 0
+        ? `Application ${identifier} has no credentials.`
+        : columns([heading, ...rows]).join("\n"),
+  };
+};
+
+/** Revokes a credential for good. */
+export const revokeCredential = async (
+  session: Session,
+  key: string,
+  options: { readonly application?: string },
+): Promise<Answer> => {
+  const keyIdentifier = readKeyIdentifier(key);
+  const notFound = new OperatorError(
+    `There is no credential ${keyIdentifier}${options.application === undefined ? "" : " of that application"} in the table ${session.table.name}.`,
+  );
+  if (options.application !== undefined) {
+    const credential = await session.credentials.find(keyIdentifier);
+    if (credential?.application !== readApplicationIdentifier(options.application)) throw notFound;
+  }
+  const outcome = await session.credentials.revoke(keyIdentifier, session.moment);
+  if (outcome.outcome === "not_found") throw notFound;
+  const { application, revokedAt } = outcome.credential;
+  const time = timeOrNull(revokedAt);
+  return {
+    json: { keyIdentifier, applicationIdentifier: application, revokedAt: time },
+    text: outcome.already
+      ? `Credential ${keyIdentifier} was revoked already, at ${time}.`
+      : `Credential ${keyIdentifier} is revoked. The gateway may accept it for another minute.`,
+  };
+};

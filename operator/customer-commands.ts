@@ -1,0 +1,203 @@
+import type { CustomerReport } from "../lib/administration/customer-report.ts";
+import { isoTime } from "../lib/entitlements/time.ts";
+import { indent, type Answer } from "./answer.ts";
+import { confirm, type Confirmation } from "./confirmation.ts";
+import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
+import { OperatorError } from "./operator-error.ts";
+import {
+  findApplication,
+  operationsOf,
+  readAccountIdentifier,
+  readApplicationIdentifier,
+  readCustomerIdentifier,
+  type Session,
+} from "./session.ts";
+
+/** A customer with all that it has, as JSON. */
+export const customerReportJson = ({ link, createdAt, purchases, ...report }: CustomerReport) => ({
+  ...report,
+  createdAt: isoTime(createdAt),
+  link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
+  purchases: purchases.map((purchase) => ({
+    ...purchase,
+    verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
+    lines: purchase.lines.map((line) => ({
+      ...line,
+      startsAt: line.startsAt === null ? null : isoTime(line.startsAt),
+      purchasedAt: line.purchasedAt === null ? null : isoTime(line.purchasedAt),
+      endsAt: line.endsAt === null ? null : isoTime(line.endsAt),
+      revokedAt: line.revokedAt === null ? null : isoTime(line.revokedAt),
+      verifiedAt: isoTime(line.verifiedAt),
+    })),
+  })),
+});
+
+const linkText = ({ link }: Pick<CustomerReport, "link">): string =>
+  link === null
+    ? "linked to no account"
+    : `linked to account ${link.account} since ${isoTime(link.linkedAt)} by a ${link.assertedBy}`;
+
+const loadCustomer = async (
+  session: Session,
+  applicationText: string,
+  customerText: string,
+): Promise<{
+  readonly application: Awaited<ReturnType<typeof findApplication>>;
+  readonly customer: CustomerReport;
+}> => {
+  const identifier = readCustomerIdentifier(customerText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const customer = await operationsOf(session).showCustomer(application, identifier);
+  if (customer === null)
+    throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
+  return { application, customer };
+};
+
+/** Shows all that is known of a customer. */
+export const showCustomer = async (
+  session: Session,
+  applicationText: string,
+  customerText: string,
+): Promise<Answer> => {
+  const { application, customer } = await loadCustomer(session, applicationText, customerText);
+  const json = customerReportJson(customer);
+  return {
+    json: { applicationIdentifier: application.identifier, ...json },
+    text: [
+      `Customer ${customer.customerIdentifier} of ${application.name}`,
+      ...indent([
+        `created ${json.createdAt}, ${linkText(customer)}`,
+        ...(customer.aliases.length > 0 ? [`merged from ${customer.aliases.join(", ")}`] : []),
+        ...customer.identities.map(
+          ({ store, kind, environment, value }) => `identity ${store} ${environment} ${kind} ${value}`,
+        ),
+        ...json.purchases.flatMap(({ store, environment, key, replacedBy, lines }) => [
+          `purchase ${store} ${environment} ${key}${replacedBy === null ? "" : `, replaced by ${replacedBy}`}`,
+          ...indent(
+            lines.map(
+              (line) =>
+                `${line.productIdentifier}  ${line.startsAt ?? "no start"} to ${line.endsAt ?? "no end"}  ${line.standing}`,
+            ),
+          ),
+        ]),
+      ]),
+    ].join("\n"),
+  };
+};
+
+/** Shows who has a purchase, by what the store calls it. */
+export const findCustomer = async (
+  session: Session,
+  applicationText: string,
+  name: string,
+): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const { customers, gone, erased } = await operationsOf(session).findCustomersKnownAs(application, name);
+  // What was asked for is not repeated: it may be a purchase token.
+  if (customers.length + gone.length === 0)
+    throw new OperatorError(
+      erased
+        ? `The customer of ${application.name} who had it was erased; it is refused until ${TOMBSTONE_DAYS} days after that.`
+        : `Nobody is known in ${application.name} by that original transaction id, app transaction id, purchase token or key.`,
+    );
+  return {
+    json: {
+      applicationIdentifier: application.identifier,
+      customers: customers.map(({ identifier, link }) => ({
+        customerIdentifier: identifier,
+        link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
+      })),
+      gone,
+    },
+    text: [
+      ...customers.map(
+        (customer) => `Customer ${customer.identifier} of ${application.name}, ${linkText(customer)}`,
+      ),
+      ...gone.map(
+        (identifier) =>
+          `Customer ${identifier} of ${application.name}, whose erasure broke off: erase it once more`,
+      ),
+    ].join("\n"),
+  };
+};
+
+export interface UnlinkOptions extends DestructiveOptions {
+  /** The account that the customer moves to, in the same step. */
+  readonly to?: string;
+}
+
+/** Takes a customer away from its account, or moves it to another one. */
+export const unlinkCustomer = async (
+  session: Session,
+  confirmation: Confirmation,
+  applicationText: string,
+  customerText: string,
+  options: UnlinkOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  const to = options.to === undefined ? null : readAccountIdentifier(options.to);
+  const { application, customer } = await loadCustomer(session, applicationText, customerText);
+  const { customerIdentifier, link } = customer;
+  if (link === null && to === null)
+    return {
+      json: { customerIdentifier, unlinkedFrom: null, linkedTo: null },
+      text: `Customer ${customerIdentifier} is linked to no account.`,
+    };
+  const purchases = `customer ${customerIdentifier} (${customer.purchases.length} purchases)`;
+  const from = link === null ? "" : ` away from account ${link.account}`;
+  await confirm(
+    confirmation,
+    options,
+    to === null
+      ? `This takes ${purchases}${from} of ${application.name}.`
+      : `This moves ${purchases}${from} to account ${to} of ${application.name}.`,
+  );
+  const done = await operationsOf(session).unlinkCustomer(
+    application.identifier,
+    customerIdentifier,
+    authority,
+    { to, expected: link },
+  );
+  if (done?.outcome === "linked_otherwise")
+    throw new OperatorError(
+      `Nothing was changed: the link of customer ${customerIdentifier} is not what it was when you were asked. Look again.`,
+    );
+  const account = done?.outcome === "unlinked" ? done.account : null;
+  return {
+    json: { customerIdentifier, unlinkedFrom: account, linkedTo: to },
+    text:
+      to !== null
+        ? `Customer ${customerIdentifier} is linked to account ${to}.`
+        : account === null
+          ? `Customer ${customerIdentifier} is linked to no account.`
+          : `Customer ${customerIdentifier} is not linked to account ${account} any more.`,
+  };
+};
+
+/** Erases a customer, or completes an erasure that broke off. */
+export const eraseCustomer = async (
+  session: Session,
+  confirmation: Confirmation,
+  applicationText: string,
+  customerText: string,
+  options: DestructiveOptions,
+): Promise<Answer> => {
+  const authority = authorityOf(options);
+  const identifier = readCustomerIdentifier(customerText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const operations = operationsOf(session);
+  const customer = await operations.showCustomer(application, identifier);
+  const what =
+    customer === null
+      ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
+      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${customer.purchases.length} purchases, ${customer.identities.length} identities, ${customer.aliases.length} aliases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them.`;
+  await confirm(confirmation, options, what);
+  const erased = await operations.eraseCustomer(application.identifier, identifier, authority, (sofar) =>
+    confirmation.progress(`erased ${sofar.purchases} purchases, ${sofar.identities} identities`),
+  );
+  if (erased === null) throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
+  return {
+    json: { customerIdentifier: identifier, erased },
+    text: `Customer ${identifier} is erased: ${erased.purchases} purchases, ${erased.identities} identities, ${erased.aliases} aliases.`,
+  };
+};

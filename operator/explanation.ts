@@ -1,0 +1,175 @@
+import type { ReportedCustomer } from "../lib/administration/account-report.ts";
+import type { Status } from "../lib/contract/schemas.ts";
+import type { Catalog } from "../lib/entitlements/catalog.ts";
+import {
+  bestGrants,
+  grantsAt,
+  isBeforeReplacement,
+  lastAccess,
+  mayReturn,
+  type Grant,
+  type Holding,
+} from "../lib/entitlements/entitlements.ts";
+import { eventName } from "../lib/entitlements/events.ts";
+import type { Line, Purchase } from "../lib/entitlements/purchase.ts";
+import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+
+/** A line as it stands at a moment, and what it gives or why it gives nothing. */
+export interface ExplainedLine {
+  readonly line: Line;
+  /** Null where the line gives nothing. */
+  readonly status: Status | null;
+  /** The end of access; null: none, or the line gives nothing. */
+  readonly expiresAt: Instant | null;
+  readonly why: readonly string[];
+}
+
+export interface ExplainedPurchase {
+  readonly purchase: Purchase;
+  /** Reasons that concern the whole purchase; empty where its lines say all. */
+  readonly why: readonly string[];
+  readonly lines: readonly ExplainedLine[];
+}
+
+export interface ExplainedCustomer {
+  readonly customer: ReportedCustomer;
+  readonly purchases: readonly ExplainedPurchase[];
+}
+
+const nameOf = ({ store, key }: Purchase): string => `${store} purchase ${key}`;
+
+/** Names a line within its purchase: a grant's line may start and end earlier than the stored one. */
+const lineName = (line: Line): string =>
+  JSON.stringify([
+    line.transactionIdentifier,
+    line.event,
+    line.productIdentifier,
+    line.basePlanIdentifier,
+    line.purchaseOptionIdentifier,
+  ]);
+
+/** The rule of `grantOrder` by which one grant comes before another, in words. */
+const advantage = (winner: Grant, loser: Grant): string => {
+  const { environment } = winner.holding.purchase;
+  if (winner.active !== loser.active) return "is active";
+  if (environment !== loser.holding.purchase.environment) return `is of ${environment}`;
+  if (!winner.active && mayReturn(winner) && !mayReturn(loser)) return "may come back by itself";
+  if (!winner.active && winner.holding.assertedBy !== loser.holding.assertedBy)
+    return "was linked by a credential";
+  if (lastAccess(winner) !== lastAccess(loser))
+    return lastAccess(winner) === Infinity ? "never ends" : "ends later";
+  if (winner.line.startsAt !== loser.line.startsAt) return "started later";
+  return "comes first by its key";
+};
+
+const endText = ({ line, expiresAt }: Grant): string => {
+  if (expiresAt !== null) return `until ${isoTime(expiresAt)}`;
+  const lasting = line.nature === "auto_renewable" || line.nature === "non_consumable";
+  return lasting ? "for ever" : "for ever (its product has no accessDuration)";
+};
+
+const standingText = ({ status, line, expiresAt }: Grant): string => {
+  const since = status === "revoked" ? line.revokedAt : status === "expired" ? expiresAt : null;
+  return since === null ? status : `${status} since ${isoTime(since)}`;
+};
+
+const grantText = (entitlement: string, grant: Grant, winner: Grant): string => {
+  if (winner !== grant) {
+    const shown =
+      winner.holding === grant.holding ? "another line of this purchase" : nameOf(winner.holding.purchase);
+    return `${entitlement} comes from ${shown} instead, which ${advantage(winner, grant)}`;
+  }
+  return grant.active
+    ? `grants ${entitlement} ${endText(grant)}`
+    : `grants no access: ${entitlement} is ${standingText(grant)}`;
+};
+
+const whyNothing = (
+  moment: Instant,
+  purchase: Purchase,
+  line: Line,
+  catalog: Catalog,
+  granted: readonly Line[],
+): string => {
+  const { productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, startsAt } = line;
+  const { replacedBy, replacedAt } = purchase;
+  if (replacedBy !== null && (replacedAt === null || isBeforeReplacement(purchase, line)))
+    return `grants nothing: replaced by purchase ${purchase.replacedBy}`;
+  if (purchase.selectedProducts?.includes(productIdentifier) === false)
+    return `grants nothing: not among the products that were asked for (${purchase.selectedProducts.join(", ") || "none"})`;
+  if (startsAt !== null && startsAt > moment) return `grants nothing yet: starts at ${isoTime(startsAt)}`;
+  const product = catalog.productOf(purchase.store, line);
+  if (product === undefined)
+    return `grants nothing: the catalog has no ${purchase.store} product ${productIdentifier}${basePlanIdentifier === null ? "" : `, nor its base plan ${basePlanIdentifier}`}${purchaseOptionIdentifier === null ? "" : `, nor its purchase option ${purchaseOptionIdentifier}`}`;
+  if (line.rented && product.accessDuration === null)
+    return "grants nothing: it is rented, and the catalog gives its product no accessDuration";
+  const deciding = granted.find((other) => eventName(other) === eventName(line));
+  if (purchase.store === "ios-store" && deciding !== undefined)
+    return `is the same purchase as transaction ${deciding.transactionIdentifier}, which decides`;
+  if (purchase.store === "ios-store" && line.endsAt !== null)
+    return "grants nothing: the same purchase was signed later in another lineage";
+  return "grants nothing yet: it begins when the pass before it ends";
+};
+
+const whyNoLines = ({ lines, replacedBy, verifiedAt }: Purchase): readonly string[] => {
+  if (lines.length > 0) return [];
+  const reason =
+    verifiedAt === 0
+      ? "known only because another purchase names it"
+      : "pending: the store says that nothing of it is owned yet";
+  return [
+    `grants nothing: ${reason}`,
+    ...(replacedBy === null ? [] : [`replaced by purchase ${replacedBy}`]),
+  ];
+};
+
+/** Says of each purchase of an account, line by line, what it grants at the moment, or why it does not. */
+export const explain = (
+  moment: Instant,
+  customers: readonly ReportedCustomer[],
+  catalog: Catalog,
+): readonly ExplainedCustomer[] => {
+  const holdings = customers.map(({ customerIdentifier, assertedBy, purchases }) =>
+    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
+  );
+  const grants = grantsAt(moment, holdings.flat(), catalog);
+  const best = bestGrants(grants);
+  const grantsOf = Map.groupBy(grants, ({ holding }) => holding);
+
+  const explainLine = (holding: Holding, line: Line): ExplainedLine => {
+    const ofPurchase = grantsOf.get(holding) ?? [];
+    const grant = ofPurchase.find((grant) => lineName(grant.line) === lineName(line));
+    if (grant === undefined)
+      return {
+        line,
+        status: null,
+        expiresAt: null,
+        why: [
+          whyNothing(
+            moment,
+            holding.purchase,
+            line,
+            catalog,
+            ofPurchase.map((grant) => grant.line),
+          ),
+        ],
+      };
+    return {
+      line,
+      status: grant.status,
+      expiresAt: grant.expiresAt,
+      why: grant.product.grants.map((entitlement) =>
+        grantText(entitlement, grant, best.get(entitlement) ?? grant),
+      ),
+    };
+  };
+
+  return customers.map((customer, index) => ({
+    customer,
+    purchases: (holdings[index] ?? []).map((holding) => ({
+      purchase: holding.purchase,
+      why: whyNoLines(holding.purchase),
+      lines: holding.purchase.lines.map((line) => explainLine(holding, line)),
+    })),
+  }));
+};

@@ -1,0 +1,28 @@
+import { createInterface } from "node:readline/promises";
+import { composeAccountReport, waitForIndex } from "./composition.ts";
+import { runOperator } from "./program.ts";
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
+const ask = async (question: string): Promise<boolean> => {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(question)).trim().toLowerCase() === "yes";
+  } finally {
+    terminal.close();
+  }
+};
+
+process.exitCode = await runOperator(process.argv.slice(2), {
+  environment: process.env,
+  now: Date.now,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  composeAccountReport,
+  waitForIndex,
+  ask: process.stdin.isTTY ? ask : null,
+});

@@ -1,0 +1,59 @@
+import { TableFormatError } from "../lib/table/format.ts";
+import { MalformedItemError } from "../lib/table/table.ts";
+
+/** What keeps a command from being done, in a sentence for the operator. */
+export class OperatorError extends Error {
+  override readonly name = "OperatorError";
+}
+
+/** Where the table is looked for, as its errors name it. */
+export interface Place {
+  readonly table: string;
+  /** An endpoint's URL, or the AWS region. */
+  readonly where: string;
+}
+
+const UNREACHABLE = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+]);
+const REFUSED_CREDENTIALS = new Set([
+  "UnrecognizedClientException",
+  "InvalidSignatureException",
+  "InvalidAccessKeyIdException",
+  "ExpiredTokenException",
+  "MissingAuthenticationTokenException",
+]);
+
+const isUnreachable = (error: Error): boolean =>
+  error.name === "TimeoutError" ||
+  ("code" in error && UNREACHABLE.has(String(error.code))) ||
+  (error instanceof AggregateError &&
+    error.errors.some((inner) => inner instanceof Error && isUnreachable(inner)));
+
+/** One sentence for whatever a command threw; never a stack. */
+export const sentenceOf = (error: unknown, { table, where }: Place): string => {
+  if (!(error instanceof Error)) return `The command failed: ${String(error)}`;
+  if (
+    error instanceof OperatorError ||
+    error instanceof MalformedItemError ||
+    error instanceof TableFormatError
+  )
+    return error.message;
+  if (isUnreachable(error)) return `DynamoDB does not answer at ${where}.`;
+  if (error.name === "ResourceNotFoundException")
+    return `There is no table ${table} at ${where}: deploy the service first, or name its table with --table or TABLE_NAME.`;
+  if (error.name === "CredentialsProviderError")
+    return "There are no AWS credentials in this shell: log in, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.";
+  if (REFUSED_CREDENTIALS.has(error.name))
+    return "AWS does not accept the credentials of this shell: they are unknown, wrong or expired.";
+  if (error.name === "AccessDeniedException")
+    return `The AWS credentials of this shell do not give access to the table ${table} at ${where}.`;
+  const [sentence = ""] = error.message.split("\n");
+  return `The command failed: ${error.name}: ${sentence}`;
+};

@@ -1,0 +1,257 @@
+import { Command, CommanderError } from "commander";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { requireTableFormat } from "../lib/table/format.ts";
+import {
+  eraseAccount,
+  exportAccount,
+  showAccount,
+  unlinkAccount,
+  type AccountUnlinkOptions,
+  type ComposeAccountReport,
+} from "./account-commands.ts";
+import type { Answer } from "./answer.ts";
+import {
+  applyApplication,
+  findApplicationOf,
+  listApplications,
+  reproject,
+  showApplication,
+  showAudit,
+} from "./application-commands.ts";
+import { connect, tableName, type Environment } from "./connection.ts";
+import {
+  eraseCustomer,
+  findCustomer,
+  showCustomer,
+  unlinkCustomer,
+  type UnlinkOptions,
+} from "./customer-commands.ts";
+import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
+import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
+import type { DestructiveOptions } from "./destructive.ts";
+import { OperatorError, sentenceOf } from "./operator-error.ts";
+import { openSession, type Session } from "./session.ts";
+
+/** What the program needs of the world around it. */
+export interface World {
+  readonly environment: Environment;
+  readonly now: () => Instant;
+  /** Standard output: answers, and help that was asked for. */
+  readonly out: (text: string) => void;
+  /** Standard error. */
+  readonly err: (text: string) => void;
+  readonly composeAccountReport: ComposeAccountReport;
+  /** Waits as long as the index of owners may be behind the table. */
+  readonly waitForIndex: () => Promise<void>;
+  /** Asks a person a question of yes or no; null where there is nobody to ask. */
+  readonly ask: ((question: string) => Promise<boolean>) | null;
+}
+
+interface GlobalOptions {
+  readonly json?: true;
+  readonly table?: string;
+}
+
+const YES = "--yes";
+
+/** What every command takes that takes something away. */
+const destructive = (command: Command): Command =>
+  command
+    .requiredOption("--reason <text>", "why, for the record")
+    .option("--by <name>", "who, for the record; your user name where it is left out")
+    .option(YES, "do it without asking");
+
+const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value];
+
+/** The operator's commands. They throw: {@link runOperator} says what and ends with an exit code. */
+export const createProgram = (world: World): Command => {
+  const program = new Command("operator")
+    .description("Describes applications to the service, issues their API keys, and looks into accounts.")
+    .option("--json", "answer with one JSON document")
+    .option("--table <name>", "the service's table (or TABLE_NAME)")
+    .exitOverride()
+    .configureOutput({ writeOut: world.out, writeErr: world.err })
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError();
+
+  const answer = async (act: (session: Session) => Promise<Answer>): Promise<void> => {
+    const { json, table } = program.opts<GlobalOptions>();
+    const connection = await connect(tableName(table, world.environment), world.environment);
+    try {
+      await requireTableFormat(connection.store);
+      const answered = await act(openSession(connection, world.now(), world.waitForIndex));
+      world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
+    } catch (error) {
+      throw new OperatorError(sentenceOf(error, connection), { cause: error });
+    } finally {
+      connection.close();
+    }
+  };
+
+  const confirmation: Confirmation = { ask: world.ask, progress: (line) => world.err(`${line}\n`) };
+
+  const application = program.command("application").description("what is sold, in which stores");
+  application
+    .command("apply")
+    .description("create the application that a manifest describes, or bring it in line")
+    .argument("<file>", "the manifest, YAML")
+    .option(YES, "take away without asking")
+    .action((file: string, options: ConfirmationOptions) =>
+      answer((session) => applyApplication(session, confirmation, file, options)),
+    );
+  application
+    .command("list")
+    .description("list the applications of the table")
+    .action(() => answer(listApplications));
+  application
+    .command("show")
+    .description("show an application as a manifest")
+    .argument("<application>", "the application's identifier")
+    .action((identifier: string) => answer((session) => showApplication(session, identifier)));
+  application
+    .command("reproject")
+    .description(
+      "take every customer's holdings from its purchases anew, after the catalog maps more than before",
+    )
+    .argument("<application>", "the application's identifier")
+    .action((identifier: string) => answer((session) => reproject(session, confirmation, identifier)));
+  application
+    .command("find")
+    .description("find the application that has a bundle or a package")
+    .argument("<name>", "an iOS-store bundle identifier or an Android-store package name")
+    .action((name: string) => answer((session) => findApplicationOf(session, name)));
+  application
+    .command("audit")
+    .description("list what was taken away from its customers: when, by whom, and why")
+    .argument("<application>", "the application's identifier")
+    .action((identifier: string) => answer((session) => showAudit(session, identifier)));
+
+  const credential = program.command("credential").description("API keys of an application");
+  credential
+    .command("issue")
+    .description("issue an API key, which is shown this once")
+    .requiredOption("--application <identifier>", "the application's identifier")
+    .requiredOption("--scope <scope>", "customers:write or entitlements:read; may be repeated", collect)
+    .option(
+      "--expires <time or duration>",
+      "such as 2027-01-31T00:00:00Z or P90D; never where it is left out",
+    )
+    .option("--label <text>", "your own words for it")
+    .action((options: Parameters<typeof issueApiKey>[1]) =>
+      answer((session) => issueApiKey(session, options)),
+    );
+  credential
+    .command("list")
+    .description("list the API keys of an application, without their secrets")
+    .requiredOption("--application <identifier>", "the application's identifier")
+    .action((options: Parameters<typeof listCredentials>[1]) =>
+      answer((session) => listCredentials(session, options)),
+    );
+  credential
+    .command("revoke")
+    .description("revoke an API key for good")
+    .argument("<keyIdentifier>", "the 16 digits between the underscores of the API key")
+    .option("--application <identifier>", "only where it is of this application")
+    .action((key: string, options: Parameters<typeof revokeCredential>[2]) =>
+      answer((session) => revokeCredential(session, key, options)),
+    );
+
+  const account = program.command("account").description("accounts of an application");
+  account
+    .command("show")
+    .description("show an account's customers, purchases and entitlements, and why")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier, as the application gives it")
+    .action((applicationText: string, accountText: string) =>
+      answer((session) => showAccount(session, world.composeAccountReport, applicationText, accountText)),
+    );
+
+  account
+    .command("export")
+    .description("everything that is known of an account, as JSON")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier")
+    .action((applicationText: string, accountText: string) =>
+      answer((session) => exportAccount(session, world.composeAccountReport, applicationText, accountText)),
+    );
+  destructive(account.command("unlink"))
+    .description("take away from an account what clients, without a credential, have claimed for it")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier")
+    .requiredOption("--asserted-by <who>", "client")
+    .action((applicationText: string, accountText: string, options: AccountUnlinkOptions) =>
+      answer((session) =>
+        unlinkAccount(
+          session,
+          confirmation,
+          world.composeAccountReport,
+          applicationText,
+          accountText,
+          options,
+        ),
+      ),
+    );
+  destructive(account.command("erase"))
+    .description("erase every customer of an account")
+    .argument("<application>", "the application's identifier")
+    .argument("<account>", "the account's identifier")
+    .action((applicationText: string, accountText: string, options: DestructiveOptions) =>
+      answer((session) =>
+        eraseAccount(
+          session,
+          confirmation,
+          world.composeAccountReport,
+          applicationText,
+          accountText,
+          options,
+        ),
+      ),
+    );
+
+  const customer = program.command("customer").description("customers of an application");
+  customer
+    .command("show")
+    .description("show a customer's link, identities and purchases")
+    .argument("<application>", "the application's identifier")
+    .argument("<customer>", "the customer's identifier")
+    .action((applicationText: string, customerText: string) =>
+      answer((session) => showCustomer(session, applicationText, customerText)),
+    );
+  customer
+    .command("find")
+    .description("find who has a purchase")
+    .argument("<application>", "the application's identifier")
+    .argument("<name>", "an original transaction id, app transaction id, purchase token or purchase key")
+    .action((applicationText: string, name: string) =>
+      answer((session) => findCustomer(session, applicationText, name)),
+    );
+  destructive(customer.command("unlink"))
+    .description("take a customer away from its account, or move it to another one")
+    .argument("<application>", "the application's identifier")
+    .argument("<customer>", "the customer's identifier")
+    .option("--to <account>", "the account that it moves to, in the same step")
+    .action((applicationText: string, customerText: string, options: UnlinkOptions) =>
+      answer((session) => unlinkCustomer(session, confirmation, applicationText, customerText, options)),
+    );
+  destructive(customer.command("erase"))
+    .description("erase a customer with its purchases and identities")
+    .argument("<application>", "the application's identifier")
+    .argument("<customer>", "the customer's identifier")
+    .action((applicationText: string, customerText: string, options: DestructiveOptions) =>
+      answer((session) => eraseCustomer(session, confirmation, applicationText, customerText, options)),
+    );
+
+  return program;
+};
+
+/** Runs one command. Its exit code: 0 where it was done, 1 where not, with the reason on standard error. */
+export const runOperator = async (words: readonly string[], world: World): Promise<number> => {
+  try {
+    await createProgram(world).parseAsync([...words], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    world.err(`${error instanceof OperatorError ? error.message : `The command failed: ${String(error)}`}\n`);
+    return 1;
+  }
+};

@@ -1,0 +1,92 @@
+import * as z from "zod";
+import type { Application } from "../lib/applications/application.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { accountIdentifier } from "../lib/contract/schemas.ts";
+import {
+  accountId,
+  applicationId,
+  customerId,
+  keyId,
+  type AccountId,
+  type ApplicationId,
+  type CustomerId,
+  type KeyId,
+} from "../lib/identifiers.ts";
+import { composeOperations } from "./composition.ts";
+import { createApplicationTable, type ApplicationTable } from "../lib/table/applications.ts";
+import { createCredentialTable, type CredentialTable } from "../lib/table/credentials.ts";
+import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
+import type { Table } from "../lib/table/table.ts";
+import type { Connection } from "./connection.ts";
+import { OperatorError } from "./operator-error.ts";
+
+/** The table, its readers and the moment of one command. */
+export interface Session {
+  readonly table: Table;
+  readonly applications: ApplicationTable;
+  readonly credentials: CredentialTable;
+  /** Origins besides Google's at which a workload identity may ask for tokens. */
+  readonly trustsOrigin: TrustsOrigin;
+  readonly moment: Instant;
+  readonly waitForIndex: () => Promise<void>;
+}
+
+export const openSession = (
+  { store: table, trustsOrigin }: Connection,
+  moment: Instant,
+  waitForIndex: () => Promise<void>,
+): Session => ({
+  table,
+  applications: createApplicationTable(table),
+  credentials: createCredentialTable(table),
+  trustsOrigin,
+  moment,
+  waitForIndex,
+});
+
+/** @throws OperatorError */
+export const readApplicationIdentifier = (text: string): ApplicationId => {
+  if (!z.uuid().safeParse(text).success)
+    throw new OperatorError("An application's identifier is a UUID: this one is not.");
+  return applicationId(text.toLowerCase());
+};
+
+/** @throws OperatorError */
+export const readCustomerIdentifier = (text: string): CustomerId => {
+  if (!z.uuid().safeParse(text).success)
+    throw new OperatorError("A customer's identifier is a UUID: this one is not.");
+  return customerId(text.toLowerCase());
+};
+
+/** @throws OperatorError */
+export const readAccountIdentifier = (text: string): AccountId => {
+  const account = accountIdentifier().safeParse(text);
+  if (account.success) return accountId(account.data);
+  throw new OperatorError(
+    `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,
+  );
+};
+
+/** @throws OperatorError that does not repeat the text, which may be a whole API key */
+export const readKeyIdentifier = (text: string): KeyId => {
+  if (!/^[0-9a-f]{16}$/.test(text))
+    throw new OperatorError(
+      "A key identifier is 16 hexadecimal digits, those between the underscores of its API key: this one is not.",
+    );
+  return keyId(text);
+};
+
+/** The operator's work on customers, in the session's table at its moment. */
+export const operationsOf = ({ table, moment, waitForIndex }: Session) =>
+  composeOperations(table, (): Instant => moment, waitForIndex);
+
+/** @throws OperatorError where there is no such application */
+export const findApplication = async (
+  { applications, table }: Session,
+  identifier: ApplicationId,
+): Promise<Application> => {
+  const application = await applications.load(identifier);
+  if (application === null)
+    throw new OperatorError(`There is no application ${identifier} in the table ${table.name}.`);
+  return application;
+};

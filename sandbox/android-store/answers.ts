@@ -1,0 +1,86 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** Answers in the shapes of Google's APIs, and how requests to them are read. */
+
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An error as Google's APIs write it. */
+export const googleError = (status: number, reason: string, message: string, location?: string): Answer => ({
+  status,
+  body: {
+    error: {
+      code: status,
+      message,
+      errors: [
+        {
+          message,
+          domain: "androidpublisher",
+          reason,
+          ...(location !== undefined && { location, locationType: "parameter" }),
+        },
+      ],
+    },
+  },
+});
+
+/** An error as token endpoints write it (RFC 6749, 5.2). */
+export const tokenError = (error: string, description: string): Answer => ({
+  status: 400,
+  body: { error, error_description: description },
+});
+
+export const controlError = (status: number, message: string): Answer => ({ status, body: { message } });
+
+export const NO_TOKEN = googleError(
+  404,
+  "purchaseTokenNotFound",
+  "The purchase token was not found.",
+  "token",
+);
+export const WRONG_PRODUCT = googleError(
+  400,
+  "purchaseTokenDoesNotMatchProductId",
+  "The purchase token does not match the product ID.",
+  "token",
+);
+
+export const readBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString("utf8");
+};
+
+export const parseJson = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Empty where the escapes are bad: nothing is called so. */
+export const decode = (encoded: string): string => {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return "";
+  }
+};
+
+export const send = (response: ServerResponse, { status, body, headers }: Answer): void => {
+  if (body === undefined) {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  const html = typeof body === "string";
+  response
+    .writeHead(status, {
+      "content-type": html ? "text/html; charset=utf-8" : "application/json; charset=utf-8",
+      ...headers,
+    })
+    .end(html ? body : JSON.stringify(body));
+};

@@ -1,0 +1,51 @@
+import * as z from "zod";
+import { controlError, decode, parseJson, type Answer } from "./answers.ts";
+import { CHANGES, ImpossibleChange } from "./changes.ts";
+import { period, sandboxPurchase } from "./purchases.ts";
+import type { Shop } from "./shop.ts";
+
+const changeRequest = z.object({ change: z.enum(CHANGES), period: period.optional() });
+
+/** What a developer does in the sandbox: makes purchases, changes them, and looks at them. */
+export const createControl = (shop: Shop): ((method: string, path: string, body: string) => Answer) => {
+  const presented = (purchaseToken: string) => {
+    const { answer, ...stored } = shop.read(purchaseToken) ?? {};
+    return { purchaseToken, ...stored, purchase: answer };
+  };
+
+  const answerControl = (method: string, path: string, body: string): Answer => {
+    const purchaseToken = decode(path.slice("/purchases/".length));
+    if (path === "/purchases" && method === "GET")
+      return { status: 200, body: { purchases: shop.tokens().map(presented) } };
+    if (path === "/purchases" && method === "POST") {
+      const wanted = sandboxPurchase.safeParse(parseJson(body));
+      if (!wanted.success) return controlError(400, z.prettifyError(wanted.error));
+      return { status: 201, body: presented(shop.buy(wanted.data)) };
+    }
+    if (shop.read(purchaseToken) === undefined) return controlError(404, "There is no such purchase.");
+    switch (method) {
+      case "GET":
+        return { status: 200, body: presented(purchaseToken) };
+      case "DELETE":
+        shop.drop(purchaseToken);
+        return { status: 204 };
+      case "POST": {
+        const wanted = changeRequest.safeParse(parseJson(body));
+        if (!wanted.success) return controlError(400, z.prettifyError(wanted.error));
+        shop.change(purchaseToken, wanted.data.change, wanted.data.period);
+        return { status: 200, body: presented(purchaseToken) };
+      }
+      default:
+        return controlError(405, "GET, POST or DELETE is expected.");
+    }
+  };
+
+  return (method, path, body) => {
+    try {
+      return answerControl(method, path, body);
+    } catch (error) {
+      if (error instanceof ImpossibleChange) return controlError(409, error.message);
+      throw error;
+    }
+  };
+};

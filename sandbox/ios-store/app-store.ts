@@ -1,0 +1,165 @@
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { signJws, type JwsSigner } from "./signing.ts";
+
+/** The iOS store's side of a purchase, as data in and signed payloads out. */
+
+export type SandboxEnvironment = "Production" | "Sandbox" | "Xcode";
+
+export const PRODUCT_TYPES = [
+  "Auto-Renewable Subscription",
+  "Non-Renewing Subscription",
+  "Non-Consumable",
+  "Consumable",
+] as const;
+
+/** One in-app purchase. Times are in milliseconds since 1970. */
+export interface SandboxTransaction {
+  readonly productIdentifier: string;
+  readonly type: (typeof PRODUCT_TYPES)[number];
+  readonly purchaseDate: number;
+  /** When the store vouches for it. */
+  readonly signedDate: number;
+  /** Of auto-renewable subscriptions. */
+  readonly expiresDate?: number;
+  /** Absent: a new one. */
+  readonly transactionIdentifier?: string;
+  /** Absent: it is the first of its lineage. */
+  readonly originalTransactionIdentifier?: string;
+  /** The lineage that this one took the place of, where the subscription was moved; absent: none. */
+  readonly previousOriginalTransactionIdentifier?: string;
+  /** Names a subscription's period under every transaction id; absent: the transaction's own id. */
+  readonly webOrderLineItemIdentifier?: string;
+  /** Purchase date of the original, in a restored copy; absent: the purchase date. */
+  readonly originalPurchaseDate?: number;
+  /** Absent: one. */
+  readonly quantity?: number;
+  readonly revocationDate?: number;
+  /** The refunded share in thousandths of a per cent. */
+  readonly revocationPercentage?: number;
+  readonly isUpgraded?: boolean;
+  readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED";
+  /** A UUID that the app chose for its own account. */
+  readonly appAccountToken?: string;
+}
+
+/** One Apple Account's copy of an app, and what it has bought there. */
+export interface SandboxCustomer {
+  readonly bundleIdentifier: string;
+  readonly appAppleIdentifier: number;
+  readonly environment: SandboxEnvironment;
+  /** Null: from before there were such identifiers. */
+  readonly appTransactionIdentifier: string | null;
+  /** When the app transaction is signed; milliseconds since 1970. */
+  readonly receiptCreationDate: number;
+  readonly transactions: readonly SandboxTransaction[];
+}
+
+/** What the app sends: compact JWS. */
+export interface SignedPurchases {
+  readonly signedAppTransaction: string;
+  readonly signedTransactions: readonly string[];
+}
+
+const ID_DIGITS = 15;
+
+/** An identifier as the store's look: it is long, and the first digits tell production from sandbox. */
+export const newIdentifier = (environment: SandboxEnvironment): string => {
+  const digits = Array.from({ length: ID_DIGITS - 1 }, () => randomInt(10)).join("");
+  return environment === "Production" ? `7${digits}` : `20${digits}`;
+};
+
+const deviceVerification = () => ({
+  deviceVerification: randomBytes(48).toString("base64"),
+  deviceVerificationNonce: randomUUID(),
+});
+
+/**
+ * An app transaction as StoreKit signs it.
+ *
+ * @see https://developer.apple.com/documentation/storekit/apptransaction
+ */
+export const appTransactionPayload = ({
+  bundleIdentifier,
+  appAppleIdentifier,
+  environment,
+  appTransactionIdentifier,
+  receiptCreationDate,
+}: SandboxCustomer) => ({
+  receiptType: environment,
+  ...(environment === "Production" && {
+    appAppleId: appAppleIdentifier,
+    versionExternalIdentifier: 871_234_567,
+  }),
+  bundleId: bundleIdentifier,
+  applicationVersion: "1",
+  originalApplicationVersion: "1",
+  receiptCreationDate,
+  requestDate: receiptCreationDate,
+  originalPurchaseDate: Math.min(receiptCreationDate, Date.UTC(2024, 0, 15)),
+  originalPlatform: "iOS",
+  ...(appTransactionIdentifier !== null && { appTransactionId: appTransactionIdentifier }),
+  ...deviceVerification(),
+});
+
+/**
+ * A transaction as the App Store signs it.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
+ */
+export const transactionPayload = (
+  {
+    bundleIdentifier,
+    environment,
+    appTransactionIdentifier,
+  }: Pick<SandboxCustomer, "bundleIdentifier" | "environment" | "appTransactionIdentifier">,
+  transaction: SandboxTransaction,
+) => {
+  const transactionId = transaction.transactionIdentifier ?? newIdentifier(environment);
+  const originalTransactionId = transaction.originalTransactionIdentifier ?? transactionId;
+  return {
+    transactionId,
+    originalTransactionId,
+    ...(transaction.previousOriginalTransactionIdentifier !== undefined && {
+      previousOriginalTransactionId: transaction.previousOriginalTransactionIdentifier,
+    }),
+    ...(transaction.type === "Auto-Renewable Subscription" && {
+      webOrderLineItemId:
+        environment === "Xcode" ? "0" : (transaction.webOrderLineItemIdentifier ?? transactionId),
+      subscriptionGroupIdentifier: "21454321",
+      expiresDate: transaction.expiresDate,
+      isUpgraded: transaction.isUpgraded ?? false,
+    }),
+    bundleId: bundleIdentifier,
+    productId: transaction.productIdentifier,
+    type: transaction.type,
+    purchaseDate: transaction.purchaseDate,
+    originalPurchaseDate: transaction.originalPurchaseDate ?? transaction.purchaseDate,
+    ...(transaction.revocationDate !== undefined && {
+      revocationDate: transaction.revocationDate,
+      revocationReason: 0,
+    }),
+    ...(transaction.revocationPercentage !== undefined && {
+      revocationPercentage: transaction.revocationPercentage,
+    }),
+    quantity: transaction.quantity ?? 1,
+    inAppOwnershipType: transaction.inAppOwnershipType ?? "PURCHASED",
+    ...(transaction.appAccountToken !== undefined && { appAccountToken: transaction.appAccountToken }),
+    signedDate: transaction.signedDate,
+    environment,
+    transactionReason: transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL",
+    storefront: "USA",
+    storefrontId: "143441",
+    price: 4990,
+    currency: "USD",
+    ...(appTransactionIdentifier !== null && { appTransactionId: appTransactionIdentifier }),
+    ...deviceVerification(),
+  };
+};
+
+/** Everything that an app would send for a customer, signed. */
+export const signPurchases = (customer: SandboxCustomer, signer: JwsSigner): SignedPurchases => ({
+  signedAppTransaction: signJws(appTransactionPayload(customer), signer),
+  signedTransactions: customer.transactions.map((transaction) =>
+    signJws(transactionPayload(customer, transaction), signer),
+  ),
+});

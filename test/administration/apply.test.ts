@@ -1,0 +1,226 @@
+import { storesOf, type Application } from "../../lib/applications/application.ts";
+import { applyManifest, type ApplicationStore, type SaveOutcome } from "../../lib/administration/apply.ts";
+import { differenceOf } from "../../lib/administration/difference.ts";
+import { readManifest, type Manifest } from "../../lib/administration/manifest.ts";
+import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+
+const NEW = applicationId("0198c0de-0000-7000-8000-000000000000");
+const A = applicationId("0198c0de-0000-7000-8000-00000000000a");
+const B = applicationId("0198c0de-0000-7000-8000-00000000000b");
+
+const aManifest = (text: string): Manifest => {
+  const reading = readManifest(text);
+  if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading.problems));
+  return reading.manifest;
+};
+
+/** A manifest with bundles. */
+const withBundles = (identifier: ApplicationId | null, ...bundles: string[]): Manifest => ({
+  ...aManifest(
+    `application: { name: A }\nstores: { ios-store: [${bundles
+      .map((bundle) => `{ bundleIdentifier: ${bundle}, appAppleIdentifier: 1 }`)
+      .join(", ")}] }`,
+  ),
+  identifier,
+});
+
+/** Applications in memory; `meanwhile` answers the next saves. */
+const inMemory = (applications: readonly Application[], meanwhile: SaveOutcome[] = []) => {
+  const stored = new Map(
+    applications.map((application) => [application.identifier, { application, version: 1 }]),
+  );
+  const store: ApplicationStore = {
+    read: async (identifier) => stored.get(identifier) ?? null,
+    registrationsOf: async (wanted) =>
+      [...stored.values()].flatMap(({ application }) =>
+        storesOf(application)
+          .filter((reference) => wanted.some((other) => JSON.stringify(other) === JSON.stringify(reference)))
+          .map((reference) => ({ ...reference, application: application.identifier })),
+      ),
+    save: async (before, after) => {
+      const refused = meanwhile.shift();
+      if (refused !== undefined) return refused;
+      stored.set(after.identifier, { application: after, version: (before?.version ?? 0) + 1 });
+      return { outcome: "saved" };
+    },
+  };
+  return { store, stored };
+};
+
+const anApplication = (identifier: ApplicationId, ...bundles: string[]): Application => ({
+  ...withBundles(null, ...bundles),
+  identifier,
+});
+
+describe("a manifest is applied to", () => {
+  test.each<[string, Manifest, Application[], ApplicationId, boolean]>([
+    ["the application it names", withBundles(A, "a.b"), [anApplication(A)], A, false],
+    ["a new one that it names", withBundles(A, "a.b"), [], A, true],
+    [
+      "a new one where nobody has its bundles",
+      withBundles(null, "a.b"),
+      [anApplication(A, "x.y")],
+      NEW,
+      true,
+    ],
+    [
+      "the one that has all its bundles",
+      withBundles(null, "a.b"),
+      [anApplication(A, "a.b", "c.d")],
+      A,
+      false,
+    ],
+    [
+      "the one that has some of its bundles",
+      withBundles(null, "a.b", "c.d"),
+      [anApplication(A, "a.b")],
+      A,
+      false,
+    ],
+  ])("%s", async (_, manifest, applications, application, created) => {
+    const { store, stored } = inMemory(applications);
+    const outcome = await applyManifest(manifest, NEW, store);
+    expect(outcome).toMatchObject({ outcome: "applied", application, created });
+    expect(stored.get(application)?.application).toEqual({ ...manifest, identifier: application });
+  });
+});
+
+describe("a manifest is refused, and nothing is written, where", () => {
+  test.each<[string, Manifest, Application[], object]>([
+    [
+      "another application has its bundle",
+      withBundles(A, "a.b", "c.d"),
+      [anApplication(B, "c.d")],
+      {
+        outcome: "registered_elsewhere",
+        registrations: [{ store: "ios-store", bundleOrPackage: "c.d", application: B }],
+      },
+    ],
+    [
+      "it names no application and its bundles are of several",
+      withBundles(null, "a.b", "c.d"),
+      [anApplication(A, "a.b"), anApplication(B, "c.d")],
+      { outcome: "registered_to_several" },
+    ],
+    ["nothing in it names its application", withBundles(null), [], { outcome: "nothing_names_it" }],
+  ])("%s", async (_, manifest, applications, refusal) => {
+    const { store, stored } = inMemory(applications);
+    const before = new Map(stored);
+    expect(await applyManifest(manifest, NEW, store)).toMatchObject(refusal);
+    expect(stored).toEqual(before);
+  });
+});
+
+test("a manifest applied again changes nothing and writes nothing", async () => {
+  const { store, stored } = inMemory([]);
+  await applyManifest(withBundles(null, "a.b"), NEW, store);
+  const again = await applyManifest(withBundles(null, "a.b"), A, store);
+  expect(again).toEqual({ outcome: "applied", application: NEW, created: false, changes: [] });
+  expect(stored.get(NEW)?.version).toBe(1);
+});
+
+test.each([
+  [4, "applied"],
+  [5, "changed_meanwhile"],
+])("after %d changes by others the outcome is %s", async (times, outcome) => {
+  const meanwhile = Array.from({ length: times }, (): SaveOutcome => ({ outcome: "changed_meanwhile" }));
+  const { store } = inMemory([], meanwhile);
+  expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe(outcome);
+});
+
+test("a file without an identifier that names another application's bundle is refused, whatever it is called", async () => {
+  const { store, stored } = inMemory([anApplication(A, "a.b")]);
+  const copied = { ...withBundles(null, "a.b"), name: "Another" };
+  expect(await applyManifest(copied, NEW, store)).toMatchObject({ outcome: "registered_elsewhere" });
+  expect(stored.get(A)?.version).toBe(1);
+  expect(await applyManifest({ ...copied, identifier: A }, NEW, store)).toMatchObject({ outcome: "applied" });
+});
+
+test("what can never be saved is not tried again", async () => {
+  const meanwhile: SaveOutcome[] = [{ outcome: "catalog_too_large", bytes: 2, limit: 1 }];
+  const { store } = inMemory([], meanwhile);
+  expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe("catalog_too_large");
+});
+
+describe("the difference", () => {
+  const application = (text: string): Application => ({
+    ...aManifest(`application: { name: A }\n${text}`),
+    identifier: A,
+  });
+  const full = application(`
+stores:
+  android-store: [{ packageName: a.b, credential: { secret: s } }]
+entitlements: { gold: {}, silver: { displayName: Silver } }
+products:
+  - { store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [gold, silver] }
+  - { store: ios-store, productIdentifier: pass, grants: [gold], accessDuration: P1D }
+`);
+
+  test("of an application with itself is nothing, in whatever order its parts are", () => {
+    const reordered = application(`
+products:
+  - { store: ios-store, productIdentifier: pass, grants: [gold], accessDuration: PT24H }
+  - { store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [silver, gold] }
+entitlements: { silver: { displayName: Silver }, gold: { displayName: gold } }
+stores:
+  android-store: [{ packageName: a.b, environments: [sandbox, production], credential: { secret: s } }]
+`);
+    expect(differenceOf(full, full)).toEqual([]);
+    expect(differenceOf(full, reordered)).toEqual([]);
+  });
+
+  test("of a new application is all it has", () => {
+    expect(differenceOf(null, full).map(({ kind, subject, name }) => `${kind} ${subject} ${name}`)).toEqual([
+      `added application ${A}`,
+      "added store android-store a.b",
+      "added entitlement gold",
+      "added entitlement silver",
+      "added product android-store p m",
+      "added product ios-store pass",
+    ]);
+  });
+
+  test("names what was added, changed and removed, and the fields", () => {
+    const changed = application(`
+stores:
+  ios-store: [{ bundleIdentifier: c.d, environments: [sandbox] }]
+entitlements: { gold: {} }
+products:
+  - { store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [gold] }
+  - { store: ios-store, productIdentifier: pass, grants: [gold] }
+`);
+    expect(differenceOf(full, changed)).toEqual([
+      {
+        kind: "added",
+        subject: "store",
+        name: "ios-store c.d",
+        fields: [{ field: "environments", before: null, after: ["sandbox"] }],
+      },
+      {
+        kind: "changed",
+        subject: "product",
+        name: "android-store p m",
+        fields: [{ field: "grants", before: ["gold", "silver"], after: ["gold"] }],
+      },
+      {
+        kind: "changed",
+        subject: "product",
+        name: "ios-store pass",
+        fields: [{ field: "accessDuration", before: "P1D", after: null }],
+      },
+      { kind: "removed", subject: "store", name: "android-store a.b", fields: [] },
+      { kind: "removed", subject: "entitlement", name: "silver", fields: [] },
+    ]);
+  });
+
+  test("of a renamed application is its name", () => {
+    expect(differenceOf(full, { ...full, name: "B" })).toEqual([
+      {
+        kind: "changed",
+        subject: "application",
+        name: A,
+        fields: [{ field: "name", before: "A", after: "B" }],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,99 @@
+import type { Application } from "../../lib/applications/application.ts";
+import { lossesOf } from "../../lib/administration/losses.ts";
+import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { aCatalog, aProduct, period } from "../support/purchases.ts";
+
+const premium = aProduct({ store: "android-store", productIdentifier: "premium", grants: ["premium"] });
+
+const selling = (products: CatalogProduct[], changes: Partial<Application> = {}): Application => ({
+  identifier: applicationId("00000000-0000-4000-8000-000000000001"),
+  name: "Trails",
+  iosStore: [
+    {
+      bundleIdentifier: "a.b",
+      appAppleIdentifier: 1,
+      environments: ["production", "sandbox"],
+      xcodeCertificates: ["aa"],
+    },
+  ],
+  androidStore: [
+    { packageName: "a.c", credential: { secret: "s" }, environments: ["production", "sandbox"] },
+  ],
+  catalog: aCatalog(products),
+  transfers: "refuse",
+  ...changes,
+});
+
+const before = selling([premium]);
+const [ios] = before.iosStore;
+const [android] = before.androidStore;
+if (ios === undefined || android === undefined) throw new Error("There are both stores.");
+
+test.each<[string, Application, string[]]>([
+  ["a product", selling([]), ["product android-store premium grants nothing any more"]],
+  [
+    "what a product grants",
+    selling([{ ...premium, grants: ["basic"] }]),
+    ["product android-store premium does not grant premium any more"],
+  ],
+  [
+    "what a base plan has been granted by the product of all base plans",
+    selling([premium, { ...premium, basePlanIdentifier: "monthly", grants: ["basic"] }]),
+    ["product android-store premium monthly does not grant premium any more"],
+  ],
+  [
+    "an access that had no end",
+    selling([{ ...premium, accessDuration: period("P1D") }]),
+    ["product android-store premium gives access for P1D only"],
+  ],
+  [
+    "a bundle and a package",
+    selling([premium], { iosStore: [], androidStore: [] }),
+    ["purchases of ios-store a.b are refused", "purchases of android-store a.c are refused"],
+  ],
+  [
+    "an environment",
+    selling([premium], { androidStore: [{ ...android, environments: ["production"] }] }),
+    ["purchases of android-store a.c are refused of sandbox"],
+  ],
+  [
+    "a certificate",
+    selling([premium], { iosStore: [{ ...ios, xcodeCertificates: [] }] }),
+    ["purchases of ios-store a.b are refused of certificate aa"],
+  ],
+])("%s is lost", (_, after, losses) => {
+  expect(lossesOf(before, after)).toEqual(losses);
+});
+
+test("a base plan's product that goes leaves what the product of all base plans grants", () => {
+  const monthly = { ...premium, basePlanIdentifier: "monthly" };
+  expect(lossesOf(selling([premium, monthly]), selling([premium]))).toEqual([]);
+  expect(lossesOf(selling([monthly]), selling([{ ...premium, basePlanIdentifier: "yearly" }]))).toEqual([
+    "product android-store premium monthly grants nothing any more",
+  ]);
+});
+
+test("a shorter access is lost, a longer one is not", () => {
+  const lasting = (text: string) => selling([{ ...premium, accessDuration: period(text) }]);
+  expect(lossesOf(lasting("P1M"), lasting("P7D"))).toHaveLength(1);
+  expect(lossesOf(lasting("P7D"), lasting("P1M"))).toEqual([]);
+  expect(lossesOf(lasting("P7D"), lasting("P7D"))).toEqual([]);
+  expect(lossesOf(lasting("P7D"), before)).toEqual([]);
+});
+
+test("nothing is lost by more, nor by another name or credential", () => {
+  const more = selling([
+    { ...premium, grants: ["premium", "extra"] },
+    { ...premium, basePlanIdentifier: "yearly", grants: ["premium"] },
+    aProduct({ productIdentifier: "new" }),
+  ]);
+  expect(
+    lossesOf(before, {
+      ...more,
+      name: "Paths",
+      iosStore: [{ ...ios, xcodeCertificates: ["aa", "bb"] }],
+      androidStore: [{ ...android, credential: { secret: "t" } }],
+    }),
+  ).toEqual([]);
+});

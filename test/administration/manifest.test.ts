@@ -1,0 +1,757 @@
+import { stringify } from "yaml";
+import { manifestOf, periodText } from "../../lib/administration/manifest-document.ts";
+import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest.ts";
+import { parsePeriod } from "../../lib/entitlements/time.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { originOf, type TrustsOrigin } from "../../lib/stores/android-store/workload-identity.ts";
+
+const IDENTIFIER = applicationId("0198c0de-0000-7000-8000-000000000001");
+const CERTIFICATE = "ab".repeat(32);
+
+const TRAILS = `
+application: { identifier: 0198c0de-0000-7000-8000-000000000001, name: Trail Maps }
+stores:
+  ios-store:
+    - { bundleIdentifier: com.example.trails, appAppleIdentifier: 1234567890, environments: [production, sandbox] }
+  android-store:
+    - { packageName: com.example.trails, credential: { secret: trails/play } }
+entitlements:
+  premium: { displayName: Premium }
+products:
+  - { store: ios-store, productIdentifier: com.example.trails.premium.monthly, grants: [premium] }
+  - { store: android-store, productIdentifier: premium, basePlanIdentifier: monthly, grants: [premium] }
+  - { store: ios-store, productIdentifier: com.example.trails.day_pass, grants: [premium], accessDuration: P1D }
+`;
+
+const manifest = (text: string): Manifest => {
+  const reading = readManifest(text);
+  if (reading.outcome === "valid") return reading.manifest;
+  throw new Error(reading.problems.map(problemText).join("\n"));
+};
+
+/** Line and path of each problem. */
+const problems = (text: string): string[] => {
+  const reading = readManifest(text);
+  return reading.outcome === "valid" ? [] : reading.problems.map(({ line, path }) => `${line} ${path}`);
+};
+
+const messages = (text: string): string => {
+  const reading = readManifest(text);
+  return reading.outcome === "valid" ? "" : reading.problems.map(problemText).join("\n");
+};
+
+/** A manifest whose first store, product or entitlement stands alone in its line. */
+const withIosStore = (store: string) => `application: { name: A }\nstores:\n  ios-store:\n    - ${store}\n`;
+const withAndroidStore = (store: string) =>
+  `application: { name: A }\nstores:\n  android-store:\n    - ${store}\n`;
+const withProduct = (product: string) =>
+  `application: { name: A }\nentitlements:\n  premium: {}\nproducts:\n  - ${product}\n`;
+
+/** As gcloud writes one for an AWS provider. */
+const anIdentity = () => ({
+  type: "external_account",
+  audience:
+    "//iam.googleapis.com/projects/123456789012/locations/global/workloadIdentityPools/aws/providers/production",
+  subject_token_type: "urn:ietf:params:aws:token-type:aws4_request",
+  token_url: "https://sts.googleapis.com/v1/token",
+  service_account_impersonation_url:
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/play@trails.iam.gserviceaccount.com:generateAccessToken",
+  credential_source: {
+    environment_id: "aws1",
+    regional_cred_verification_url:
+      "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+  },
+});
+
+const withIdentity = (workloadIdentity: unknown) =>
+  withAndroidStore(`{ packageName: a.b, credential: ${JSON.stringify({ workloadIdentity })} }`);
+
+const appliedIdentity = (workloadIdentity: unknown, trustsOrigin?: TrustsOrigin): unknown => {
+  const reading = readManifest(withIdentity(workloadIdentity), trustsOrigin);
+  if (reading.outcome === "invalid") throw new Error(reading.problems.map(problemText).join("\n"));
+  const credential = reading.manifest.androidStore[0]?.credential;
+  return credential !== undefined && "workloadIdentity" in credential && credential.workloadIdentity;
+};
+
+describe("a valid manifest", () => {
+  test("becomes an application", () => {
+    const { identifier, name, iosStore, androidStore, catalog } = manifest(TRAILS);
+    expect({ identifier, name, iosStore, androidStore }).toEqual({
+      identifier: IDENTIFIER,
+      name: "Trail Maps",
+      iosStore: [
+        {
+          bundleIdentifier: "com.example.trails",
+          appAppleIdentifier: 1_234_567_890,
+          environments: ["production", "sandbox"],
+          xcodeCertificates: [],
+        },
+      ],
+      androidStore: [
+        {
+          packageName: "com.example.trails",
+          credential: { secret: "trails/play" },
+          environments: ["production", "sandbox"],
+        },
+      ],
+    });
+    expect([...catalog.displayNames]).toEqual([["premium", "Premium"]]);
+    expect(catalog.products).toEqual([
+      {
+        store: "ios-store",
+        productIdentifier: "com.example.trails.premium.monthly",
+        basePlanIdentifier: null,
+        purchaseOptionIdentifier: null,
+        grants: ["premium"],
+        accessDuration: null,
+      },
+      {
+        store: "android-store",
+        productIdentifier: "premium",
+        basePlanIdentifier: "monthly",
+        purchaseOptionIdentifier: null,
+        grants: ["premium"],
+        accessDuration: null,
+      },
+      {
+        store: "ios-store",
+        productIdentifier: "com.example.trails.day_pass",
+        basePlanIdentifier: null,
+        purchaseOptionIdentifier: null,
+        grants: ["premium"],
+        accessDuration: parsePeriod("P1D"),
+      },
+    ]);
+  });
+
+  test("may leave out the identifier, which is compared in lower case", () => {
+    expect(manifest("application: { name: A }").identifier).toBeNull();
+    expect(manifest(TRAILS.replace("c0de", "C0DE")).identifier).toBe(IDENTIFIER);
+  });
+
+  test("refuses transfers where it does not say", () => {
+    expect(manifest("application: { name: A }").transfers).toBe("refuse");
+    expect(manifest("application: { name: A, transfers: when_inactive }").transfers).toBe("when_inactive");
+    expect(problems("application: { name: A, transfers: never }")).toEqual(["1 application.transfers"]);
+  });
+
+  test("may map a purchase option of its own, with an access duration", () => {
+    const rent = "productIdentifier: film, purchaseOptionIdentifier: rent, accessDuration: P2D";
+    const text = withProduct(`{ store: android-store, ${rent}, grants: [premium] }`);
+    expect(manifest(text).catalog.products).toMatchObject([
+      { purchaseOptionIdentifier: "rent", accessDuration: parsePeriod("P2D") },
+    ]);
+  });
+
+  test("accepts production and sandbox where it does not say", () => {
+    const environments = ["production", "sandbox"];
+    expect(
+      manifest(withIosStore("{ bundleIdentifier: a.b, appAppleIdentifier: 1 }")).iosStore[0]?.environments,
+    ).toEqual(environments);
+    expect(
+      manifest(withAndroidStore("{ packageName: a.b, credential: { secret: s } }")).androidStore[0]
+        ?.environments,
+    ).toEqual(environments);
+  });
+
+  test("needs no Apple ID where production is not accepted", () => {
+    expect(
+      manifest(withIosStore("{ bundleIdentifier: a.b, environments: [sandbox] }")).iosStore[0]
+        ?.appAppleIdentifier,
+    ).toBeNull();
+  });
+
+  test("shows an entitlement without a display name by its identifier", () => {
+    expect([
+      ...manifest("application: { name: A }\nentitlements: { gold: {}, silver: }").catalog.displayNames,
+    ]).toEqual([
+      ["gold", "gold"],
+      ["silver", "silver"],
+    ]);
+  });
+
+  test("accepts Xcode's certificates without naming the environment beside them", () => {
+    expect(
+      manifest(
+        withIosStore(
+          `{ bundleIdentifier: a.b, environments: [sandbox], xcodeCertificates: ["${CERTIFICATE}"] }`,
+        ),
+      ).iosStore[0],
+    ).toMatchObject({ environments: ["sandbox"], xcodeCertificates: [CERTIFICATE] });
+  });
+
+  test.each([CERTIFICATE, CERTIFICATE.toUpperCase(), (CERTIFICATE.match(/../g) ?? []).join(":")])(
+    "keeps the certificate %s as lower-case hex",
+    (certificate) => {
+      expect(
+        manifest(
+          withIosStore(
+            `{ bundleIdentifier: a.b, environments: [xcode], xcodeCertificates: ["${certificate}"] }`,
+          ),
+        ).iosStore[0]?.xcodeCertificates,
+      ).toEqual([CERTIFICATE]);
+    },
+  );
+
+  test("keeps of a workload identity what an AWS provider needs, and not where a machine of EC2 would ask", () => {
+    const { credential_source, ...identity } = anIdentity();
+    expect(
+      appliedIdentity({
+        ...identity,
+        credential_source: {
+          ...credential_source,
+          url: "http://169.254.169.254/latest/meta-data/iam/security-credentials",
+          region_url: "http://169.254.169.254/latest/meta-data/placement/availability-zone",
+          imdsv2_session_token_url: "http://169.254.169.254/latest/api/token",
+        },
+      }),
+    ).toStrictEqual({ ...identity, credential_source });
+  });
+
+  test.each([
+    ["https://sts.europe-west1.rep.googleapis.com/v1/token", undefined],
+    ["https://sts.googleapis.com/v1/token", undefined],
+    ["http://127.0.0.1:3000/sandbox/token", "http://127.0.0.1:3000/"],
+    ["http://[::1]:3000/token", "http://[::1]:3000"],
+  ])("takes the token exchange %s where the store's address is %s", (token_url, address) => {
+    const identity = { ...anIdentity(), token_url };
+    expect(appliedIdentity(identity, originOf(address))).toStrictEqual(identity);
+  });
+
+  test.each([
+    "https://sts.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.eu-central-1.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.us-gov-west-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",
+  ])("takes the request that is signed, %s", (regional_cred_verification_url) => {
+    const identity = {
+      ...anIdentity(),
+      credential_source: { environment_id: "aws1", regional_cred_verification_url },
+    };
+    expect(appliedIdentity(identity)).toStrictEqual(identity);
+  });
+
+  test("takes a workload identity that impersonates nobody", () => {
+    const { service_account_impersonation_url: _, ...identity } = anIdentity();
+    expect(appliedIdentity(identity)).toStrictEqual(identity);
+  });
+
+  test.each(["trails/play", "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/play-AbCdEf"])(
+    "names a secret as %s",
+    (secret) => {
+      expect(
+        manifest(withAndroidStore(`{ packageName: a.b, credential: { secret: "${secret}" } }`))
+          .androidStore[0]?.credential,
+      ).toEqual({ secret });
+    },
+  );
+
+  test("is what an application is shown as", () => {
+    const read = manifest(TRAILS);
+    const shown = stringify(manifestOf({ ...read, identifier: IDENTIFIER }));
+    expect(manifestOf({ ...manifest(shown), identifier: IDENTIFIER })).toEqual(
+      manifestOf({ ...read, identifier: IDENTIFIER }),
+    );
+  });
+});
+
+describe("a manifest is refused, with the line,", () => {
+  const ios = "bundleIdentifier: a.b, appAppleIdentifier: 1";
+  const android = "packageName: a.b";
+  test.each([
+    ["where it is empty", "", "1 "],
+    ["where it is not YAML", "application: { name: A", "1 "],
+    ["where YAML repeats a key", "application: { name: A }\napplication: { name: B }", "2 "],
+    ["where it has a second document", "application: { name: A }\n---\nx: 1", "2 "],
+    ["where a tag is unknown", "application: !secret { name: A }", "1 "],
+    ["where it uses an alias", "application: &a { name: A }\nstores: *a", "2 "],
+    ["where a key is no text", "application: { name: A }\n[a]: 1", "2 "],
+    ["where a key would be lost", "application: { name: A }\nentitlements:\n  __proto__: {}", "3 "],
+    ["where the application is missing", "products: []", "1 application"],
+    ["where the name is missing", "application: {}", "1 application.name"],
+    ["where the name is empty", 'application: { name: "" }', "1 application.name"],
+    ["where the name is a number", "application: { name: 12 }", "1 application.name"],
+    ["where the name is too long", `application: { name: ${"x".repeat(257)} }`, "1 application.name"],
+    ["where the name has a control character", 'application: { name: "a\\tb" }', "1 application.name"],
+    [
+      "where the identifier is no UUID",
+      "application: { name: A, identifier: trails }",
+      "1 application.identifier",
+    ],
+    ["where a key is unknown", "application: { name: A }\nproduct: []", "2 product"],
+    ["where a nested key is unknown", "application:\n  name: A\n  nmae: B", "3 application.nmae"],
+    ["where a store is unknown", "application: { name: A }\nstores:\n  web-store: []", "3 stores.web-store"],
+    ["where a list is null", "application: { name: A }\nproducts:", "2 products"],
+    [
+      "where a bundle is missing",
+      withIosStore("{ appAppleIdentifier: 1 }"),
+      "4 stores.ios-store[0].bundleIdentifier",
+    ],
+    [
+      "where a bundle has other characters",
+      withIosStore('{ bundleIdentifier: "a#b", appAppleIdentifier: 1 }'),
+      "4 stores.ios-store[0].bundleIdentifier",
+    ],
+    [
+      "where production needs the Apple ID",
+      withIosStore("{ bundleIdentifier: a.b }"),
+      "4 stores.ios-store[0].appAppleIdentifier",
+    ],
+    [
+      "where the Apple ID is text",
+      withIosStore('{ bundleIdentifier: a.b, appAppleIdentifier: "1" }'),
+      "4 stores.ios-store[0].appAppleIdentifier",
+    ],
+    [
+      "where the Apple ID is 0",
+      withIosStore("{ bundleIdentifier: a.b, appAppleIdentifier: 0 }"),
+      "4 stores.ios-store[0].appAppleIdentifier",
+    ],
+    [
+      "where an environment is unknown",
+      withIosStore(`{ ${ios}, environments: [staging] }`),
+      "4 stores.ios-store[0].environments[0]",
+    ],
+    [
+      "where no environment is accepted",
+      withIosStore(`{ ${ios}, environments: [] }`),
+      "4 stores.ios-store[0].environments",
+    ],
+    [
+      "where an environment is named twice",
+      withIosStore(`{ ${ios}, environments: [sandbox, sandbox] }`),
+      "4 stores.ios-store[0].environments",
+    ],
+    [
+      "where xcode has no certificate",
+      withIosStore(`{ ${ios}, environments: [xcode] }`),
+      "4 stores.ios-store[0].xcodeCertificates",
+    ],
+    [
+      "where a certificate is too short",
+      withIosStore(`{ ${ios}, environments: [xcode], xcodeCertificates: [ab] }`),
+      "4 stores.ios-store[0].xcodeCertificates[0]",
+    ],
+    [
+      "where a package has no credential",
+      withAndroidStore(`{ ${android} }`),
+      "4 stores.android-store[0].credential",
+    ],
+    [
+      "where a credential is empty",
+      withAndroidStore(`{ ${android}, credential: {} }`),
+      "4 stores.android-store[0].credential",
+    ],
+    [
+      "where a credential is both",
+      withAndroidStore(
+        `{ ${android}, credential: { secret: s, workloadIdentity: ${JSON.stringify(anIdentity())} } }`,
+      ),
+      "4 stores.android-store[0].credential",
+    ],
+    [
+      "where a secret has no name",
+      withAndroidStore(`{ ${android}, credential: { secret: "a b" } }`),
+      "4 stores.android-store[0].credential.secret",
+    ],
+    [
+      "where a workload identity is of another type",
+      withIdentity({ ...anIdentity(), type: "authorized_user" }),
+      "4 stores.android-store[0].credential.workloadIdentity.type",
+    ],
+    [
+      "where a workload identity is a text",
+      withIdentity(JSON.stringify(anIdentity())),
+      "4 stores.android-store[0].credential.workloadIdentity",
+    ],
+    [
+      "where a workload identity has a key twice",
+      withAndroidStore(
+        `{ ${android}, credential: { workloadIdentity: { type: external_account, type: external_account } } }`,
+      ),
+      "4 ",
+    ],
+    [
+      "where a workload identity would change what all objects are",
+      withAndroidStore(`{ ${android}, credential: { workloadIdentity: { __proto__: { token_url: x } } } }`),
+      "4 ",
+    ],
+    [
+      "where a package accepts xcode",
+      withAndroidStore(`{ ${android}, credential: { secret: s }, environments: [xcode] }`),
+      "4 stores.android-store[0].environments[0]",
+    ],
+    [
+      "where an entitlement's key is unknown",
+      "application: { name: A }\nentitlements:\n  premium: { name: P }",
+      "3 entitlements.premium.name",
+    ],
+    [
+      "where a product is of no store",
+      withProduct("{ store: ios, productIdentifier: p, grants: [premium] }"),
+      "5 products[0].store",
+    ],
+    [
+      "where a product grants nothing",
+      withProduct("{ store: ios-store, productIdentifier: p, grants: [] }"),
+      "5 products[0].grants",
+    ],
+    [
+      "where a product grants twice",
+      withProduct("{ store: ios-store, productIdentifier: p, grants: [premium, premium] }"),
+      "5 products[0].grants",
+    ],
+    [
+      "where a product grants what is not defined",
+      withProduct("{ store: ios-store, productIdentifier: p, grants: [premium, gold] }"),
+      "5 products[0].grants[1]",
+    ],
+    [
+      "where an iOS product has a base plan",
+      withProduct("{ store: ios-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }"),
+      "5 products[0].basePlanIdentifier",
+    ],
+    [
+      "where an access duration is none",
+      withProduct("{ store: ios-store, productIdentifier: p, accessDuration: 1 day, grants: [premium] }"),
+      "5 products[0].accessDuration",
+    ],
+    [
+      "where an iOS product has a purchase option",
+      withProduct(
+        "{ store: ios-store, productIdentifier: p, purchaseOptionIdentifier: rent, grants: [premium] }",
+      ),
+      "5 products[0].purchaseOptionIdentifier",
+    ],
+    [
+      "where a purchase option stands beside a base plan",
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, purchaseOptionIdentifier: rent, grants: [premium] }",
+      ),
+      "5 products[0].purchaseOptionIdentifier",
+    ],
+    [
+      "where a base plan has an access duration",
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, accessDuration: P1D, grants: [premium] }",
+      ),
+      "5 products[0].accessDuration",
+    ],
+  ])("%s", (_, text, problem) => {
+    expect(problems(text)).toEqual([problem]);
+  });
+
+  test.each([
+    ["a bundle", withIosStore(`{ ${ios} }\n    - { ${ios} }`), "5 stores.ios-store[1]"],
+    [
+      "a package",
+      withAndroidStore(
+        `{ ${android}, credential: { secret: s } }\n    - { ${android}, credential: { secret: t } }`,
+      ),
+      "5 stores.android-store[1]",
+    ],
+    [
+      "a product",
+      withProduct(
+        "{ store: ios-store, productIdentifier: p, grants: [premium] }\n  - { store: ios-store, productIdentifier: p, grants: [premium] }",
+      ),
+      "6 products[1]",
+    ],
+    [
+      "a product's base plan",
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }\n  - { store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }",
+      ),
+      "6 products[1]",
+    ],
+  ])("where it describes %s twice", (_, text, problem) => {
+    expect(problems(text)).toEqual([problem]);
+  });
+
+  test("with everything that is wrong, together", () => {
+    expect(
+      problems(`application: { nmae: A }
+stores:
+  ios-store:
+    - { bundleIdentifier: a.b, extra: 1 }
+    - { bundleIdentifier: a.b, appAppleIdentifier: 1 }
+products:
+  - { store: ios-store, productIdentifier: p, grants: [gold], accessDuration: x }
+`),
+    ).toEqual([
+      "1 application.name",
+      "1 application.nmae",
+      "4 stores.ios-store[0].extra",
+      "4 stores.ios-store[0].appAppleIdentifier",
+      "5 stores.ios-store[1]",
+      "7 products[0].accessDuration",
+      "7 products[0].grants[0]",
+    ]);
+  });
+
+  test.each([
+    ["credential: { type: service_account, private_key: TOP }"],
+    ["credential: { workloadIdentity: { type: service_account, private_key: TOP } }"],
+    ["credential: { workloadIdentity: { type: external_account, nested: [{ client_secret: TOP }] } }"],
+    [`credential: { secret: '{"private_key":"TOP"}' }`],
+    [`credential: { secret: "-----BEGIN PRIVATE KEY----- TOP" }`],
+    [`credential: "-----BEGIN PRIVATE KEY----- TOP"`],
+  ])("where a secret is pasted into it, which is not repeated: %s", (credential) => {
+    const text = withAndroidStore(`{ packageName: a.b, ${credential} }`);
+    expect(problems(text)).toEqual(["4 stores.android-store[0].credential"]);
+    expect(messages(text)).toContain("Secrets Manager");
+    expect(messages(text)).not.toContain("TOP");
+  });
+});
+
+describe("a workload identity is refused, without repeating a value of it,", () => {
+  const problemsOf = (workloadIdentity: unknown, trustsOrigin?: TrustsOrigin): string[] => {
+    const reading = readManifest(withIdentity(workloadIdentity), trustsOrigin);
+    if (reading.outcome === "valid") return [];
+    expect(reading.problems.map(problemText).join("\n")).not.toMatch(/stranger|SECRET/);
+    return reading.problems.map(({ path }) =>
+      path.replace("stores.android-store[0].credential.workloadIdentity", "").replace(/^\./, ""),
+    );
+  };
+
+  test.each<[string, unknown]>([
+    ["universe_domain", "stranger.example"],
+    ["universe_domain", "googleapis.com"],
+    ["universeDomain", "stranger.example"],
+    ["token_info_url", "https://sts.googleapis.com/v1/introspect"],
+    ["workforce_pool_user_project", "SECRET"],
+    ["client_id", "SECRET"],
+    ["clientSecret", "SECRET"],
+    ["quota_project_id", "SECRET"],
+    ["cloud_resource_manager_url", "https://stranger.example/"],
+    ["service_account_impersonation", { token_lifetime_seconds: 3600 }],
+    ["aws_security_credentials_supplier", {}],
+    ["scopes", ["https://www.googleapis.com/auth/cloud-platform"]],
+    ["credentials", { access_token: "SECRET" }],
+    ["transporterOptions", { baseURL: "https://stranger.example" }],
+    ["tokenUrl", "https://stranger.example/"],
+    ["subjectTokenType", "SECRET"],
+    ["serviceAccountImpersonationUrl", "https://stranger.example/"],
+    ["credentialSource", { file: "/proc/self/environ" }],
+    ["Token_url", "https://sts.googleapis.com/v1/token"],
+    ["token_url ", "https://sts.googleapis.com/v1/token"],
+    ["constructor", "SECRET"],
+    ["hasOwnProperty", "SECRET"],
+    ["x", null],
+  ])("for the key %s: %j", (key, value) => {
+    const path = /^\w+$/.test(key) ? key : `[${JSON.stringify(key)}]`;
+    expect(problemsOf({ ...anIdentity(), [key]: value })).toEqual([path]);
+  });
+
+  test.each<[string, unknown]>([
+    ["file", "/proc/self/environ"],
+    ["executable", { command: "/bin/stranger" }],
+    ["certificate", { use_default_certificate_config: true }],
+    ["headers", { Authorization: "SECRET" }],
+    ["format", { type: "json" }],
+    ["environmentId", "aws1"],
+    ["regionUrl", "https://stranger.example/"],
+    ["regionalCredVerificationUrl", "https://stranger.example/"],
+    ["imdsv2SessionTokenUrl", "http://169.254.169.254/latest/api/token"],
+    ["aws", { url: "https://stranger.example/" }],
+    ...["url", "region_url", "imdsv2_session_token_url"].flatMap((key) =>
+      [
+        "https://169.254.169.254/latest",
+        "http://169.254.169.254:8080/latest",
+        "http://169.254.169.254@stranger.example/",
+        "http://169.254.169.254.stranger.example/",
+        "http://169.254.169.254\\@stranger.example/",
+        "http://stranger.example/169.254.169.254",
+        "http://[fd00:ec2::254]/latest",
+        "http://2852039166/latest",
+        "//169.254.169.254/latest",
+        "file:///proc/self/environ",
+        7,
+      ].map((value): [string, unknown] => [key, value]),
+    ),
+  ])("for the key %s of its source: %j", (key, value) => {
+    const identity = anIdentity();
+    expect(
+      problemsOf({ ...identity, credential_source: { ...identity.credential_source, [key]: value } }),
+    ).toEqual([`credential_source.${key}`]);
+  });
+
+  test.each(["type", "audience", "subject_token_type", "token_url", "credential_source"])(
+    "without %s",
+    (key) => {
+      expect(problemsOf({ ...anIdentity(), [key]: undefined })).toEqual([key]);
+      expect(problemsOf({ ...anIdentity(), [key]: null })).toEqual([key]);
+      expect(problemsOf({ ...anIdentity(), [key]: [] })).toEqual([key]);
+    },
+  );
+
+  test("with all that is wrong together", () => {
+    expect(
+      problemsOf({ type: "external_account", credential_source: { file: "/proc/self/environ" } }),
+    ).toEqual([
+      "audience",
+      "subject_token_type",
+      "token_url",
+      "credential_source.file",
+      "credential_source.environment_id",
+      "credential_source.regional_cred_verification_url",
+    ]);
+  });
+
+  /** Ways to write another host, port, user or path into an address of Google. */
+  const elsewhere = (address: string): string[] => {
+    const { hostname: host, pathname: path } = new URL(address);
+    return [
+      `http://${host}${path}`,
+      `ftp://${host}${path}`,
+      `//${host}${path}`,
+      `https:${host}${path}`,
+      `https://stranger.example${path}`,
+      `https://${host}.stranger.example${path}`,
+      `https://stranger-${host}${path}`,
+      `https://stranger.${host}${path}`,
+      `https://${host}@stranger.example${path}`,
+      `https://${host}:443@stranger.example${path}`,
+      `https://stranger@${host}${path}`,
+      `https://:stranger@${host}${path}`,
+      `https://${host}:8443${path}`,
+      `https://${host}.${path}`,
+      `https://${host.replace("googleapis", "googleapıs")}${path}`,
+      `https://${host.replaceAll(".", "。")}${path}`,
+      `https://${host.replace("google", "g%6fogle")}${path}`,
+      `https://${host.toUpperCase()}${path}`,
+      `https://stranger.example\\@${host}${path}`,
+      `https://stranger.example/https://${host}${path}`,
+      `https://stranger.example?https://${host}${path}`,
+      `https://stranger.example#https://${host}${path}`,
+      `https://${host}\\@stranger.example${path}`,
+      `https://${host}${path}?stranger`,
+      `https://${host}${path}#stranger`,
+      `https://${host}${path}\nhttps://stranger.example`,
+      `https://${host}${path}\n`,
+      ` https://${host}${path}`,
+      `https://${host}/stranger/..${path}`,
+      `https://${host}/stranger`,
+      `https:\\\\${host}${path}`,
+      "https://www.googleapis.com/v1/token",
+      "https://storage.googleapis.com/stranger/v1/token",
+      "http://127.0.0.1:3000/token",
+      "http://localhost:3000/token",
+      "data:application/json,{}",
+      "file:///proc/self/environ",
+      "",
+    ];
+  };
+
+  test.each([
+    ...elsewhere("https://sts.googleapis.com/v1/token"),
+    "https://sts.mtls.googleapis.com/v1/token",
+    "https://sts.rep.googleapis.com/v1/token",
+    "https://sts.a.b.rep.googleapis.com/v1/token",
+    "https://sts.europe-west1.rep.googleapis.com.stranger.example/v1/token",
+    "https://sts.stranger.example/x.rep.googleapis.com/v1/token",
+    "https://sts.googleapis.com/v1/oauthtoken",
+  ])("with the token exchange %j", (token_url) => {
+    expect(problemsOf({ ...anIdentity(), token_url })).toEqual(["token_url"]);
+  });
+
+  test.each([
+    ...elsewhere(anIdentity().service_account_impersonation_url),
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@b.c:signBlob",
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a:generateAccessToken",
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/../a@b.c:generateAccessToken",
+    "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a%2f@b.c:generateAccessToken",
+    `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${"a".repeat(300)}@b.c:generateAccessToken`,
+    null,
+  ])("with the impersonation %j", (service_account_impersonation_url) => {
+    expect(problemsOf({ ...anIdentity(), service_account_impersonation_url })).toEqual([
+      "service_account_impersonation_url",
+    ]);
+  });
+
+  test.each([
+    "https://stranger.example?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com",
+    "https://sts.{region}.amazonaws.com?Action=AssumeRole&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15&Action=AssumeRole",
+    "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15#stranger",
+    "https://sts.{region}.amazonaws.com/stranger?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com.stranger.example?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.stranger.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://stranger@sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://iam.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.s3.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.s3-us-west-2.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.cn-north-1.amazonaws.com.cn?Action=GetCallerIdentity&Version=2011-06-15",
+    "http://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    "https://sts.{region}.amazonaws.com:8443?Action=GetCallerIdentity&Version=2011-06-15",
+  ])("with the request to sign %j", (regional_cred_verification_url) => {
+    const identity = anIdentity();
+    expect(
+      problemsOf({
+        ...identity,
+        credential_source: { ...identity.credential_source, regional_cred_verification_url },
+      }),
+    ).toEqual(["credential_source.regional_cred_verification_url"]);
+  });
+
+  test.each([
+    "//stranger.example/projects/1/locations/global/workloadIdentityPools/a/providers/b",
+    "https://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b",
+    "//iam.googleapis.com",
+    "//iam.googleapis.com/projects/1\r\nx-stranger: 1",
+    `//iam.googleapis.com/projects/${"1".repeat(2000)}`,
+  ])("with the audience %j", (audience) => {
+    expect(problemsOf({ ...anIdentity(), audience })).toEqual(["audience"]);
+  });
+
+  test.each([
+    ["http://127.0.0.1:3001/token", "http://127.0.0.1:3000"],
+    ["https://127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["http://localhost:3000/token", "http://127.0.0.1:3000"],
+    ["http://127.0.0.1:3000@stranger.example/token", "http://127.0.0.1:3000"],
+    ["http://stranger@127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["http://stranger.example\\@127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["http://127.0.0.1:3000/token?stranger", "http://127.0.0.1:3000"],
+    ["http://127.0.0.1:3000/token#stranger", "http://127.0.0.1:3000"],
+    ["blob:http://127.0.0.1:3000/token", "http://127.0.0.1:3000"],
+    ["data:application/json,{}", "data:,"],
+    ["http://127.0.0.1:3000/token", "no address"],
+    ["http://127.0.0.1:3000/token", ""],
+    ["http://127.0.0.1:3000/token", undefined],
+  ])("with the token exchange %s where the store's address is %s", (token_url, address) => {
+    expect(problemsOf({ ...anIdentity(), token_url }, originOf(address))).toEqual(["token_url"]);
+  });
+});
+
+test("a base plan and its whole subscription are different products", () => {
+  expect(
+    problems(
+      withProduct(
+        "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, grants: [premium] }\n  - { store: android-store, productIdentifier: p, grants: [premium] }",
+      ),
+    ),
+  ).toEqual([]);
+});
+
+test.each([
+  ["P1Y", "P1Y"],
+  ["P18M", "P18M"],
+  ["P1W", "P7D"],
+  ["P1D", "P1D"],
+  ["PT36H", "P1DT12H"],
+  ["P1M2DT3H4M5S", "P1M2DT3H4M5S"],
+  ["PT90M", "PT1H30M"],
+])("the period %s is written %s", (given, written) => {
+  const period = parsePeriod(given);
+  expect(period && periodText(period)).toBe(written);
+  expect(parsePeriod(written)).toEqual(period);
+});
+
+test.each(["a: 1 }\nTOP", "}TOP", "a: |TOP\n b", "a: !TOP b", "a: *TOP", 'a: "\n-----BEGIN\nTOP"\nTOP'])(
+  "what YAML's parser does not understand is not repeated: %j",
+  (text) => {
+    expect(problems(text)).not.toEqual([]);
+    expect(messages(text)).not.toContain("TOP");
+  },
+);

@@ -1,0 +1,106 @@
+import { readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename } from "node:path";
+import { build } from "esbuild";
+import { exec, spawn } from "../../infra/bundling/stand-ins/child-process.ts";
+import { readFile } from "../../infra/bundling/stand-ins/fs-promises.ts";
+import {
+  isAvailable,
+  getGCPResidency,
+  instance,
+  project,
+  universe,
+} from "../../infra/bundling/stand-ins/gcp-metadata.ts";
+import { connect } from "../../infra/bundling/stand-ins/http2.ts";
+import { stringify } from "../../infra/bundling/stand-ins/qs.ts";
+import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
+import { ENTRIES, entryOf } from "../../infra/bundling/entries.ts";
+
+const functions = Object.keys(ENTRIES);
+
+/** What no function may hold or load, however its importer spells it. */
+const ABSENT = [
+  "@aws-sdk/credential-provider-node",
+  "@aws-sdk/endpoint-cache",
+  "child_process",
+  "fs/promises",
+  "gcp-metadata",
+  "google-logging-utils",
+  "http2",
+  "node-fetch",
+  "qs",
+];
+
+test.each(functions)("%s holds nothing of what is stood in for", async (name) => {
+  const { metafile } = await build({
+    ...BUNDLING,
+    entryPoints: [`functions/${entryOf(name)}`],
+    write: false,
+    metafile: true,
+  });
+  const bundled = Object.keys(metafile.inputs);
+  const loaded = Object.values(metafile.outputs)
+    .flatMap(({ imports }) => imports)
+    .map(({ path }) => path.replace(/^node:/, ""));
+  expect([bundled.length > 100, loaded.length > 10]).toEqual([true, true]);
+  const left = ABSENT.filter(
+    (absent) => loaded.includes(absent) || bundled.some((file) => file.includes(`node_modules/${absent}/`)),
+  );
+  expect(left).toEqual([]);
+});
+
+test.each(functions)(
+  "%s evaluates no ES module of Node, and wraps no ES module of a package to load it later",
+  async (name) => {
+    const { metafile, outputFiles } = await build({
+      ...BUNDLING,
+      minify: false,
+      entryPoints: [`functions/${entryOf(name)}`],
+      write: false,
+      metafile: true,
+    });
+    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+    expect(imports.filter(({ kind }) => kind === "dynamic-import")).toEqual([]);
+    const text = outputFiles[0]?.text ?? "";
+    expect(text.match(/^\/\/ node_modules\/@smithy\/core\//gm)?.length).toBeGreaterThan(100);
+    // The stand-ins are small, and required by packages that are CommonJS.
+    const later = [...text.matchAll(/__esm\(\{\s*"(?<module>[^"]*)"/g)].map(([, module]) => module);
+    expect(later.filter((module) => module?.startsWith("infra/bundling/stand-ins/") !== true)).toEqual([]);
+  },
+);
+
+test("every stand-in takes the place of something", () => {
+  expect(new Set(Object.values(BUNDLING.alias).map((file) => basename(file)))).toEqual(
+    new Set(readdirSync("infra/bundling/stand-ins")),
+  );
+});
+
+test.each<Parameters<typeof stringify>>([
+  [{ a: 1, b: ["x", "y z"], c: undefined, d: null, e: "&+é=#", f: true }],
+  [{ "a b": "~*'()!-._", empty: "", none: [] }],
+  [{}],
+])("the query %j is written as qs writes it for Google's client", (query) => {
+  const qs: { stringify(query: object, options: object): string } = createRequire(
+    createRequire(import.meta.url).resolve("googleapis-common"),
+  )("qs");
+  expect(stringify(query)).toBe(qs.stringify(query, { arrayFormat: "repeat" }));
+});
+
+test("nobody asks the machine for Google's credentials", async () => {
+  expect(await isAvailable()).toBe(false);
+  expect(getGCPResidency()).toBe(false);
+  for (const ask of [instance, project, universe]) await expect(ask()).rejects.toThrow("no metadata server");
+});
+
+test("no program is started for a credential", () => {
+  expect(exec).toThrow("No function starts a program");
+  expect(spawn).toThrow("No function starts a program");
+});
+
+test("there are no files of configuration, and who looks is told so as Node tells it", async () => {
+  await expect(readFile()).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("HTTP/2 is refused, and not tried", () => {
+  expect(connect).toThrow("not used");
+});
