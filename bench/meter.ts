@@ -64,9 +64,6 @@ const answer = z.object({
 /** Each item by itself, rounded up to 1 KB, and twice in a transaction. */
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
 
-const isWrite = (context: Record<string, unknown>): boolean =>
-  /^(TransactWrite|Delete|Put|Update)/.test(String(context["commandName"]));
-
 const keyOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
 
 /**
@@ -113,7 +110,7 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
       client.during(async () => {
         const input = Object.assign({}, args.input, { ReturnConsumedCapacity: "TOTAL" });
         const result = await next({ ...args, input });
-        if (!isWrite(context)) countRead(input, result.output);
+        if (!String(context["commandName"]).startsWith("TransactWrite")) countRead(input, result.output);
         return result;
       }),
     { step: "initialize", priority: "high" },
@@ -123,7 +120,6 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
       const name = String(context["commandName"]).replace("Command", "");
       requests[name] = (requests[name] ?? 0) + 1;
       if (name.startsWith("TransactWrite")) countTransaction(args.input);
-      else if (isWrite(context)) writeUnits += 1;
       return waiting.during(() => next(args));
     },
     { step: "deserialize", priority: "low" },

@@ -5,8 +5,8 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import { chunks } from "./chunks.ts";
-import { claimsWrite, deleteZeroClaims } from "./claims.ts";
-import { claimsCounter, encodeHoldings, type ClaimsCounter } from "./items.ts";
+import { claimsWrite, countsThatEnd, type ClaimsDifference } from "./claims.ts";
+import { claimsCounter, encodeHoldings } from "./items.ts";
 import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, type Key } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
 import type { DueAcknowledgement, Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";
@@ -208,14 +208,15 @@ const absorbedItems = (
   );
 
 /** The counter that a link counts in; null for one that a credential made. */
-const claimOf = (customer: { link: Link | null; environment: StoredCustomer["environment"] } | null) =>
+export const claimOf = (
+  customer: { link: Link | null; environment: StoredCustomer["environment"] } | null,
+) =>
   customer?.link?.assertedBy === "client"
     ? { account: customer.link.account, counter: claimsCounter(customer.environment) }
     : null;
 
-/** Places in accounts' counts of claims that a change takes, and those that it gives back. */
-const claimsDifferences = ({ before, absorbed, after }: CustomerChange) => {
-  const differences = new Map<string, { account: AccountId; counter: ClaimsCounter; by: number }>();
+const claimsDifferences = ({ before, absorbed, after }: CustomerChange): readonly ClaimsDifference[] => {
+  const differences = new Map<string, ClaimsDifference>();
   const count = (claim: ReturnType<typeof claimOf>, by: number): void => {
     if (claim === null) return;
     const name = JSON.stringify([claim.account, claim.counter]);
@@ -226,9 +227,19 @@ const claimsDifferences = ({ before, absorbed, after }: CustomerChange) => {
   return [...differences.values()].filter(({ by }) => by !== 0);
 };
 
-const claimsWrites = (table: string, change: CustomerChange): TransactItem[] =>
-  claimsDifferences(change).map(({ account, counter, by }) =>
-    claimsWrite(table, change.application, account, counter, by, change.claimsPerAccount),
+const claimsWrites = (
+  table: string,
+  change: CustomerChange,
+  ending: ReadonlySet<AccountId>,
+): TransactItem[] =>
+  claimsDifferences(change).map((difference) =>
+    claimsWrite(
+      table,
+      change.application,
+      difference,
+      change.claimsPerAccount,
+      ending.has(difference.account),
+    ),
   );
 
 /** Unowned: absent, or the tombstone of an erasure that is over or gives way. */
@@ -357,8 +368,14 @@ const PURCHASES_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 2;
  *
  * A change that moves a customer to another account first takes it away from the old account, and writes its item of the
  * new one in a last transaction, so that no two Queries find it in both. Until then it is unsettled.
+ *
+ * @param ending accounts whose count of claims ends with the change
  */
-export const transactionsOf = (table: string, change: CustomerChange): TransactItem[][] => {
+export const transactionsOf = (
+  table: string,
+  change: CustomerChange,
+  ending: ReadonlySet<AccountId>,
+): TransactItem[][] => {
   const { application, before, after, absorbed, identities, purchases } = change;
   const gone = leaving(change);
   const moves = gone.length > 0 && after.link !== null;
@@ -367,7 +384,7 @@ export const transactionsOf = (table: string, change: CustomerChange): TransactI
       link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
     ),
     ...absorbed.map((other) => aliasWrite(table, change, other)),
-    ...claimsWrites(table, change),
+    ...claimsWrites(table, change, ending),
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),
     ...recordWrites(table, change),
@@ -412,20 +429,13 @@ export const writeCustomerChange = async (
   table: Table,
   change: CustomerChange,
 ): Promise<"written" | "conflict"> => {
-  let sent = 0;
-  let outcome: "written" | "conflict" = "written";
+  const ending = await countsThatEnd(table, change.application, claimsDifferences(change));
   try {
-    for (const items of transactionsOf(table.name, change)) {
+    for (const items of transactionsOf(table.name, change, ending))
       await table.client.send(new TransactWriteCommand({ TransactItems: items }));
-      sent += 1;
-    }
+    return "written";
   } catch (error) {
-    if (!isConflict(error)) throw error;
-    outcome = "conflict";
+    if (isConflict(error)) return "conflict";
+    throw error;
   }
-  // A later transaction of the change may have met the conflict: the first one has lowered the counts.
-  const lowered = sent === 0 ? [] : claimsDifferences(change).filter(({ by }) => by < 0);
-  const accounts = new Set(lowered.map(({ account }) => account));
-  await Promise.all([...accounts].map((account) => deleteZeroClaims(table, change.application, account)));
-  return outcome;
 };

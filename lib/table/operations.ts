@@ -3,9 +3,9 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import { claimsWrite, deleteZeroClaims } from "./claims.ts";
-import { absorbedDeletions, operatorChange, writeCustomerChange } from "./customer-change.ts";
-import { claimsCounter, transferItem } from "./items.ts";
+import { claimsWrite, countsThatEnd } from "./claims.ts";
+import { absorbedDeletions, claimOf, operatorChange, writeCustomerChange } from "./customer-change.ts";
+import { transferItem } from "./items.ts";
 import { auditKey, auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
 import type { Link, StoredCustomer, Transfer } from "./records.ts";
 import * as shape from "./shapes.ts";
@@ -89,18 +89,17 @@ export const createOperationTable = (table: Table): OperationTable => {
   });
 
   /** Removes a customer that ends from its account: its item, and its place in the count of claims. */
-  const leaveAccount = (
-    application: ApplicationId,
-    { identifier, environment, link }: StoredCustomer,
-  ): Item[] =>
-    link === null
-      ? []
-      : [
-          deletion(TableName, keys.accountCustomer(application, link.account, identifier)),
-          ...(link.assertedBy === "client"
-            ? [claimsWrite(TableName, application, link.account, claimsCounter(environment), -1, 0)]
-            : []),
-        ];
+  const leaveAccount = async (application: ApplicationId, customer: StoredCustomer): Promise<Item[]> => {
+    const { identifier, link } = customer;
+    if (link === null) return [];
+    const claim = claimOf(customer);
+    const given = claim === null ? [] : [{ ...claim, by: -1 }];
+    const ending = await countsThatEnd(table, application, given);
+    return [
+      deletion(TableName, keys.accountCustomer(application, link.account, identifier)),
+      ...given.map((one) => claimsWrite(TableName, application, one, 0, ending.has(one.account))),
+    ];
+  };
 
   const pagesOf = (pk: string) =>
     paginateQuery(
@@ -130,7 +129,7 @@ export const createOperationTable = (table: Table): OperationTable => {
       for (const items of absorbedDeletions(TableName, application, [customer]))
         if ((await attempt(items)) === "conflict") return "conflict";
       const { key, attributes } = record(application, audit, entry);
-      const ended = await attempt([
+      return attempt([
         {
           Delete: {
             TableName,
@@ -138,12 +137,9 @@ export const createOperationTable = (table: Table): OperationTable => {
             ...versionUnchanged(customer.version),
           },
         },
-        ...leaveAccount(application, customer),
+        ...(await leaveAccount(application, customer)),
         { Put: { TableName, Item: { ...key, ...attributes } } },
       ]);
-      if (ended === "done" && customer.link !== null)
-        await deleteZeroClaims(table, application, customer.link.account);
-      return ended;
     },
 
     forget: async (application, aliases) => {

@@ -198,13 +198,11 @@ describe("an account's count of claims names the account, and", () => {
     expect(await requests(table, confirm)).toEqual([
       "BatchGetItem",
       "BatchGetItem",
+      "GetItem",
       "TransactWriteItems",
-      "DeleteItem",
     ]);
-    expect(await requests(table, confirm)).not.toContain("DeleteItem");
-    expect(await requests(table, () => world.store({ purchases: [extended("1")] }))).not.toContain(
-      "DeleteItem",
-    );
+    expect(await requests(table, confirm)).not.toContain("GetItem");
+    expect(await requests(table, () => world.store({ purchases: [extended("1")] }))).not.toContain("GetItem");
   });
   test("is right when claims come and go at once", async () => {
     const world = aWorld(3);
@@ -215,8 +213,7 @@ describe("an account's count of claims names the account, and", () => {
         await world.store({ purchases: [owned(key)] }, byCredential("a"));
       }),
     );
-    const counted = (await countsOf(world)).map(({ production }) => production);
-    expect([[], [0]]).toContainEqual(counted);
+    expect(await countsOf(world)).toEqual([]);
   });
 });
 

@@ -242,7 +242,7 @@ test("when_inactive moves nobody of whom a part is written, however often it is 
     {
       ...world.evidenceStore,
       write: async (change) => {
-        const [TransactItems] = transactionsOf(table.name, change);
+        const [TransactItems] = transactionsOf(table.name, change, new Set());
         await table.client.send(new TransactWriteCommand({ TransactItems }));
         throw new Error("The function was killed.");
       },

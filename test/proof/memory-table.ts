@@ -36,6 +36,7 @@ const put = z.object({ Item: attributes, ...conditional });
 const remove = z.object({ Key: attributes, ...conditional });
 const check = z.object({ Key: attributes, ...conditional });
 const update = z.object({ Key: attributes, UpdateExpression: z.string(), ...conditional });
+const get = z.object({ Key: attributes });
 const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(attributes) })) });
 const transactGet = z.object({ TransactItems: z.array(z.object({ Get: z.object({ Key: attributes }) })) });
 const transactWrite = z.object({
@@ -137,18 +138,6 @@ export const createMemoryTable = (): MemoryTable => {
     return unseen.has(key) ? unseen.get(key) : items.get(key);
   };
 
-  const requireCondition = (write: z.infer<typeof remove>): string => {
-    const key = keyOf(write.Key);
-    if (locked.has(key))
-      throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
-    if (!holds(items.get(key), write))
-      throw new ConditionalCheckFailedException({
-        message: "The conditional request failed",
-        $metadata: {},
-      });
-    return key;
-  };
-
   const operations: Record<string, (input: unknown) => object | Promise<object>> = {
     BatchGetItemCommand: (input) => {
       const { Keys } = batchGet.parse(input).RequestItems[name] ?? { Keys: [] };
@@ -220,13 +209,20 @@ export const createMemoryTable = (): MemoryTable => {
     },
     UpdateItemCommand: (input) => {
       const write = update.parse(input);
-      const key = requireCondition(write);
+      const key = keyOf(write.Key);
+      if (locked.has(key))
+        throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
+      if (!holds(items.get(key), write))
+        throw new ConditionalCheckFailedException({
+          message: "The conditional request failed",
+          $metadata: {},
+        });
       items.set(key, updated(items.get(key) ?? write.Key, write));
       return {};
     },
-    DeleteItemCommand: (input) => {
-      items.delete(requireCondition(remove.parse(input)));
-      return {};
+    GetItemCommand: (input) => {
+      const item = seen(keyOf(get.parse(input).Key));
+      return item === undefined ? {} : { Item: item };
     },
   };
 

@@ -283,6 +283,10 @@ const sort = (
         if (sk === "CLAIMS") {
           const counts = violations.parse(accountClaimsItem, item);
           if (counts !== null) tenant.claims.set(rest, counts);
+          violations.check(
+            Object.values(counts ?? {}).some((count) => count !== undefined && count > 0),
+            `${keyOf(item)} counts no claims, and names the account`,
+          );
         } else tenant.accounts.push({ account: rest, sk, item });
     }
   }
