@@ -5,7 +5,13 @@ import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer-change.ts";
-import { eachOnce, type CustomerTable, type FoundCustomers, type KnownFacts } from "../table/customers.ts";
+import {
+  eachOnce,
+  type CustomerTable,
+  type FoundCustomers,
+  type KnownFacts,
+  type Unowned,
+} from "../table/customers.ts";
 import type { Link, StoredCustomer } from "../table/records.ts";
 import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { buryRemains, type Bury } from "./bury-remains.ts";
@@ -96,6 +102,11 @@ const withoutErased = (evidence: Evidence, known: KnownFacts): Evidence => {
 
 const findFacts = ({ table }: EvidenceStore, application: Application, evidence: Evidence, moment: Instant) =>
   table.findFacts(application.identifier, evidence.identities, statedPurchases(evidence), moment);
+
+const unownedOf = (evidence: Evidence, known: KnownFacts): Unowned => ({
+  identities: evidence.identities.filter((_, index) => known.identities[index] === null),
+  purchases: statedPurchases(evidence).filter((purchase) => !known.purchases.has(referenceText(purchase))),
+});
 
 /** Whether the application lets a credential move these customers, with all that is known of them now. */
 const mayTransfer = (
@@ -344,7 +355,7 @@ export const storeEvidence = async (
     );
     if (resolution.outcome === "refused") {
       // Of a transaction in its middle some items are seen as after it and others as before: that refuses nobody.
-      if (!(await table.areUnchanged(application.identifier, owners))) continue;
+      if (!(await table.areUnchanged(application.identifier, owners, unownedOf(evidence, known)))) continue;
       const remaining = withoutErased(evidence, known);
       const kept = await keepFacts(store, application, remaining, known, living, moment);
       if (kept === "round") attempt = 0;

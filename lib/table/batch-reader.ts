@@ -9,6 +9,10 @@ export type BatchReader = (wanted: readonly Key[]) => Promise<Map<string, Item>>
 const KEYS_PER_BATCH = 100;
 const BATCH_ATTEMPTS = 8;
 
+export const eachKeyOnce = (wanted: readonly Key[]): readonly Key[] => [
+  ...new Map(wanted.map((key) => [keyText(key), key])).values(),
+];
+
 const itemText = (item: Item): string => keyText({ pk: String(item["pk"]), sk: String(item["sk"]) });
 
 /** Reads any number of items by key, strongly consistent, in parallel batches of 100. What DynamoDB leaves out is asked for again. */
@@ -32,8 +36,7 @@ export const createBatchReader = (
   };
 
   return async (wanted) => {
-    const distinct = [...new Map(wanted.map((key) => [keyText(key), key])).values()];
-    const items = await Promise.all(chunks(distinct, KEYS_PER_BATCH).map(getBatch));
+    const items = await Promise.all(chunks(eachKeyOnce(wanted), KEYS_PER_BATCH).map(getBatch));
     return new Map(items.flat().map((item) => [itemText(item), item]));
   };
 };

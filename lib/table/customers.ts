@@ -15,7 +15,8 @@ import {
   purchaseItem,
   tombstone,
 } from "./items.ts";
-import { createBatchReader } from "./batch-reader.ts";
+import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
+import { chunks } from "./chunks.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
 import type { StoredCustomer, StoredPurchase } from "./records.ts";
@@ -52,6 +53,12 @@ export interface FoundCustomers {
   readonly gone: ReadonlyMap<CustomerId, CustomerId>;
 }
 
+/** Identities and purchases that belonged to nobody when they were read. */
+export interface Unowned {
+  readonly identities: readonly IdentityReference[];
+  readonly purchases: readonly PurchaseReference[];
+}
+
 /** Each customer once, however many identifiers lead to it. */
 export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
   ...new Set(living.values()),
@@ -72,10 +79,14 @@ export interface CustomerTable {
    */
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
-   * Whether all of the customers are as they were read, once every transaction is seen whole of which that read has seen a
-   * part: one TransactGetItems for every hundred, or more where they are large.
+   * Whether customers are as they were read, and what was nobody's still is, once every transaction is seen whole of which
+   * those reads have seen a part: one TransactGetItems for every hundred, or more where customers are large.
    */
-  areUnchanged(application: ApplicationId, customers: readonly StoredCustomer[]): Promise<boolean>;
+  areUnchanged(
+    application: ApplicationId,
+    customers: readonly StoredCustomer[],
+    unowned: Unowned,
+  ): Promise<boolean>;
   /**
    * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
    * while two customers merge it may see either or both, so those that another lists as absorbed are left out.
@@ -113,6 +124,8 @@ const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] =>
       assertedBy,
     }));
 };
+
+const isTombstone = (item: Item): boolean => "erasedUntil" in item;
 
 type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
 
@@ -195,11 +208,11 @@ export const createCustomerTable = (
       const found = await getAll([...identityKeys, ...purchaseKeys]);
       const isErased = (key: Key): boolean => {
         const item = found.get(keyText(key));
-        return item !== undefined && "erasedUntil" in item && parseItem(tombstone, item).erasedUntil > moment;
+        return item !== undefined && isTombstone(item) && parseItem(tombstone, item).erasedUntil > moment;
       };
       const living = (key: Key): Item | undefined => {
         const item = found.get(keyText(key));
-        return item !== undefined && "erasedUntil" in item ? undefined : item;
+        return item !== undefined && isTombstone(item) ? undefined : item;
       };
       return {
         erasedPurchases: new Set(
@@ -234,25 +247,41 @@ export const createCustomerTable = (
       return ends(asked, read);
     },
 
-    areUnchanged: async (application, customers) => {
-      const areSeen = async (some: readonly StoredCustomer[]): Promise<boolean> => {
-        const TransactItems = some.map(({ identifier }) => ({
-          Get: {
-            TableName: name,
-            Key: { ...keys.customer(application, identifier) },
-            ProjectionExpression: "version",
-          },
-        }));
-        try {
-          const { Responses = [] } = await client.send(new TransactGetCommand({ TransactItems }));
-          return some.every(({ version }, index) => Responses[index]?.Item?.["version"] === version);
-        } catch (error) {
-          if (isConflict(error)) return false;
-          throw error;
-        }
-      };
-      const seen = await Promise.all(inTransactions(customers).map(areSeen));
-      return seen.every((unchanged) => unchanged);
+    areUnchanged: async (application, customers, { identities, purchases }) => {
+      const asRead = inTransactions(customers).map((some) =>
+        some.map(({ identifier, version }) => ({
+          key: keys.customer(application, identifier),
+          isAsRead: (item: Item | undefined) => item?.["version"] === version,
+        })),
+      );
+      const nobodys = eachKeyOnce([
+        ...identities.map((identity) => keys.identity(application, identity)),
+        ...purchases.map((purchase) => keys.purchase(application, purchase)),
+      ]).map((key) => ({
+        key,
+        isAsRead: (item: Item | undefined) => item === undefined || isTombstone(item),
+      }));
+
+      const groups = [...asRead, ...chunks(nobodys, ITEMS_PER_TRANSACTION)];
+      const checked = await Promise.all(
+        groups.map(async (group): Promise<boolean> => {
+          const TransactItems = group.map(({ key }) => ({
+            Get: {
+              TableName: name,
+              Key: { ...key },
+              ProjectionExpression: "pk, version, erasedUntil",
+            },
+          }));
+          try {
+            const { Responses = [] } = await client.send(new TransactGetCommand({ TransactItems }));
+            return group.every(({ isAsRead }, index) => isAsRead(Responses[index]?.Item));
+          } catch (error) {
+            if (isConflict(error)) return false;
+            throw error;
+          }
+        }),
+      );
+      return checked.every((isAsRead) => isAsRead);
     },
 
     findAccount: async (application, account) => {

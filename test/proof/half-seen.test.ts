@@ -15,10 +15,10 @@ import {
 } from "../../lib/table/customers.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import type { StoredCustomer } from "../../lib/table/records.ts";
-import { createWorld, device, owned, type World } from "../customers/world.ts";
+import { byCredential, createWorld, device, owned, refunded, type World } from "../customers/world.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
-import { NOW } from "../support/purchases.ts";
+import { DAY, NOW } from "../support/purchases.ts";
 import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
 
 /**
@@ -451,6 +451,35 @@ describe("a request that meets a transaction in its middle", () => {
       sees: [true, false],
       transfers: "always",
     }));
+
+  test("of somebody's first request, and is refused, gives them their facts", async () => {
+    const table = createMemoryTable();
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const [isRead, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let refusing: ReturnType<World["submit"]> | undefined;
+    // Its first purchase is seen, and its second is not; it is over before the customers are read.
+    table.seesAfter = takenFrom([true, false]);
+    table.midway = () => {
+      let reads = 0;
+      table.turn = () => {
+        reads += 1;
+        if (reads !== 2) return Promise.resolve();
+        isRead.resolve();
+        return isOver.promise;
+      };
+      refusing = world.submit({ purchases: [owned("1"), refunded("2"), refunded("3")] });
+      return isRead.promise;
+    };
+    await world.store({ purchases: [owned("2"), owned("3")] }, byCredential("b"));
+    table.midway = null;
+    isOver.resolve();
+    expect(await refusing).toMatchObject({ outcome: "refused", code: "IDENTITY_CONFLICT" });
+    for (const key of ["2", "3"])
+      expect(await ownerOf(world, key)).toMatchObject({
+        holdings: ["2", "3"].map((held) => ({ key: held, lines: [{ revokedAt: NOW - DAY }] })),
+      });
+  });
 
   test(
     "is answered as before it or as after it, whatever it sees of it",

@@ -4,7 +4,7 @@ import { customerId, type CustomerId } from "../../lib/identifiers.ts";
 import { encodeHoldings } from "../../lib/table/items.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { keys } from "../../lib/table/keys.ts";
-import { byCredential, createWorld, owned, requests, type World } from "../customers/world.ts";
+import { byCredential, createWorld, device, owned, requests, type World } from "../customers/world.ts";
 import { aLine, aPurchase, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
@@ -89,7 +89,9 @@ describe("a survivor whose item does not show the merge that its alias shows", (
   });
 });
 
-describe("whether customers are as they were read", () => {
+const NOTHING_ELSE = { identities: [], purchases: [] };
+
+describe("whether customers are as they were read, and what was nobody's still is", () => {
   /** Fourteen whose items are 5 MB together. */
   const large = async (world: World) => {
     const { identifier } = world.application;
@@ -122,7 +124,7 @@ describe("whether customers are as they were read", () => {
     const customers = await large(world);
     const { areUnchanged } = world.evidenceStore.table;
     const sent = await requests(table, async () => {
-      expect(await areUnchanged(world.application.identifier, customers)).toBe(true);
+      expect(await areUnchanged(world.application.identifier, customers, NOTHING_ELSE)).toBe(true);
     });
     // One transaction reads 4 MB at most.
     expect(sent.length).toBeGreaterThan(1);
@@ -131,7 +133,30 @@ describe("whether customers are as they were read", () => {
       await areUnchanged(
         world.application.identifier,
         customers.map((customer, index) => (index === 13 ? { ...customer, version: 2 } : customer)),
+        NOTHING_ELSE,
       ),
     ).toBe(false);
+  });
+
+  test.each([
+    ["an identity", { identities: [device("1")] }],
+    ["a purchase", { purchases: [owned("1")] }],
+  ])("%s that somebody has by now is not nobody's", async (_, stored) => {
+    const world = createWorld(table);
+    const unowned = {
+      identities: [device("1"), device("2")],
+      purchases: [owned("1"), owned("1"), owned("2")],
+    };
+    const isAsRead = () => world.evidenceStore.table.areUnchanged(world.application.identifier, [], unowned);
+    expect(await isAsRead()).toBe(true);
+    await world.store(stored, byCredential("a"));
+    expect(await isAsRead()).toBe(false);
+  });
+  test("what an erasure blocks is nobody's", async () => {
+    const world = createWorld(table);
+    await world.erase(await world.store({ purchases: [owned("1")] }));
+    const unowned = { identities: [], purchases: [owned("1")] };
+    const { areUnchanged } = world.evidenceStore.table;
+    expect(await areUnchanged(world.application.identifier, [], unowned)).toBe(true);
   });
 });
