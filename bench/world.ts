@@ -8,7 +8,7 @@ import { catalogOf, type CatalogProduct } from "../lib/entitlements/catalog.ts";
 import { applicationId, customerId } from "../lib/identifiers.ts";
 import { createIosStoreVerifier, type IosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
 import { bury } from "../lib/table/burial.ts";
-import { writeCustomerChange } from "../lib/table/customer-change.ts";
+import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import { createTestTable } from "../test/support/table.ts";
 import { Stopwatch } from "./measure.ts";

@@ -35,7 +35,8 @@ import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import { bury } from "../lib/table/burial.ts";
-import { writeCustomerChange, type CustomerChange } from "../lib/table/customer-change.ts";
+import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
+import type { CustomerChange } from "../lib/customers/customer-change.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import type { Table } from "../lib/table/table.ts";
 

@@ -1,7 +1,11 @@
+import { createCustomerTable } from "../lib/table/customers.ts";
+import { createFindOwnership } from "../lib/table/ownership.ts";
+import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
+import { bury } from "../lib/table/burial.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { Application } from "../lib/applications/application.ts";
-import { loadAccountReport, type AccountReport } from "../lib/administration/account-report.ts";
+import { loadAccountReport, type AccountReport, type Reports } from "../lib/administration/account-report.ts";
 import { loadCustomerReport } from "../lib/administration/customer-report.ts";
 import { findCustomersKnownAs } from "../lib/administration/find-customers.ts";
 import {
@@ -20,11 +24,16 @@ import { pause } from "../lib/pause.ts";
 import { createOperationTable } from "../lib/table/operations.ts";
 import type { Table } from "../lib/table/table.ts";
 
+const reportsOf = (table: Table): Reports => ({
+  customers: createCustomerTable(table, pause),
+  findOwnership: createFindOwnership(table, pause),
+});
+
 /** All that is known of an account, for the operator. */
 export const composeAccountReport =
   (table: Table) =>
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
-    loadAccountReport(table, application, account, moment, pause);
+    loadAccountReport(reportsOf(table), application, account, moment);
 
 /** The index of owners follows its table within a fraction of a second; DynamoDB promises no bound. */
 const INDEX_BEHIND_MILLISECONDS = 1_000;
@@ -32,18 +41,33 @@ const INDEX_BEHIND_MILLISECONDS = 1_000;
 /** For {@link composeOperations}. */
 export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
 
+/** The table, as the operator's work on customers uses it. */
+export const operationsOn = (
+  table: Table,
+  effects: Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry">,
+): Operations => ({
+  ...effects,
+  customers: createCustomerTable(table, effects.pause),
+  table: createOperationTable(table),
+  findOwnership: createFindOwnership(table, effects.pause),
+  write: (change) => writeCustomerChange(table, change),
+  bury: (...remains) => bury(table, ...remains),
+});
+
 /**
  * What an operator does to customers, by hand.
  *
  * @param waitForIndex waits as long as the index of owners may be behind the table
  */
 export const composeOperations = (table: Table, now: () => Instant, waitForIndex: () => Promise<void>) => {
-  const operations: Operations = { table, now, pause, waitForIndex, newEntry: uuid };
+  const reports = reportsOf(table);
+  const customers = createCustomerTable(table, pause);
+  const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid });
   return {
     showCustomer: (application: Application, customer: CustomerId) =>
-      loadCustomerReport(table, application, customer, pause),
+      loadCustomerReport(reports, application, customer),
     findCustomersKnownAs: (application: Application, name: string) =>
-      findCustomersKnownAs(table, application, name, now(), pause),
+      findCustomersKnownAs(customers, application, name, now()),
     unlinkCustomer: (
       application: ApplicationId,
       customer: CustomerId,
@@ -59,7 +83,7 @@ export const composeOperations = (table: Table, now: () => Instant, waitForIndex
     ) => eraseCustomer(operations, application, customer, authority, progress, options),
     reproject: (application: Application, progress: (done: Reprojection) => void) =>
       reprojectApplication(operations, application, progress),
-    audit: (application: ApplicationId) => createOperationTable(table).auditOf(application),
-    transfers: (application: ApplicationId) => createOperationTable(table).transfersOf(application),
+    audit: (application: ApplicationId) => operations.table.auditOf(application),
+    transfers: (application: ApplicationId) => operations.table.transfersOf(application),
   };
 };

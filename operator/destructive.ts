@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import type { Authority } from "../lib/administration/operations.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../lib/table/burial.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../lib/customers/bury-remains.ts";
 import type { ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 

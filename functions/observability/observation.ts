@@ -1,5 +1,5 @@
 import type { ApplicationId } from "../../lib/identifiers.ts";
-import type { CustomerTable } from "../../lib/table/customers.ts";
+import type { CustomerTable } from "../../lib/customers/customer-table.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";

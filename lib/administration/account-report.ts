@@ -1,12 +1,12 @@
+import { compare } from "../order.ts";
+import type { FindOwnership } from "./operation-table.ts";
 import type { Application } from "../applications/application.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
 import { entitlementsAt, type AssertedBy } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
-import { createCustomerTable, eachOnce } from "../table/customers.ts";
-import { findOwnership } from "../table/ownership.ts";
-import type { Table } from "../table/table.ts";
+import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
 
 /** A customer linked to an account, with all that is known of what it bought. */
 export interface ReportedCustomer {
@@ -19,6 +19,12 @@ export interface ReportedCustomer {
   readonly purchases: readonly Purchase[];
 }
 
+/** Dependencies of the reports. */
+export interface Reports {
+  readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
+  readonly findOwnership: FindOwnership;
+}
+
 /** All that is known of an account. */
 export interface AccountReport {
   readonly application: Pick<Application, "identifier" | "name">;
@@ -28,17 +34,13 @@ export interface AccountReport {
   readonly entitlements: readonly CustomerEntitlement[];
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 /** Reads an account with every purchase of its customers; one that was never seen has no customers. */
 export const loadAccountReport = async (
-  table: Table,
+  { customers, findOwnership }: Reports,
   application: Application,
   account: AccountId,
   moment: Instant,
-  pause: (attempt: number) => Promise<void>,
 ): Promise<AccountReport> => {
-  const customers = createCustomerTable(table, pause);
   const linked = await customers.findAccount(application.identifier, account);
   const { living } = await customers.findCustomers(
     application.identifier,
@@ -47,7 +49,7 @@ export const loadAccountReport = async (
   const reported = await Promise.all(
     eachOnce(living).map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
       if (link === null) return [];
-      const { purchases, aliases } = await findOwnership(table, application.identifier, identifier, pause);
+      const { purchases, aliases } = await findOwnership(application.identifier, identifier);
       return [
         {
           customerIdentifier: identifier,

@@ -5,10 +5,9 @@ import type { Instant } from "../entitlements/time.ts";
 import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../stores/ios-store/fields.ts";
-import { createCustomerTable, eachOnce } from "../table/customers.ts";
+import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import type { StoredCustomer } from "../table/records.ts";
-import type { Table } from "../table/table.ts";
+import type { StoredCustomer } from "../customers/records.ts";
 
 /** Who is known by a name. */
 export interface KnownCustomers {
@@ -24,13 +23,11 @@ export interface KnownCustomers {
  * app transaction id, an Android purchase token, or a purchase's key.
  */
 export const findCustomersKnownAs = async (
-  table: Table,
+  customers: Pick<CustomerTable, "findFacts" | "findCustomers">,
   application: Application,
   name: string,
   moment: Instant,
-  pause: (attempt: number) => Promise<void>,
 ): Promise<KnownCustomers> => {
-  const customers = createCustomerTable(table, pause);
   // Anything else is a token at most, and may be too long for a key.
   const asItIs = storeIdentifier().safeParse(name).success;
   const purchases = ENVIRONMENTS.flatMap((environment): PurchaseReference[] => [
@@ -52,7 +49,7 @@ export const findCustomersKnownAs = async (
     : [];
   const known = await customers.findFacts(application.identifier, identities, purchases, moment);
   const named = new Set([
-    ...known.identities.filter((customer) => customer !== null),
+    ...known.identities.flatMap((identity) => identity?.customer ?? []),
     ...[...known.purchases.values()].map(({ customer }) => customer),
   ]);
   const { living, gone } = await customers.findCustomers(application.identifier, named);

@@ -1,20 +1,21 @@
+import type { FindOwnership, OperationTable } from "./operation-table.ts";
+import type { CustomerTable } from "../customers/customer-table.ts";
 import type { Application } from "../applications/application.ts";
 import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import { bury, ERASURE_BLOCKS_MILLISECONDS } from "../table/burial.ts";
-import { operatorChange, writeCustomerChange } from "../table/customer-change.ts";
-import { createCustomerTable } from "../table/customers.ts";
-import { keyText } from "../table/keys.ts";
-import { createOperationTable, type AuditEntry } from "../table/operations.ts";
-import { findOwnership } from "../table/ownership.ts";
-import type { Link, StoredCustomer } from "../table/records.ts";
-import type { Table } from "../table/table.ts";
+import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
+import { operatorChange, type WriteCustomerChange } from "../customers/customer-change.ts";
+import type { AuditEntry, Link, StoredCustomer } from "../customers/records.ts";
 
 /** Dependencies of the operator's work on customers. */
 export interface Operations {
-  readonly table: Table;
+  readonly customers: Pick<CustomerTable, "findCustomers">;
+  readonly table: OperationTable;
+  readonly findOwnership: FindOwnership;
+  readonly write: WriteCustomerChange;
+  readonly bury: Bury;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
   /** Waits as long as the index of owners may be behind the table. */
@@ -32,16 +33,15 @@ const EMPTY_LOOKS = 3;
 
 /** Does something to a customer as it is read, again until nobody was faster. */
 const withCustomer = async <Outcome, Gone>(
-  { table, pause }: Operations,
+  { customers, pause }: Operations,
   application: ApplicationId,
   identifier: CustomerId,
   act: (customer: StoredCustomer) => Promise<Outcome | "conflict">,
   whereGone: (end: CustomerId) => Gone,
 ): Promise<Outcome | Gone> => {
-  const { findCustomers } = createCustomerTable(table, pause);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     if (attempt > 1) await pause(attempt);
-    const { living, gone } = await findCustomers(application, [identifier]);
+    const { living, gone } = await customers.findCustomers(application, [identifier]);
     const end = gone.get(identifier);
     if (end !== undefined) return whereGone(end);
     const customer = living.get(identifier);
@@ -89,12 +89,14 @@ export const unlinkCustomer = async (
     if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
     const moment = operations.now();
     movedFrom = isThere ? movedFrom : (link?.account ?? null);
-    const written = await createOperationTable(operations.table).relink(
+    const written = await operations.table.relink(
       application,
       stored,
       to === null ? null : isThere ? link : { account: to, assertedBy: "credential", linkedAt: moment },
-      { action: to === null ? "unlink" : "move", customer: stored.identifier, moment, ...authority },
-      operations.newEntry(),
+      {
+        entryIdentifier: operations.newEntry(),
+        entry: { action: to === null ? "unlink" : "move", customer: stored.identifier, moment, ...authority },
+      },
     );
     return written === "conflict"
       ? written
@@ -125,12 +127,11 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, now, pause, waitForIndex, newEntry } = operations;
-  const writes = createOperationTable(table);
+  const { table, findOwnership, bury, now, waitForIndex, newEntry } = operations;
   const end = async (stored: StoredCustomer) => {
     if (account !== undefined && stored.link?.account !== account) return LEFT;
     const entry = { action: "erase", customer: stored.identifier, moment: now(), ...authority } as const;
-    const written = await writes.end(application, stored, entry, newEntry());
+    const written = await table.end(application, stored, { entryIdentifier: newEntry(), entry });
     return written === "conflict" ? written : { identifier: stored.identifier, wasThere: true };
   };
   // Of a customer that was ended before, whatever is left is still found under its identifier.
@@ -150,19 +151,19 @@ export const eraseCustomer = async (
   const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
   for (let empty = 0; empty < EMPTY_LOOKS;) {
     if (empty > 0) await waitForIndex();
-    const owned = await findOwnership(table, application, identifier, pause);
+    const owned = await findOwnership(application, identifier);
     for (const alias of owned.aliases) aliases.add(alias.identifier);
     const isEmpty = owned.purchases.length + owned.identities.length === 0;
     empty = isEmpty ? empty + 1 : 0;
     if (isEmpty) continue;
     // Where somebody was faster, what is left is found again.
-    await bury(table, application, identifier, owned, erasedUntil);
+    await bury(application, identifier, owned, erasedUntil);
     for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));
-    for (const { key } of owned.identities) identities.add(keyText(key));
+    for (const { item } of owned.identities) identities.add(item);
     progress(counts());
   }
   // Last: purchases of an alias are found through the alias.
-  await writes.forget(application, [...aliases]);
+  await table.forget(application, [...aliases]);
   const nothing = purchases.size + identities.size + aliases.size === 0;
   return !wasThere && nothing ? null : counts();
 };
@@ -181,9 +182,9 @@ const reprojectCustomer = async (
   { identifier: application, catalog }: Application,
   customer: CustomerId,
 ): Promise<"changed" | "unchanged" | null> => {
-  const { table, pause, now } = operations;
+  const { findOwnership, write, now } = operations;
   const project = async (stored: StoredCustomer) => {
-    const { purchases } = await findOwnership(table, application, stored.identifier, pause);
+    const { purchases } = await findOwnership(application, stored.identifier);
     const holdings = holdingsOf(
       new Map([
         // The index may not know yet of what was stored this moment, which the holdings do.
@@ -194,7 +195,7 @@ const reprojectCustomer = async (
     );
     if (sameHoldings(stored.holdings, holdings)) return "unchanged";
     const change = operatorChange(application, stored, { holdings }, now());
-    const written = await writeCustomerChange(table, change);
+    const written = await write(change);
     return written === "conflict" ? written : "changed";
   };
   return withCustomer(operations, application, customer, project, nobody);
@@ -210,7 +211,7 @@ export const reprojectApplication = async (
   progress: (done: Reprojection) => void,
 ): Promise<Reprojection> => {
   const done = { customers: 0, changed: 0 };
-  for await (const page of createOperationTable(operations.table).customersOf(application.identifier)) {
+  for await (const page of operations.table.customersOf(application.identifier)) {
     for (const customer of page) {
       const outcome = await reprojectCustomer(operations, application, customer);
       done.customers += 1;

@@ -2,9 +2,8 @@ import type { ApplicationDirectory } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { AcknowledgementQueue } from "../table/acknowledgements.ts";
-import { ACKNOWLEDGEMENT_SHARDS } from "../table/keys.ts";
-import type { DueAcknowledgement } from "../table/records.ts";
+import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
+import type { DueAcknowledgement } from "./records.ts";
 
 export interface AcknowledgementRun {
   readonly directory: ApplicationDirectory;
@@ -109,7 +108,7 @@ export const acknowledgeDuePurchases = async (
         await settle(due);
       }
   };
-  const shards = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => work(shard));
+  const shards = Array.from({ length: run.queue.shards }, (_, shard) => work(shard));
   const failures = (await Promise.allSettled(shards)).flatMap((shard) =>
     shard.status === "rejected" ? [shard.reason as unknown] : [],
   );

@@ -1,11 +1,25 @@
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import { ERASURE_BLOCKS_MILLISECONDS, type Remains } from "../table/burial.ts";
-import type { FoundCustomers, KnownFacts } from "../table/customers.ts";
-import { keys } from "../table/keys.ts";
+import type { FoundCustomers, KnownFacts } from "./customer-table.ts";
+import type { StoredIdentity, StoredPurchase } from "./records.ts";
 
-/** Buries what a customer that is gone has left, as `bury` of the table does. */
+/** Lifetime of the tombstones that refuse an erased customer's identities and purchases. */
+export const ERASURE_BLOCKS_MILLISECONDS = 30 * 24 * 3600 * 1000;
+
+/** Purchases and identities of a customer that is gone. */
+export interface Remains {
+  readonly purchases: readonly StoredPurchase[];
+  readonly identities: readonly StoredIdentity[];
+}
+
+/**
+ * Replaces what a customer that is gone has left by tombstones that expire. Each is replaced where its owner is still the
+ * one that was read, for a person who has signed up again meanwhile keeps the purchases that a credential has linked.
+ *
+ * `conflict`: some have another owner by now, or the customer is there; the others are buried. Idempotent.
+ *
+ * @param end the customer that is gone, at the end of the aliases that what it left may be stored for
+ */
 export type Bury = (
   application: ApplicationId,
   end: CustomerId,
@@ -16,26 +30,19 @@ export type Bury = (
 /**
  * Completes the erasure of customers that are gone, of what is known here: it broke off, or the index that it went by was
  * behind. Whoever was faster has done the same, or has linked it anew.
- *
- * @param identities those that `known` tells of
  */
 export const buryRemains = async (
   bury: Bury,
   application: ApplicationId,
-  identities: readonly IdentityReference[],
   known: KnownFacts,
   gone: FoundCustomers["gone"],
   moment: Instant,
 ): Promise<void> => {
   for (const end of new Set(gone.values())) {
+    const isLeft = ({ customer }: StoredPurchase | StoredIdentity): boolean => gone.get(customer) === end;
     const remains: Remains = {
-      purchases: [...known.purchases.values()].filter(({ customer }) => gone.get(customer) === end),
-      identities: identities.flatMap((identity, index) => {
-        const customer = known.identities[index];
-        return customer != null && gone.get(customer) === end
-          ? [{ key: keys.identity(application, identity), customer }]
-          : [];
-      }),
+      purchases: [...known.purchases.values()].filter(isLeft),
+      identities: known.identities.filter((identity) => identity !== null).filter(isLeft),
     };
     await bury(application, end, remains, moment + ERASURE_BLOCKS_MILLISECONDS);
   }

@@ -1,7 +1,7 @@
 import type { Environment } from "../contract/schemas.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-purchase.ts";
-import type { PendingAcknowledgement } from "../table/records.ts";
+import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
 /**
  * Facts about one person that a store has vouched for in one request. Nothing else reaches the table.

@@ -9,9 +9,12 @@ import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import { provenPurchaseOf, type VerifiedPurchase } from "../stores/android-store/reading.ts";
-import type { AcknowledgementQueue } from "../table/acknowledgements.ts";
-import type { PendingAcknowledgement } from "../table/records.ts";
+import {
+  provenPurchaseOf,
+  type VerifiedPurchase,
+  type PendingAcknowledgement,
+} from "../stores/android-store/reading.ts";
+import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { buryRemains } from "./bury-remains.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
@@ -41,7 +44,7 @@ const storedPurchase = async (
   const known = await table.findFacts(application.identifier, [], references, moment);
   const owners = [...known.purchases.values()].map(({ customer }) => customer);
   const { gone } = await table.findCustomers(application.identifier, owners);
-  await buryRemains(bury, application.identifier, [], known, gone, moment);
+  await buryRemains(bury, application.identifier, known, gone, moment);
   if (known.erasedPurchases.size + gone.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
   const purchase = [...known.purchases.values()]
     .map((stored) => stored.purchase)
@@ -88,18 +91,12 @@ const verifyPurchase = async (
   }
 };
 
-const evidenceOf = (verified: VerifiedPurchase): Evidence => {
-  const { store, environment, key } = verified.purchase;
-  return {
-    environment,
-    identities: [],
-    purchases: [provenPurchaseOf(verified)],
-    acknowledgementDue: verified.acknowledgement && {
-      ...verified.acknowledgement,
-      purchase: { store, environment, key },
-    },
-  };
-};
+const evidenceOf = (verified: VerifiedPurchase): Evidence => ({
+  environment: verified.purchase.environment,
+  identities: [],
+  purchases: [provenPurchaseOf(verified)],
+  acknowledgementDue: verified.acknowledgement,
+});
 
 /** Tells the store that the purchase has arrived. It is in the queue by now, so no failure here loses it. */
 const acknowledge = async (

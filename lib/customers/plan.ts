@@ -12,9 +12,10 @@ import {
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import type { CustomerChange } from "../table/customer-change.ts";
-import type { KnownFacts } from "../table/customers.ts";
-import type { Link, PendingAcknowledgement, StoredCustomer } from "../table/records.ts";
+import type { CustomerChange } from "./customer-change.ts";
+import type { KnownFacts } from "./customer-table.ts";
+import type { Link, StoredCustomer } from "./records.ts";
+import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
 /**
  * A store's answer that says again what is stored is a replay when it comes this soon: asking twice writes once, and
@@ -210,8 +211,7 @@ export const planChange = (planned: Planned): Plan => {
           acknowledgements: acknowledge(planned, joined),
           claimsPerAccount: planned.claimsPerAccount,
           liftsErasures: planned.liftsErasures,
-          movedBy: "link",
-          records: [],
+          audit: null,
           moment,
         },
   };

@@ -3,7 +3,7 @@ import type { AccountEntitlements } from "../contract/schemas.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import type { CustomerTable } from "../table/customers.ts";
+import type { CustomerTable } from "./customer-table.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 
 const EMPTY_CATALOG = catalogOf(new Map(), []);

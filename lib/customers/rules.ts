@@ -3,7 +3,7 @@ import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import type { Link } from "../table/records.ts";
+import type { Link } from "./records.ts";
 
 /** The account that a request says its customer belongs to. */
 export interface Claim {

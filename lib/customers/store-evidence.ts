@@ -4,15 +4,15 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
-import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "../table/customer-change.ts";
+import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "./customer-change.ts";
 import {
   eachOnce,
   type CustomerTable,
   type FoundCustomers,
   type KnownFacts,
   type Unowned,
-} from "../table/customers.ts";
-import type { Link, StoredCustomer } from "../table/records.ts";
+} from "./customer-table.ts";
+import type { Link, StoredCustomer } from "./records.ts";
 import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { buryRemains, type Bury } from "./bury-remains.ts";
 import { statedPurchases, type Evidence } from "./evidence.ts";
@@ -167,7 +167,7 @@ const factsByOwner = (
   }
   const ownerOf = (purchase: Purchase): StoredCustomer | undefined => owners.get(referenceText(purchase));
   const [named] = known.identities;
-  const ownerOfIdentity = named == null ? undefined : living.get(named);
+  const ownerOfIdentity = named == null ? undefined : living.get(named.customer);
 
   const assign = (find: (proven: ProvenPurchase) => StoredCustomer | undefined): void => {
     for (let isMore = true; isMore;) {
@@ -198,7 +198,7 @@ const factsByOwner = (
 
 const namedBy = (known: KnownFacts): ReadonlySet<CustomerId> =>
   new Set([
-    ...known.identities.filter((customer) => customer !== null),
+    ...known.identities.flatMap((identity) => identity?.customer ?? []),
     ...[...known.purchases.values()].map(({ customer }) => customer),
   ]);
 
@@ -307,9 +307,28 @@ const plansWithoutClaim = (
  */
 const keepFacts = async (
   store: EvidenceStore,
-  ...planned: [Application, Evidence, KnownFacts, FoundCustomers["living"], Instant]
+  application: Application,
+  evidence: Evidence,
+  known: KnownFacts,
+  living: FoundCustomers["living"],
+  moment: Instant,
 ): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
-  const { plans, isRound } = plansWithoutClaim(store, ...planned);
+  const { plans, isRound } = plansWithoutClaim(
+    store,
+    application,
+    withoutErased(evidence, known),
+    known,
+    living,
+    moment,
+  );
+  // Of a transaction in its middle some items are seen as after it and others as before: that refuses nobody. A write for
+  // a single owner has conditions that say so; otherwise the table is asked.
+  const owners = eachOnce(living);
+  const isProvenByWrite = owners.length === 1 && plans.length === 1 && plans[0]?.change !== null;
+  if (!isProvenByWrite) {
+    const unowned = unownedOf(evidence, known);
+    if (!(await store.table.areUnchanged(application.identifier, owners, unowned))) return "conflict";
+  }
   for (const { change } of plans)
     if (change !== null && (await store.write(change)) === "conflict") return "conflict";
   if (isRound) return "round";
@@ -342,8 +361,7 @@ export const storeEvidence = async (
     if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
     const { living, gone } = await table.findCustomers(application.identifier, named);
     if (living.size < named.size) {
-      if (attempt >= GONE_FROM_ATTEMPT)
-        await buryRemains(bury, application.identifier, evidence.identities, known, gone, moment);
+      if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(bury, application.identifier, known, gone, moment);
       continue;
     }
     const owners = eachOnce(living);
@@ -354,10 +372,7 @@ export const storeEvidence = async (
       mayTransfer(application, evidence, known, owners, moment),
     );
     if (resolution.outcome === "refused") {
-      // Of a transaction in its middle some items are seen as after it and others as before: that refuses nobody.
-      if (!(await table.areUnchanged(application.identifier, owners, unownedOf(evidence, known)))) continue;
-      const remaining = withoutErased(evidence, known);
-      const kept = await keepFacts(store, application, remaining, known, living, moment);
+      const kept = await keepFacts(store, application, evidence, known, living, moment);
       if (kept === "round") attempt = 0;
       if (kept === "round" || kept === "conflict") continue;
       return { outcome: "refused", code: resolution.code, ...kept };

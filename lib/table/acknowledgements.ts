@@ -1,3 +1,4 @@
+import type { AcknowledgementQueue } from "../customers/acknowledgement-queue.ts";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { paginateQuery, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
@@ -5,19 +6,9 @@ import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { acknowledgementItem } from "./items.ts";
-import { acknowledgementKey, acknowledgementPartition, keys } from "./keys.ts";
-import type { DueAcknowledgement } from "./records.ts";
+import { acknowledgementKey, acknowledgementPartition, keys, ACKNOWLEDGEMENT_SHARDS } from "./keys.ts";
+import type { DueAcknowledgement } from "../customers/records.ts";
 import { knownItems, type Table } from "./table.ts";
-
-/** The queue of acknowledgements that are due. They enter it in the transaction that stores their purchase. */
-export interface AcknowledgementQueue {
-  /** What waits in one of the shards, a page at a time, the oldest first. */
-  waiting(shard: number): AsyncIterable<readonly DueAcknowledgement[]>;
-  /** Takes one out of the queue: it is acknowledged, or will never be. */
-  remove(
-    due: Pick<DueAcknowledgement, "application" | "dueSince"> & { readonly purchase: PurchaseReference },
-  ): Promise<void>;
-}
 
 const PAGE = 50;
 
@@ -37,6 +28,8 @@ export const createAcknowledgementQueue = ({ client, name: TableName }: Table): 
   });
 
   return {
+    shards: ACKNOWLEDGEMENT_SHARDS,
+
     waiting: async function* (shard) {
       const pages = paginateQuery(
         { client, pageSize: PAGE },

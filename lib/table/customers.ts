@@ -1,10 +1,7 @@
+import type { FoundCustomers, AccountCustomer, CustomerTable } from "../customers/customer-table.ts";
 import { paginateQuery, TransactGetCommand } from "@aws-sdk/lib-dynamodb";
-import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { Environment } from "../contract/schemas.ts";
-import type { AssertedBy } from "../entitlements/entitlements.ts";
-import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
+import { referenceText } from "../entitlements/purchase.ts";
+import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,
@@ -19,82 +16,9 @@ import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
 import { chunks } from "./chunks.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
-import type { StoredCustomer, StoredPurchase } from "./records.ts";
+import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
-
-/** Who is known by a request's identities and purchases. */
-export interface KnownFacts {
-  /** The customer of each identity asked for, in the order asked; null: unknown. */
-  readonly identities: readonly (CustomerId | null)[];
-  /** By {@link referenceText}. */
-  readonly purchases: ReadonlyMap<string, StoredPurchase>;
-  /** Those, by {@link referenceText}, that belonged to a customer who was erased, and whose erasure still blocks them. */
-  readonly erasedPurchases: ReadonlySet<string>;
-  /** Whether an erasure still blocks one of the identities. */
-  readonly erasedIdentity: boolean;
-}
-
-/** A customer and its holdings, as an account's read finds them. */
-export interface AccountCustomer {
-  readonly customer: CustomerId;
-  readonly holdings: readonly Purchase[];
-  readonly assertedBy: AssertedBy;
-}
-
-/**
- * Whom identifiers of customers lead to, aliases followed. One that is in neither map leads to a survivor whose item does
- * not show the merge yet, though it was read again and again.
- */
-export interface FoundCustomers {
-  /** By each identifier asked for: the customer that it leads to. Those that lead to one customer share its record. */
-  readonly living: ReadonlyMap<CustomerId, StoredCustomer>;
-  /** By each identifier that leads to nobody: the identifier at which its aliases end. */
-  readonly gone: ReadonlyMap<CustomerId, CustomerId>;
-}
-
-/** Identities and purchases that belonged to nobody when they were read. */
-export interface Unowned {
-  readonly identities: readonly IdentityReference[];
-  readonly purchases: readonly PurchaseReference[];
-}
-
-/** Each customer once, however many identifiers lead to it. */
-export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
-  ...new Set(living.values()),
-];
-
-/** Customers and what they own: read here by key, written by `writeCustomerChange`. */
-export interface CustomerTable {
-  /** One strongly consistent read, in parallel batches of 100 keys. */
-  findFacts(
-    application: ApplicationId,
-    identities: readonly IdentityReference[],
-    purchases: readonly PurchaseReference[],
-    moment: Instant,
-  ): Promise<KnownFacts>;
-  /**
-   * One strongly consistent read of all of them together, and one more for each step of an alias. A batch of reads is no
-   * snapshot: a survivor that an alias has seen in a later version is read again.
-   */
-  findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
-  /**
-   * Whether customers are as they were read, and what was nobody's still is, once every transaction is seen whole of which
-   * those reads have seen a part: one TransactGetItems for every hundred, or more where customers are large.
-   */
-  areUnchanged(
-    application: ApplicationId,
-    customers: readonly StoredCustomer[],
-    unowned: Unowned,
-  ): Promise<boolean>;
-  /**
-   * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
-   * while two customers merge it may see either or both, so those that another lists as absorbed are left out.
-   */
-  findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
-  /** Customers of an account that clients alone have claimed, counted with those of the environment. One read. */
-  countClaims(application: ApplicationId, account: AccountId, environment: Environment): Promise<number>;
-}
 
 export const storedPurchase = (item: Item): StoredPurchase => {
   const parsed = parseItem(purchaseItem, item);
@@ -221,7 +145,9 @@ export const createCustomerTable = (
         erasedIdentity: identityKeys.some(isErased),
         identities: identityKeys.map((key) => {
           const item = living(key);
-          return item === undefined ? null : parseItem(identityItem, item).customer;
+          return item === undefined
+            ? null
+            : { item: keyText(key), customer: parseItem(identityItem, item).customer };
         }),
         purchases: new Map(
           purchaseKeys.flatMap((key) => {

@@ -2,6 +2,7 @@ import type { Store } from "../contract/schemas.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
+import type { NamedIdentity } from "../administration/operation-table.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 
 /**
@@ -122,12 +123,7 @@ export const transferKey = (application: ApplicationId, moment: Instant, entry: 
 });
 
 /** What an identity's key says; null for the key of anything else. */
-export const identityOfKey = ({
-  pk,
-  sk,
-}: Key):
-  | (Pick<IdentityReference, "kind" | "value"> & { readonly store: string; readonly environment: string })
-  | null => {
+export const identityOfKey = ({ pk, sk }: Key): NamedIdentity | null => {
   const [, store, kind, environment, value] =
     /^APPLICATION#[^#]+#IDENTITY#([^#]+)#([^#]+)#([^#]+)#(.*)$/s.exec(pk) ?? [];
   if (sk !== "IDENTITY" || store === undefined || environment === undefined || value === undefined)
@@ -137,3 +133,9 @@ export const identityOfKey = ({
 
 /** One text for one key, for maps. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
+
+/** The key that {@link keyText} made a text of. */
+export const keyOf = (text: string): Key => {
+  const [pk, sk] = JSON.parse(text) as [string, string];
+  return { pk, sk };
+};

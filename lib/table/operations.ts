@@ -1,29 +1,18 @@
+import type { OperationTable, AuditRecord } from "../administration/operation-table.ts";
 import { paginateQuery, paginateScan, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
-import type { Instant } from "../entitlements/time.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import { claimsWrite, countsThatEnd } from "./claims.ts";
-import { absorbedDeletions, claimOf, operatorChange, writeCustomerChange } from "./customer-change.ts";
+import { absorbedDeletions, claimOf, writeCustomerChange, auditWrites } from "./write-customer-change.ts";
+import { operatorChange } from "../customers/customer-change.ts";
 import { transferItem } from "./items.ts";
-import { auditKey, auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
-import type { Link, StoredCustomer, Transfer } from "./records.ts";
+import { auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
+import type { StoredCustomer, Transfer } from "../customers/records.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 import { deletion, versionUnchanged } from "./writes.ts";
-
-/** What an operator did to a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
-export interface AuditEntry {
-  readonly action: "unlink" | "move" | "erase";
-  readonly customer: CustomerId;
-  readonly moment: Instant;
-  readonly by: string;
-  readonly reason: string;
-}
-
-/** An entry as it is read: a later version may know further actions. */
-export type AuditRecord = Omit<AuditEntry, "action"> & { readonly action: string };
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
 
@@ -36,38 +25,6 @@ const auditItem = once(() =>
     reason: shape.text(),
   }),
 );
-
-/** Writes of the operator alone: no function of the service may send them. */
-export interface OperationTable {
-  /**
-   * Takes a customer away from its account; to another one, where that is given. A move that broke off is completed with
-   * the link it has, and is in the audit already.
-   */
-  relink(
-    application: ApplicationId,
-    customer: StoredCustomer,
-    link: Link | null,
-    audit: AuditEntry,
-    entry: string,
-  ): Promise<"written" | "conflict">;
-  /**
-   * Ends a customer: from here on whatever names it is refused, and nobody can write anything for it any more. What it
-   * owned is replaced by `bury` afterwards.
-   */
-  end(
-    application: ApplicationId,
-    customer: StoredCustomer,
-    audit: AuditEntry,
-    entry: string,
-  ): Promise<"done" | "conflict">;
-  /** Deletes aliases that lead nowhere any more. */
-  forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
-  auditOf(application: ApplicationId): Promise<readonly AuditRecord[]>;
-  /** Transfers of customers by links, oldest first. */
-  transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
-  /** Every living customer of an application, a page at a time. Reads the whole table: for the operator, seldom. */
-  customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
-}
 
 export const createOperationTable = (table: Table): OperationTable => {
   const { client, name: TableName } = table;
@@ -82,11 +39,6 @@ export const createOperationTable = (table: Table): OperationTable => {
       throw error;
     }
   };
-
-  const record = (application: ApplicationId, audit: AuditEntry, entry: string) => ({
-    key: auditKey(application, audit.moment, entry),
-    attributes: audit,
-  });
 
   /** Removes a customer that ends from its account: its item, and its place in the count of claims. */
   const leaveAccount = async (application: ApplicationId, customer: StoredCustomer): Promise<Item[]> => {
@@ -113,22 +65,21 @@ export const createOperationTable = (table: Table): OperationTable => {
     );
 
   return {
-    relink: (application, customer, link, audit, entry) =>
+    relink: (application, customer, link, audit) =>
       writeCustomerChange(
         table,
         operatorChange(
           application,
           customer,
           { link },
-          audit.moment,
-          customer.unsettled && customer.link === link ? [] : [record(application, audit, entry)],
+          audit.entry.moment,
+          customer.unsettled && customer.link === link ? null : audit,
         ),
       ),
 
-    end: async (application, customer, audit, entry) => {
+    end: async (application, customer, audit) => {
       for (const items of absorbedDeletions(TableName, application, [customer]))
         if ((await attempt(items)) === "conflict") return "conflict";
-      const { key, attributes } = record(application, audit, entry);
       return attempt([
         {
           Delete: {
@@ -138,7 +89,7 @@ export const createOperationTable = (table: Table): OperationTable => {
           },
         },
         ...(await leaveAccount(application, customer)),
-        { Put: { TableName, Item: { ...key, ...attributes } } },
+        ...auditWrites(TableName, application, audit),
       ]);
     },
 

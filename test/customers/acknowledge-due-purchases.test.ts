@@ -10,7 +10,7 @@ import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { bury } from "../../lib/table/burial.ts";
 import { ACKNOWLEDGEMENT_SHARDS, acknowledgementPartition } from "../../lib/table/keys.ts";
-import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import {
   DAY,
@@ -208,6 +208,7 @@ test("an application whose credential the store refuses is named, and asked for 
   local.sandbox.calls.length = 0;
   // Shards are worked on side by side: in one, they come one after the other.
   const { credentialRejectedOf, ...report } = await world.at(NOW + 1000).run(undefined, {
+    shards: ACKNOWLEDGEMENT_SHARDS,
     waiting: async function* (shard) {
       if (shard === 0) yield waiting;
     },
@@ -238,6 +239,7 @@ test("an application whose credential may read and not acknowledge is named, and
   const waiting = await waitingIn(createAcknowledgementQueue(table));
   local.sandbox.calls.length = 0;
   const report = await world.at(NOW + 1000).run(undefined, {
+    shards: ACKNOWLEDGEMENT_SHARDS,
     waiting: async function* (shard) {
       if (shard === 0) yield waiting;
     },
@@ -289,6 +291,7 @@ test("one that fails for ever keeps none of those behind it from being tried", a
   const [ofOld, ofGood] = first.purchaseToken === old ? [first, second] : [second, first];
   const removed: string[] = [];
   const report = await world.at(NOW + 1000).run(undefined, {
+    shards: ACKNOWLEDGEMENT_SHARDS,
     waiting: async function* (shard) {
       if (shard > 0) return;
       // A whole page, and more than one, of an application that is not there any more.

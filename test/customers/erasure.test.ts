@@ -1,3 +1,4 @@
+import { operationsOn } from "../../operator/composition.ts";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
@@ -6,8 +7,8 @@ import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store
 import { eraseCustomer } from "../../lib/administration/operations.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { bury, ERASURE_BLOCKS_MILLISECONDS } from "../../lib/table/burial.ts";
-import { findOwnership } from "../../lib/table/ownership.ts";
+import { bury } from "../../lib/table/burial.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
@@ -270,7 +271,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     const customer = await world.store(evidence, byCredential("a"));
     const before = await world.items();
     const named = customer?.identifier ?? customerId("");
-    const remains = await findOwnership(table, world.application.identifier, named, () => Promise.resolve());
+    const remains = await world.operations.findOwnership(world.application.identifier, named);
     expect(await bury(table, world.application.identifier, named, remains, NOW + DAY)).toBe("conflict");
     expect(await world.items()).toEqual(before);
   });
@@ -300,8 +301,7 @@ describe("an index that is behind", () => {
     const erase = () =>
       eraseCustomer(
         {
-          ...operations,
-          table: { name: table.name, client },
+          ...operationsOn({ name: table.name, client }, operations),
           waitForIndex: () => {
             waited += 1;
             return Promise.resolve();
@@ -339,9 +339,7 @@ test("an eraser who comes late buries nothing of a person who has signed up agai
   const world = createWorld(table);
   const { identifier: application } = world.application;
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-  const owned1 = await findOwnership(table, application, customer?.identifier ?? customerId(""), () =>
-    Promise.resolve(),
-  );
+  const owned1 = await world.operations.findOwnership(application, customer?.identifier ?? customerId(""));
   await world.erase(customer);
   const again = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   const erased = customer?.identifier ?? customerId("");

@@ -3,8 +3,8 @@ import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
-import type { KnownFacts } from "../../lib/table/customers.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "../../lib/table/records.ts";
+import type { KnownFacts } from "../../lib/customers/customer-table.ts";
+import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/records.ts";
 import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
 
 const APPLICATION = applicationId("application");
@@ -106,8 +106,7 @@ describe("somebody new", () => {
       acknowledgements: { due: [], done: [] },
       claimsPerAccount: 20,
       liftsErasures: false,
-      movedBy: "link",
-      records: [],
+      audit: null,
       moment: NOW,
     });
   });
@@ -123,7 +122,7 @@ describe("somebody who is known", () => {
     survivor,
     evidence: { identities: [device("1")], purchases: [purchase] },
     known: [stored(purchase)],
-    knownIdentities: [OLD],
+    knownIdentities: [{ item: "1", customer: OLD }],
   };
   test("and says nothing new needs no write, and stays the same", () => {
     const { identifier, environment, createdAt, link, holdings, hasPurchased } = survivor;

@@ -227,3 +227,14 @@ test.each([
     "TransactGetItems",
   ]);
 });
+
+test("new facts of a single owner are their own proof that the refusal is true: one write, and no further read", async () => {
+  const world = aWorld();
+  await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const shown = { purchases: [refunded("1"), owned("2")] };
+  expect(await requests(table, () => world.submit(shown, byCredential("b")))).toEqual([
+    "BatchGetItem",
+    "BatchGetItem",
+    "TransactWriteItems",
+  ]);
+});

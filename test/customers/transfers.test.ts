@@ -4,7 +4,7 @@ import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { storeEvidence } from "../../lib/customers/store-evidence.ts";
-import { transactionsOf } from "../../lib/table/customer-change.ts";
+import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {

@@ -1,3 +1,4 @@
+import { operationsOn } from "../../operator/composition.ts";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
@@ -19,9 +20,8 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
 import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createOperationTable } from "../../lib/table/operations.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import type { TestTable } from "../support/table.ts";
 
@@ -105,7 +105,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     now,
     claimsPerAccount,
   };
-  const operations: Operations = { table, now, pause, waitForIndex, newEntry: uuid };
+  const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid });
   const submit: World["submit"] = ({ purchases = [], ...evidence }, claim = null) =>
     storeEvidence(
       evidenceStore,
@@ -169,7 +169,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       const [stored] = living.values();
       if (stored === undefined) throw new Error("Nobody is there.");
       const entry = { action: "erase", customer: stored.identifier, moment, ...AUTHORITY } as const;
-      await createOperationTable(table).end(identifier, stored, entry, uuid());
+      await operations.table.end(identifier, stored, { entryIdentifier: uuid(), entry });
     },
     items: async () => (await table.items()).filter(({ pk }) => String(pk).includes(identifier)),
   };

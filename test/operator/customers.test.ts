@@ -1,3 +1,4 @@
+import { createFindOwnership } from "../../lib/table/ownership.ts";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteCommand, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
@@ -13,11 +14,11 @@ import { accountId, applicationId, customerId, type ApplicationId } from "../../
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { composeAccountReport, composeOperations } from "../../operator/composition.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
-import { bury, ERASURE_BLOCKS_MILLISECONDS } from "../../lib/table/burial.ts";
-import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { bury } from "../../lib/table/burial.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
-import { findOwnership } from "../../lib/table/ownership.ts";
 import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
@@ -375,7 +376,7 @@ describe("customer erase", () => {
       },
       { step: "deserialize", priority: "high" },
     );
-    const found = await findOwnership(late, identifier, customer, pause);
+    const found = await createFindOwnership(late, pause)(identifier, customer);
     expect(found).toEqual({ purchases: [], aliases: [], identities: [] });
     late.client.destroy();
   });

@@ -7,14 +7,9 @@ import { ServiceError } from "../../lib/contract/errors.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import {
-  createCustomerTable,
-  eachOnce,
-  storedCustomer,
-  type AccountCustomer,
-} from "../../lib/table/customers.ts";
-import { createOperationTable } from "../../lib/table/operations.ts";
-import type { StoredCustomer } from "../../lib/table/records.ts";
+import { createCustomerTable, storedCustomer } from "../../lib/table/customers.ts";
+import { eachOnce, type AccountCustomer } from "../../lib/customers/customer-table.ts";
+import type { StoredCustomer } from "../../lib/customers/records.ts";
 import { byCredential, createWorld, device, owned, refunded, type World } from "../customers/world.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
@@ -138,7 +133,7 @@ const act = async (world: World, table: MemoryTable, happens: Happening): Promis
     moment: operations.now(),
     ...AUTHORITY,
   } as const;
-  return createOperationTable(table).end(application.identifier, customer, entry, uuid());
+  return operations.table.end(application.identifier, customer, { entryIdentifier: uuid(), entry });
 };
 
 class Crash extends Error {}

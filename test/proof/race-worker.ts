@@ -1,3 +1,4 @@
+import { operationsOn } from "../../operator/composition.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import { unlinkCustomer } from "../../lib/administration/operations.ts";
@@ -17,7 +18,12 @@ const race = async ({ table: name, application, jobs, concurrency }: RaceOrder):
     pause,
     newCustomerIdentifier: () => customerId(uuid()),
   });
-  const operations = { table, now: Date.now, pause, waitForIndex: () => Promise.resolve(), newEntry: uuid };
+  const operations = operationsOn(table, {
+    now: Date.now,
+    pause,
+    waitForIndex: () => Promise.resolve(),
+    newEntry: uuid,
+  });
   const lastSeen = new Map<number, string>();
 
   const act = async ({ person, request }: Job): Promise<Pick<Outcome, "result" | "customer">> => {

@@ -16,7 +16,7 @@ import { accountId } from "../../lib/identifiers.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";

@@ -1,3 +1,4 @@
+import { operationsOn } from "../../operator/composition.ts";
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
@@ -18,7 +19,7 @@ import { readSubscription } from "../../lib/stores/android-store/subscription.ts
 import { purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { writeCustomerChange } from "../../lib/table/customer-change.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { Table } from "../../lib/table/table.ts";
 import type {
@@ -277,7 +278,12 @@ export const aWorld = (
     },
     unlink: async (customer, moment) => {
       const done = await unlinkCustomer(
-        { table, now: () => moment, pause, waitForIndex: () => Promise.resolve(), newEntry: uuid },
+        operationsOn(table, {
+          now: () => moment,
+          pause,
+          waitForIndex: () => Promise.resolve(),
+          newEntry: uuid,
+        }),
         application.identifier,
         customerId(customer),
         { by: "an operator", reason: "a proof" },

@@ -3,7 +3,7 @@ import { catalogOf, type Catalog, type CatalogProduct } from "../../lib/entitlem
 import { parsePeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
-import type { PendingAcknowledgement } from "../../lib/table/records.ts";
+import type { PendingAcknowledgement } from "../../lib/stores/android-store/reading.ts";
 
 export const DAY = 86_400_000;
 export const MONTH = 30 * DAY;

@@ -6,9 +6,9 @@ import {
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
-import type { AcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import type { AcknowledgementQueue } from "../../lib/customers/acknowledgement-queue.ts";
 import { ACKNOWLEDGEMENT_SHARDS, TABLE } from "../../lib/table/keys.ts";
-import type { DueAcknowledgement } from "../../lib/table/records.ts";
+import type { DueAcknowledgement } from "../../lib/customers/records.ts";
 import type { Table } from "../../lib/table/table.ts";
 
 /** A request that left the SDK. */

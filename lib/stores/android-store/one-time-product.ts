@@ -52,11 +52,10 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
   const paid = lines.find(({ standing }) => standing === "entitled");
   const due = answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING;
   const environment = answer.testPurchaseContext === null ? "production" : "sandbox";
+  const reference = { store: "android-store", environment, key: purchaseKeyOfToken(purchaseToken) } as const;
   return {
     purchase: {
-      store: "android-store",
-      environment,
-      key: purchaseKeyOfToken(purchaseToken),
+      ...reference,
       lines: lines.toSorted(lineOrder),
       selectedProducts: productIdentifier === null ? null : [productIdentifier],
       replacedBy: null,
@@ -68,6 +67,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     acknowledgement:
       due && paid !== undefined
         ? {
+            purchase: reference,
             packageName,
             purchaseToken,
             productKind: "one_time_product",

@@ -1,12 +1,13 @@
 import type { ProductKind } from "../../contract/schemas.ts";
-import type { Purchase } from "../../entitlements/purchase.ts";
+import type { Purchase, PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { mentionedPurchase } from "../../entitlements/purchase.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
 import type { ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 
-/** A purchase that the store refunds unless it is acknowledged. Holds the purchase token, so it is no matter for a log. */
+/** An acknowledgement that the store waits for. It holds the purchase token, so it is never logged. */
 export interface PendingAcknowledgement {
+  readonly purchase: PurchaseReference;
   readonly packageName: string;
   readonly purchaseToken: string;
   readonly productKind: ProductKind;

@@ -101,11 +101,10 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const environment = answer.testPurchase === null ? "production" : "sandbox";
   // What has expired was paid once, but there is nothing left to refund; a hold or a pause may still end.
   const due = answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING && standing !== "expired";
+  const reference = { store: "android-store", environment, key } as const;
   return {
     purchase: {
-      store: "android-store",
-      environment,
-      key,
+      ...reference,
       lines: lines.toSorted(lineOrder),
       selectedProducts: null,
       replacedBy: null,
@@ -117,6 +116,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
     acknowledgement:
       due && first !== undefined
         ? {
+            purchase: reference,
             packageName,
             purchaseToken,
             productKind: "subscription",

@@ -200,6 +200,7 @@ test("a paid purchase that the store has pending is to be acknowledged, with a p
     }),
   );
   expect(acknowledgement).toStrictEqual({
+    purchase: { store: "android-store", environment: "production", key: purchaseKeyOfToken(TOKEN) },
     packageName: PACKAGE_NAME,
     purchaseToken: TOKEN,
     productKind: "one_time_product",

@@ -332,6 +332,7 @@ test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
       }),
     );
     expect(acknowledgement).toStrictEqual({
+      purchase: { store: "android-store", environment: "production", key: purchaseKeyOfToken(TOKEN) },
       packageName: PACKAGE_NAME,
       purchaseToken: TOKEN,
       productKind: "subscription",

@@ -1,79 +1,18 @@
+import type { Audited, CustomerChange } from "../customers/customer-change.ts";
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import { sameHoldings } from "../entitlements/holdings.ts";
-import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
+import type { Purchase } from "../entitlements/purchase.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd, type ClaimsDifference } from "./claims.ts";
 import { claimsCounter, encodeHoldings } from "./items.ts";
-import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, type Key } from "./keys.ts";
+import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, auditKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
-import type { DueAcknowledgement, Link, StoredCustomer, StoredPurchase, Transfer } from "./records.ts";
+import type { Link, StoredCustomer, StoredPurchase, Transfer } from "../customers/records.ts";
 import { absent, type Table } from "./table.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 import { deletion, setAttributes, versionUnchanged, type Condition, type TransactItem } from "./writes.ts";
-
-/** All that one request changes, of one customer and of those who turn out to be the same person. */
-export interface CustomerChange {
-  readonly application: ApplicationId;
-  /** As it was read; null: it is new. */
-  readonly before: StoredCustomer | null;
-  /** As it shall be; what only the table needs is added when it is written. */
-  readonly after: Omit<StoredCustomer, "version" | "aliasOf" | "survivorVersion" | "absorbed" | "unsettled">;
-  /** Holdings once only the first of the change's purchases are written: a large change takes several transactions. */
-  readonly holdingsWith: (written: readonly StoredPurchase[]) => readonly Purchase[];
-  /** Customers that become aliases of this one, as they were read. */
-  readonly absorbed: readonly StoredCustomer[];
-  /** Identities that nobody has yet. */
-  readonly identities: readonly IdentityReference[];
-  /** Purchases to write, those that will be held first, with the revision each was read at; 0: it is new. */
-  readonly purchases: readonly StoredPurchase[];
-  /** Acknowledgements that become due with the change, or are due no more. */
-  readonly acknowledgements: {
-    readonly due: readonly DueAcknowledgement[];
-    readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
-  };
-  /** Customers that an account may have by clients' claims alone, of one environment. */
-  readonly claimsPerAccount: number;
-  /** Whether tombstones of erased customers give way before their time. */
-  readonly liftsErasures: boolean;
-  /** Cause of a move: links record their moves as transfers, operators in the audit. */
-  readonly movedBy: "link" | "operator";
-  /** Further items to write with the change. */
-  readonly records: readonly { readonly key: Key; readonly attributes: object }[];
-  /** Tombstones that end at this moment or before no longer block. */
-  readonly moment: Instant;
-}
-
-/** A change by an operator, of one customer's link or holdings and of nothing that it owns. */
-export const operatorChange = (
-  application: ApplicationId,
-  before: StoredCustomer,
-  difference: Partial<Pick<StoredCustomer, "link" | "holdings">>,
-  moment: Instant,
-  records: CustomerChange["records"] = [],
-): CustomerChange => ({
-  application,
-  before,
-  after: { ...before, ...difference },
-  holdingsWith: () => difference.holdings ?? before.holdings,
-  absorbed: [],
-  identities: [],
-  purchases: [],
-  acknowledgements: { due: [], done: [] },
-  claimsPerAccount: 0,
-  liftsErasures: false,
-  movedBy: "operator",
-  records,
-  moment,
-});
-
-/**
- * Customers absorbed in one transaction. Each may take four items: its alias, its item of an account, that account's
- * count of claims, and the record of its transfer.
- */
-export const ABSORBED_PER_TRANSACTION = 20;
 
 /**
  * Lifetime of the account's item of an absorbed customer. Readers do not count it; it is there for a Query that began
@@ -100,12 +39,11 @@ const absorbedBeside = ({ before, absorbed, after }: CustomerChange): readonly C
   ];
 };
 
-const transferred = (change: CustomerChange): readonly Transfer[] =>
-  (change.movedBy === "operator" ? [] : leaving(change)).map(({ identifier, link }) => ({
-    customer: identifier,
-    moment: change.moment,
-    because: link?.assertedBy === "client" ? "claim-gave-way" : "policy",
-  }));
+const transferOf = ({ moment }: CustomerChange, customer: CustomerId, link: Link | null): Transfer => ({
+  customer,
+  moment,
+  because: link?.assertedBy === "client" ? "claim-gave-way" : "policy",
+});
 
 interface Versions {
   readonly from: number;
@@ -328,14 +266,27 @@ const acknowledgementWrites = (
   ),
 ];
 
-const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
-  [
-    ...change.records,
-    ...transferred(change).map((transfer) => ({
-      key: transferKey(change.application, transfer.moment, transfer.customer),
-      attributes: transfer,
-    })),
-  ].map(({ key, attributes }) => ({ Put: { TableName: table, Item: { ...key, ...attributes } } }));
+export const auditWrites = (
+  TableName: string,
+  application: ApplicationId,
+  { entryIdentifier, entry }: Audited,
+): TransactItem[] => [
+  { Put: { TableName, Item: { ...auditKey(application, entry.moment, entryIdentifier), ...entry } } },
+];
+
+/** An operator's change is in the audit; a move by a link is a transfer. */
+const recordWrites = (TableName: string, change: CustomerChange): TransactItem[] =>
+  change.audit !== null
+    ? auditWrites(TableName, change.application, change.audit)
+    : leaving(change).map(({ identifier, link }) => ({
+        Put: {
+          TableName,
+          Item: {
+            ...transferKey(change.application, change.moment, identifier),
+            ...transferOf(change, identifier, link),
+          },
+        },
+      }));
 
 /**
  * Deletes what absorbed customers left in an account, before the customer that lists them leaves it: nobody else would

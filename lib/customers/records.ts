@@ -1,7 +1,8 @@
-import type { Environment, ProductKind } from "../contract/schemas.ts";
+import type { Environment } from "../contract/schemas.ts";
 import type { AssertedBy } from "../entitlements/entitlements.ts";
-import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
+import type { Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 
 /** A customer belongs to at most one account. */
@@ -51,17 +52,24 @@ export interface Transfer {
   readonly because: "policy" | "claim-gave-way";
 }
 
-/** An Android purchase that the store refunds unless it is acknowledged by the deadline. It holds the purchase token. */
-export interface PendingAcknowledgement {
-  readonly packageName: string;
-  readonly purchaseToken: string;
-  readonly productKind: ProductKind;
-  readonly productIdentifier: string;
-  readonly purchase: PurchaseReference;
-  readonly deadline: Instant;
+/** An operator's change of a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
+export interface AuditEntry {
+  readonly action: "unlink" | "move" | "erase";
+  readonly customer: CustomerId;
+  readonly moment: Instant;
+  readonly by: string;
+  readonly reason: string;
 }
 
-/** One that waits in the queue. */
+/** An identity as stored, other than a purchase. */
+export interface StoredIdentity {
+  /** The table's name of the item. */
+  readonly item: string;
+  /** The customer that it was stored for, who may be an alias by now. */
+  readonly customer: CustomerId;
+}
+
+/** An acknowledgement in the queue. */
 export interface DueAcknowledgement extends PendingAcknowledgement {
   readonly application: ApplicationId;
   readonly dueSince: Instant;
