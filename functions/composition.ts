@@ -15,13 +15,24 @@ import {
   type AcknowledgementReport,
 } from "../lib/customers/acknowledge-due-purchases.ts";
 import type { Bury } from "../lib/customers/bury-remains.ts";
-import { linkIosStoreCustomer, synchronizeIosStorePurchases } from "../lib/customers/ios-store-customers.ts";
+import type { CustomerChange } from "../lib/customers/customer-change.ts";
+import type { FactStore } from "../lib/customers/fact-store.ts";
 import { linkAndroidStoreCustomer } from "../lib/customers/link-android-store-customer.ts";
-import { readAccount } from "../lib/customers/read-account.ts";
-import type { EvidenceStore } from "../lib/customers/store-evidence.ts";
+import { linkIosStoreCustomer } from "../lib/customers/link-ios-store-customer.ts";
+import { readAccountEntitlements } from "../lib/customers/read-account-entitlements.ts";
+import { synchronizeIosStorePurchases } from "../lib/customers/synchronize-ios-store-purchases.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { accountId, customerId, type ApplicationId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
+import { createAndroidStore, type AndroidStore } from "../lib/stores/android-store/android-store.ts";
+import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
+import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
+import { createApplicationTable } from "../lib/table/applications.ts";
+import { bury } from "../lib/table/burial.ts";
+import { createCredentialTable } from "../lib/table/credentials.ts";
+import { createCustomerTable } from "../lib/table/customers.ts";
+import type { Table } from "../lib/table/table.ts";
+import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import {
   observedAndroidStore,
   observedCustomerTable,
@@ -29,16 +40,6 @@ import {
   observedWrite,
   type Observe,
 } from "./observability/observation.ts";
-import { createAndroidStore, type AndroidStore } from "../lib/stores/android-store/android-store.ts";
-import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
-import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
-import { createApplicationTable } from "../lib/table/applications.ts";
-import { createCredentialTable } from "../lib/table/credentials.ts";
-import { bury } from "../lib/table/burial.ts";
-import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
-import type { CustomerChange } from "../lib/customers/customer-change.ts";
-import { createCustomerTable } from "../lib/table/customers.ts";
-import type { Table } from "../lib/table/table.ts";
 
 /**
  * Composition: configuration in, wired use cases out. Each function composes the one it serves, so that its bundle
@@ -69,7 +70,7 @@ const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory
 
 const nobody: Observe = () => undefined;
 
-const evidenceStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): EvidenceStore => ({
+const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): FactStore => ({
   table: observedCustomerTable(createCustomerTable(table, pause), observe),
   write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observe),
   bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observe),
@@ -85,14 +86,14 @@ export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {
   return (authorization: string | undefined): Promise<Decision> => authorize(authorization, now(), find);
 };
 
-export const composeReadAccount = (configuration: ServiceConfiguration) => {
+export const composeReadAccountEntitlements = (configuration: ServiceConfiguration) => {
   const reading = {
     directory: directoryOf(configuration),
     table: createCustomerTable(configuration.table, pause),
     now: configuration.now,
   };
   return (application: ApplicationId, account: string): Promise<AccountEntitlements> =>
-    readAccount(reading, application, accountId(account));
+    readAccountEntitlements(reading, application, accountId(account));
 };
 
 /** How the Android store is reached. */
@@ -124,7 +125,7 @@ export const composeAcknowledgeDuePurchases = (configuration: ServiceConfigurati
 
 export const composeLinkAndroidStoreCustomer = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
   const linking = {
-    ...evidenceStoreOf(configuration),
+    ...factStoreOf(configuration),
     directory: directoryOf(configuration),
     androidStore: androidStoreOf(configuration),
     acknowledgements: createAcknowledgementQueue(configuration.table),
@@ -139,7 +140,7 @@ export interface IosStoreTrust {
 }
 
 const iosStoreOf = (configuration: ServiceConfiguration & IosStoreTrust) => ({
-  ...evidenceStoreOf(configuration),
+  ...factStoreOf(configuration),
   directory: directoryOf(configuration),
   verifier: observedVerifier(createIosStoreVerifier(), configuration.observe ?? nobody),
   trustedRoots: configuration.trustedRoots,

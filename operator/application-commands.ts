@@ -8,15 +8,15 @@ import {
   type StoreRegistration,
 } from "../lib/administration/apply.ts";
 import type { Change } from "../lib/administration/difference.ts";
-import { lossesOf } from "../lib/administration/losses.ts";
+import { lostAccess } from "../lib/administration/lost-access.ts";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
+import type { AuditRecord } from "../lib/administration/operation-table.ts";
 import { STORES } from "../lib/contract/schemas.ts";
+import type { Transfer } from "../lib/customers/records.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { applicationId } from "../lib/identifiers.ts";
 import { compare } from "../lib/order.ts";
-import type { AuditRecord } from "../lib/administration/operation-table.ts";
-import type { Transfer } from "../lib/customers/records.ts";
 import { columns, indent, type Answer } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -93,7 +93,7 @@ export const applyApplication = async (
 ): Promise<Answer> => {
   const manifest = await readManifestFile(file, session);
   const approve: Approve = async (before, after) => {
-    const losses = lossesOf(before, after);
+    const losses = lostAccess(before, after);
     if (losses.length === 0) return;
     const what = [
       `By this customers of ${before.name} (${before.identifier}) can lose access:`,

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { synchronizeIosStorePurchases } from "../../lib/customers/ios-store-customers.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { hostileBodies } from "../hostile.ts";
 import { inTurn, ratio, type Side } from "../measure.ts";
 import { newDevice, renewals, signedRequest } from "../purchases.ts";

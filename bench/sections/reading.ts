@@ -1,6 +1,6 @@
 import { v7 as uuid } from "uuid";
-import { readAccount } from "../../lib/customers/read-account.ts";
-import { storeEvidence } from "../../lib/customers/store-evidence.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, purchaseKey } from "../../lib/identifiers.ts";
 import { DEMO } from "../../local/demo.ts";
@@ -102,7 +102,7 @@ const customerWith = async (
     value: newIdentifier("Production"),
   } as const;
   for (let from = 0; from < all.length; from += PURCHASES_AT_ONCE)
-    await storeEvidence(
+    await storeFacts(
       world.customers,
       world.application,
       {
@@ -118,7 +118,7 @@ const customerWith = async (
 };
 
 const read = (world: World, account: string) =>
-  readAccount(world.customers, world.application.identifier, accountId(account));
+  readAccountEntitlements(world.customers, world.application.identifier, accountId(account));
 
 const measure = async (
   world: World,

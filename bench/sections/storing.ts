@@ -1,8 +1,6 @@
 import { v7 as uuid } from "uuid";
-import {
-  linkIosStoreCustomer,
-  synchronizeIosStorePurchases,
-} from "../../lib/customers/ios-store-customers.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { median } from "../measure.ts";
 import {
   BUNDLE,

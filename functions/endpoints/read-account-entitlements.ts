@@ -1,11 +1,11 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeReadAccount } from "../composition.ts";
+import { composeReadAccountEntitlements } from "../composition.ts";
 import { now } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { table } from "../table.ts";
 
-const readAccount = composeReadAccount({ table, now });
+const readAccountEntitlements = composeReadAccountEntitlements({ table, now });
 
 export const handler = endpoint(endpoints.readAccountEntitlements, ({ applicationIdentifier, request }) =>
-  readAccount(applicationIdentifier, request.applicationAccountIdentifier),
+  readAccountEntitlements(applicationIdentifier, request.applicationAccountIdentifier),
 );

@@ -1,10 +1,10 @@
-import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { CustomerTable } from "../../lib/customers/customer-table.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
 
 /**
  * What happens inside a request that is worth counting. No event holds anything of a purchase, of a credential, or of
@@ -16,7 +16,7 @@ export type ServiceEvent =
   /** Transactions of a request that were verified, each once. */
   | { readonly kind: "transactions-verified"; readonly transactions: number }
   /** The application is known, and its table is asked about so many purchases. */
-  | { readonly kind: "evidence-resolved"; readonly application: ApplicationId; readonly purchases: number }
+  | { readonly kind: "facts-resolved"; readonly application: ApplicationId; readonly purchases: number }
   | {
       readonly kind: "store-asked";
       readonly store: "android-store";
@@ -53,7 +53,7 @@ export const observedWrite =
 export const observedCustomerTable = (table: CustomerTable, observe: Observe): CustomerTable => ({
   ...table,
   findFacts: (application, identities, purchases, moment) => {
-    observe({ kind: "evidence-resolved", application, purchases: purchases.length });
+    observe({ kind: "facts-resolved", application, purchases: purchases.length });
     return table.findFacts(application, identities, purchases, moment);
   },
 });

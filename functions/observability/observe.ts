@@ -1,6 +1,6 @@
 import type { ApplicationId } from "../../lib/identifiers.ts";
-import type { Observe } from "./observation.ts";
 import { count, time } from "./metrics.ts";
+import type { Observe } from "./observation.ts";
 
 /** What was seen of the request that is being served. */
 export interface Observations {
@@ -44,7 +44,7 @@ export const observe: Observe = (event) => {
     case "transactions-verified":
       current = { ...current, transactions: event.transactions };
       return;
-    case "evidence-resolved":
+    case "facts-resolved":
       current = { ...current, application: event.application, purchases: event.purchases };
       return;
     case "store-asked":

@@ -15,7 +15,7 @@ import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { AlarmParameters } from "../parameters.ts";
-import { excuse } from "./excuse.ts";
+import { acceptFinding } from "./accept-finding.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
 
 export interface AlarmsProps extends AlarmParameters {
@@ -84,7 +84,7 @@ export class Alarms extends Construct {
       }),
     );
     if (email !== null) topic.addSubscription(new EmailSubscription(email));
-    excuse(topic, {
+    acceptFinding(topic, {
       "Serverless-SNSRedrivePolicy": "SNS itself tries an e-mail again; an alarm of days ago wakes nobody.",
     });
     return topic;

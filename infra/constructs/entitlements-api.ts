@@ -18,7 +18,7 @@ import { Construct } from "constructs";
 import { AUTHORIZATION_PATTERN } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
 import type { ApiParameters } from "../parameters.ts";
-import { excuse } from "./excuse.ts";
+import { acceptFinding } from "./accept-finding.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { ApiDomain } from "./api-domain.ts";
 import { addGatewayResponses } from "./gateway-responses.ts";
@@ -113,7 +113,7 @@ export class EntitlementsApi extends Construct {
       ownDomain: domain !== null,
     });
     addGatewayResponses(api);
-    excuse(api, {
+    acceptFinding(api, {
       "AwsSolutions-APIG2":
         "A validator's answer has no list of issues, which the contract promises; the functions validate.",
       "AwsSolutions-APIG6":
@@ -180,7 +180,7 @@ export class EntitlementsApi extends Construct {
 }
 
 const explain = (method: Method, { scope }: Endpoint): void => {
-  excuse(method, {
+  acceptFinding(method, {
     "AwsSolutions-COG4": "Backends call it with API keys, which the service's own authorizer checks.",
     ...(scope === null && { "AwsSolutions-APIG4": "The store's signatures in the body are the proof." }),
   });

@@ -2,7 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import { Rule, Schedule as EventSchedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { Construct } from "constructs";
-import { excuse } from "./excuse.ts";
+import { acceptFinding } from "./accept-finding.ts";
 import type { ServiceFunction } from "./service-function.ts";
 
 const EVERY = Duration.minutes(15);
@@ -17,7 +17,7 @@ export class Schedule extends Construct {
       // What an invocation leaves undone, the next one does: there is nothing to try again or to keep.
       targets: [new LambdaFunction(of.handler, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
     });
-    excuse(rule, {
+    acceptFinding(rule, {
       "Serverless-EventBusDLQ": "What an invocation leaves undone, the next one does.",
     });
   }

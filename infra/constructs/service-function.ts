@@ -12,9 +12,9 @@ import {
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import type { FunctionParameters } from "../parameters.ts";
-import { excuse } from "./excuse.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
+import type { FunctionParameters } from "../parameters.ts";
+import { acceptFinding } from "./accept-finding.ts";
 
 export interface ServiceFunctionProps extends FunctionParameters {
   /** The module that exports `handler`. */
@@ -77,10 +77,10 @@ export class ServiceFunction extends Construct {
           (this.#function.addAlias("ready", {
             provisionedConcurrentExecutions: provisionedConcurrency,
           }) as IFunction);
-    excuse(role, {
+    acceptFinding(role, {
       "AwsSolutions-IAM5[Resource::*]": "X-Ray's PutTraceSegments and PutTelemetryRecords know no resources.",
     });
-    excuse(this.#function, {
+    acceptFinding(this.#function, {
       "Serverless-LambdaDLQ": "It is invoked synchronously, or again by the next tick of its schedule.",
       "Serverless-LambdaAsyncFailureDestination":
         "It is invoked synchronously, or again by the next tick of its schedule.",
@@ -121,7 +121,7 @@ export class ServiceFunction extends Construct {
         arnFormat: ArnFormat.COLON_RESOURCE_NAME,
       }),
     );
-    excuse(this, {
+    acceptFinding(this, {
       [`AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${prefix}*]`]:
         "The operator names a secret for each application, and AWS ends each ARN with six characters of its own.",
     });

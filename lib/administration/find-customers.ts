@@ -1,13 +1,13 @@
 import type { Application } from "../applications/application.ts";
 import { ENVIRONMENTS } from "../contract/schemas.ts";
+import { eachOnce, type CustomerTable, customersOf, isErased } from "../customers/customer-table.ts";
+import type { StoredCustomer } from "../customers/records.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../stores/ios-store/fields.ts";
-import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import type { StoredCustomer } from "../customers/records.ts";
 
 /** Who is known by a name. */
 export interface KnownCustomers {
@@ -48,14 +48,10 @@ export const findCustomersKnownAs = async (
       }))
     : [];
   const known = await customers.findFacts(application.identifier, identities, purchases, moment);
-  const named = new Set([
-    ...known.identities.flatMap((identity) => identity?.customer ?? []),
-    ...[...known.purchases.values()].map(({ customer }) => customer),
-  ]);
-  const { living, gone } = await customers.findCustomers(application.identifier, named);
+  const { living, gone } = await customers.findCustomers(application.identifier, customersOf(known));
   return {
     customers: eachOnce(living),
     gone: [...new Set(gone.values())],
-    erased: known.erasedIdentity || known.erasedPurchases.size > 0,
+    erased: isErased(known),
   };
 };

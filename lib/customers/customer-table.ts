@@ -18,6 +18,17 @@ export interface KnownFacts {
   readonly erasedIdentity: boolean;
 }
 
+/** The customers that facts are stored for, aliases among them. */
+export const customersOf = ({ identities, purchases }: KnownFacts): ReadonlySet<CustomerId> =>
+  new Set([
+    ...identities.flatMap((identity) => identity?.customer ?? []),
+    ...[...purchases.values()].map(({ customer }) => customer),
+  ]);
+
+/** Whether an erasure still blocks any of the facts. */
+export const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
+  erasedIdentity || erasedPurchases.size > 0;
+
 /** A customer and its holdings, as an account's read finds them. */
 export interface AccountCustomer {
   readonly customer: CustomerId;

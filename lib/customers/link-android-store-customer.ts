@@ -6,6 +6,7 @@ import type {
 import { ServiceError } from "../contract/errors.ts";
 import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
 import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
@@ -15,14 +16,14 @@ import {
   type PendingAcknowledgement,
 } from "../stores/android-store/reading.ts";
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
-import type { Instant } from "../entitlements/time.ts";
-import { buryRemains } from "./bury-remains.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
-import type { Evidence } from "./evidence.ts";
+import { buryRemains } from "./bury-remains.ts";
+import type { FactStore } from "./fact-store.ts";
 import { presentLink } from "./present.ts";
-import { storeEvidence, type EvidenceStore } from "./store-evidence.ts";
+import { storeFacts } from "./store-facts.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
 
-export interface AndroidStoreLinking extends EvidenceStore {
+export interface AndroidStoreLinking extends FactStore {
   readonly directory: ApplicationDirectory;
   readonly androidStore: AndroidStore;
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
@@ -91,7 +92,7 @@ const verifyPurchase = async (
   }
 };
 
-const evidenceOf = (verified: VerifiedPurchase): Evidence => ({
+const verifiedFactsOf = (verified: VerifiedPurchase): VerifiedFacts => ({
   environment: verified.purchase.environment,
   identities: [],
   purchases: [provenPurchaseOf(verified)],
@@ -132,12 +133,12 @@ export const linkAndroidStoreCustomer = async (
   if (!configuration.environments.includes(verified.purchase.environment))
     throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED");
 
-  const evidence = evidenceOf(verified);
-  const stored = await storeEvidence(linking, application, evidence, {
+  const facts = verifiedFactsOf(verified);
+  const stored = await storeFacts(linking, application, facts, {
     account: accountId(request.applicationAccountIdentifier),
     assertedBy: "credential",
   });
-  const due = evidence.acknowledgementDue;
+  const due = facts.acknowledgementDue;
   const dueSince =
     stored.outcome === "refused"
       ? stored.acknowledgementDueSince

@@ -2,7 +2,7 @@ import type { Application } from "../applications/application.ts";
 import type { LinkResponse, SynchronizeResponse } from "../contract/schemas.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { ResolvedCustomer } from "./store-evidence.ts";
+import type { ResolvedCustomer } from "./store-facts.ts";
 
 /** The answer to a synchronize: the customer, and what it is entitled to at the moment. */
 export const presentCustomer = (

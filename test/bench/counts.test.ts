@@ -4,28 +4,26 @@ import { join } from "node:path";
 import { jest } from "@jest/globals";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import * as z from "zod";
-import { newChain, newDevice, renewals, separatePurchases, signedRequest } from "../../bench/purchases.ts";
 import { hostileBodies } from "../../bench/hostile.ts";
+import { sum } from "../../bench/measure.ts";
+import { newChain, newDevice, renewals, separatePurchases, signedRequest } from "../../bench/purchases.ts";
 import { COINS, createWorld, type World } from "../../bench/world.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
-import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
-import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
-import { Template, readAssembly } from "../../local/template.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import {
-  linkIosStoreCustomer,
-  synchronizeIosStorePurchases,
-} from "../../lib/customers/ios-store-customers.ts";
-import { readAccount } from "../../lib/customers/read-account.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import {
   AT_ONCE,
   createIosStoreVerifier,
   type IosStoreVerifier,
 } from "../../lib/stores/ios-store/verifier.ts";
-import { sum } from "../../bench/measure.ts";
-import { watchChecks } from "../support/signature-checks.ts";
+import { Template, readAssembly } from "../../local/template.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
+import { watchChecks } from "../support/signature-checks.ts";
 
 /** Counts that cannot vary from one machine to another. Times are measured by `npm run bench`, and asserted nowhere. */
 
@@ -127,11 +125,9 @@ describe("requests and capacity units", () => {
         8,
       ]);
       const account = accountId(`account of ${device.appTransactionIdentifier}`);
-      expect(await cost(() => readAccount(world.customers, world.application.identifier, account))).toEqual([
-        { Query: 1 },
-        1,
-        0,
-      ]);
+      expect(
+        await cost(() => readAccountEntitlements(world.customers, world.application.identifier, account)),
+      ).toEqual([{ Query: 1 }, 1, 0]);
     }
   });
 });

@@ -1,14 +1,14 @@
-import { operationsOn } from "../../operator/composition.ts";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import type { Application } from "../../lib/applications/application.ts";
-import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { eraseCustomer } from "../../lib/administration/operations.ts";
+import type { Application } from "../../lib/applications/application.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
+import { operationsOn } from "../../operator/composition.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
@@ -23,7 +23,7 @@ import {
   refunded,
   refusal,
   replacing,
-  type GivenEvidence,
+  type GivenFacts,
   type World,
 } from "./world.ts";
 
@@ -47,7 +47,7 @@ const erased = async () => {
   return { world, customer };
 };
 
-const REPLAYS: [string, GivenEvidence][] = [
+const REPLAYS: [string, GivenFacts][] = [
   ["a purchase", { purchases: [owned("1")] }],
   ["the app transaction", { identities: [device("1")] }],
   ["a purchase beside a new one", { purchases: [owned("1"), owned("9")] }],
@@ -55,19 +55,19 @@ const REPLAYS: [string, GivenEvidence][] = [
 ];
 
 describe("after an erasure the app alone", () => {
-  test.each(REPLAYS)("is told that there is no customer: %s", async (_, evidence) => {
+  test.each(REPLAYS)("is told that there is no customer: %s", async (_, facts) => {
     const { world } = await erased();
     const before = await world.items();
     for (const claim of [null, byClient("a"), byClient("b")])
-      expect(await refusal(world.store(evidence, claim))).toBe("CUSTOMER_NOT_FOUND");
+      expect(await refusal(world.store(facts, claim))).toBe("CUSTOMER_NOT_FOUND");
     expect(await world.items()).toEqual(before);
   });
 });
 
 describe("after an erasure a link with a credential", () => {
-  test.each(REPLAYS)("makes somebody new: %s", async (_, evidence) => {
+  test.each(REPLAYS)("makes somebody new: %s", async (_, facts) => {
     const { world, customer } = await erased();
-    const made = await world.store(evidence, byCredential("b"));
+    const made = await world.store(facts, byCredential("b"));
     expect(made?.identifier).not.toBe(customer?.identifier);
     expect((await world.read("b")).customerIdentifiers).toEqual([made?.identifier]);
     expect((await world.read("a")).customerIdentifiers).toEqual([]);
@@ -157,14 +157,14 @@ const isBuried = (item: Record<string, unknown>): boolean =>
 
 describe("what an erasure has left is completed by whoever shows it:", () => {
   const android1 = android(purchaseKeyOfToken("the-token"));
-  const evidence = {
+  const facts = {
     identities: [device("1")],
     purchases: [owned("1"), owned("2"), android1],
     acknowledgementDue: anAcknowledgement(android1),
   };
   const begun = async () => {
     const world = createWorld(table);
-    const customer = await world.store(evidence, byCredential("a"));
+    const customer = await world.store(facts, byCredential("a"));
     await world.beginErasure(customer);
     unfinished.push(() => world.erase(customer));
     return { world, customer };
@@ -176,11 +176,11 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
   const leftOf = async (world: World) =>
     (await world.items()).filter(({ sk }) => sk === "PURCHASE" || sk === "IDENTITY");
 
-  test.each<[what: string, shown: GivenEvidence, buried: number]>([
+  test.each<[what: string, shown: GivenFacts, buried: number]>([
     ["a purchase", { purchases: [owned("1")] }, 1],
     ["the app transaction", { identities: [device("1")] }, 1],
     ["what replaced a purchase", { purchases: [replacing(owned("9"), owned("1"))] }, 1],
-    ["everything", evidence, 4],
+    ["everything", facts, 4],
   ])("an app alone is refused, and buries %s", async (_, shown, buried) => {
     const { world } = await begun();
     for (const claim of [null, byClient("a"), byClient("b")])
@@ -237,7 +237,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
   });
   test("a purchase that the store has dropped is not linked with what was known of it", async () => {
     const { world } = await begun();
-    const { evidenceStore, application } = world;
+    const { factStore, application } = world;
     const packageName = "com.example.trails";
     const configured: Application = {
       ...application,
@@ -246,7 +246,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     };
     const linked = linkAndroidStoreCustomer(
       {
-        ...evidenceStore,
+        ...factStore,
         directory: { byIdentifier: () => Promise.resolve(configured), byBundle: () => Promise.resolve(null) },
         androidStore: {
           lookUp: () =>
@@ -268,7 +268,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
   });
   test("a customer who is there keeps everything", async () => {
     const world = createWorld(table);
-    const customer = await world.store(evidence, byCredential("a"));
+    const customer = await world.store(facts, byCredential("a"));
     const before = await world.items();
     const named = customer?.identifier ?? customerId("");
     const remains = await world.operations.findOwnership(world.application.identifier, named);
@@ -386,8 +386,8 @@ describe("a link that is refused lifts no erasure", () => {
     };
     expect(await world.submit(shown, byCredential("c"))).toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
     expect((await world.read("b")).entitlements).toMatchObject([{ status: "revoked" }]);
-    for (const [, evidence] of REPLAYS.slice(0, 2))
-      expect(await refusal(world.store(evidence, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
+    for (const [, facts] of REPLAYS.slice(0, 2))
+      expect(await refusal(world.store(facts, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
   });
 });
 

@@ -1,8 +1,8 @@
-import type { Claim } from "../../lib/customers/rules.ts";
+import type { Claim } from "../../lib/customers/resolve-customer.ts";
+import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
@@ -17,7 +17,7 @@ import {
   refunded,
   replacing,
   requests,
-  type GivenEvidence,
+  type GivenFacts,
   type World,
 } from "./world.ts";
 
@@ -125,7 +125,7 @@ describe("an acknowledgement that a refused link brings", () => {
   });
 });
 
-describe("of evidence that contradicts itself", () => {
+describe("of facts that contradicts itself", () => {
   const CLAIMS: Claim[] = [byCredential("a"), byCredential("c"), byClient("b")];
 
   /** An owner in account a, of purchase 1 and app transaction id 1, and one in account b, of purchase 2. */
@@ -138,7 +138,7 @@ describe("of evidence that contradicts itself", () => {
   const customersOf = async (world: World) =>
     Promise.all(["a", "b", "c"].map(async (account) => (await world.read(account)).customerIdentifiers));
   const heldIn = async (world: World, account: string) =>
-    (await world.evidenceStore.table.findAccount(world.application.identifier, byClient(account).account))
+    (await world.factStore.table.findAccount(world.application.identifier, byClient(account).account))
       .flatMap(({ holdings }) => holdings)
       .map(({ key }) => key);
 
@@ -197,7 +197,7 @@ describe("of evidence that contradicts itself", () => {
     ]);
   });
 
-  test.each<[string, GivenEvidence]>([
+  test.each<[string, GivenFacts]>([
     ["known purchases", { purchases: [refunded("1"), extended("2")] }],
     ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],
     ["what is left out", { purchases: [owned("1"), owned("2"), owned("3")] }],

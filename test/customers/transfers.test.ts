@@ -1,10 +1,10 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
+import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { storeEvidence } from "../../lib/customers/store-evidence.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
+import { assertInvariants } from "../support/invariants.ts";
 import { DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
@@ -56,10 +56,10 @@ describe("a customer that a credential has linked", () => {
     ["when_inactive", "inactive", "client", STAYS],
   ])("where transfers are %s, and it is %s, for a %s: %s", async (policy, now, assertedBy, outcome) => {
     const world = aWorld(policy);
-    const evidence = { purchases: [now === "active" ? active : inactive] };
-    const customer = await world.store(evidence, byCredential("a"));
+    const facts = { purchases: [now === "active" ? active : inactive] };
+    const customer = await world.store(facts, byCredential("a"));
     const moves = outcome === MOVES;
-    expect(await refusal(world.store(evidence, { ...byCredential("b"), assertedBy }))).toBe(
+    expect(await refusal(world.store(facts, { ...byCredential("b"), assertedBy }))).toBe(
       moves ? "accepted" : outcome,
     );
     expect(await customersOf(world, "a")).toEqual(moves ? [] : [customer?.identifier]);
@@ -111,12 +111,12 @@ describe("more customers of one person than one transaction merges", () => {
   test.each([21, 22, 45])("move together: %s of them", async (count) => {
     const world = aWorld("always");
     await linkedApart(world, count);
-    const evidence = { identities: [device("1")], purchases: of(count) };
-    const one = await world.store(evidence, byCredential("b"));
+    const facts = { identities: [device("1")], purchases: of(count) };
+    const one = await world.store(facts, byCredential("b"));
     expect(one?.holdings).toHaveLength(count);
     expect(await customersOf(world, "a")).toEqual([]);
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
-    expect(await world.store(evidence, byCredential("b"))).toEqual(one);
+    expect(await world.store(facts, byCredential("b"))).toEqual(one);
   });
   test("move with those that clients have claimed for other accounts, and with those of nobody", async () => {
     const world = aWorld("always");
@@ -137,12 +137,12 @@ describe("more customers of one person than one transaction merges", () => {
     const world = aWorld("always");
     await linkedApart(world, 45);
     let written = 0;
-    const killed = storeEvidence(
+    const killed = storeFacts(
       {
-        ...world.evidenceStore,
+        ...world.factStore,
         write: async (change) => {
           if (written++ > 0) throw new Error("The function was killed.");
-          return world.evidenceStore.write(change);
+          return world.factStore.write(change);
         },
       },
       world.application,
@@ -237,10 +237,10 @@ describe("an operator's move", () => {
 test("when_inactive moves nobody of whom a part is written, however often it is asked", async () => {
   const world = aWorld("when_inactive");
   const many = Array.from({ length: 120 }, (_, index) => proven(owned(String(index))));
-  const evidence = { environment: "production", identities: [device("1")], purchases: many } as const;
-  const killed = storeEvidence(
+  const facts = { environment: "production", identities: [device("1")], purchases: many } as const;
+  const killed = storeFacts(
     {
-      ...world.evidenceStore,
+      ...world.factStore,
       write: async (change) => {
         const [TransactItems] = transactionsOf(table.name, change, new Set());
         await table.client.send(new TransactWriteCommand({ TransactItems }));
@@ -248,7 +248,7 @@ test("when_inactive moves nobody of whom a part is written, however often it is 
       },
     },
     world.application,
-    { ...evidence, acknowledgementDue: null },
+    { ...facts, acknowledgementDue: null },
     byCredential("a"),
   );
   await expect(killed).rejects.toThrow("killed");
@@ -256,7 +256,7 @@ test("when_inactive moves nobody of whom a part is written, however often it is 
   const another = { identities: [device("1")], purchases: [owned("ended", { endsAt: NOW - DAY })] };
   for (const _ of [1, 2]) expect(await refusal(world.store(another, byCredential("b")))).toBe(STAYS);
   // The same request again completes it.
-  await world.store(evidence, byCredential("a"));
+  await world.store(facts, byCredential("a"));
   expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
 });
 

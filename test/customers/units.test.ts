@@ -1,7 +1,7 @@
 import { meter, type Meter } from "../../bench/meter.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
 import { NOW } from "../support/purchases.ts";
-import { android, byCredential, createWorld, device, owned, type GivenEvidence } from "./world.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { android, byCredential, createWorld, device, owned, type GivenFacts } from "./world.ts";
 
 /** Capacity units do not grow with what was bought before and entitles to nothing. */
 
@@ -19,13 +19,13 @@ const named = (from: number, count: number): string[] =>
 
 type Link = (names: readonly string[]) => Promise<unknown>;
 
-const coins = (names: readonly string[]): GivenEvidence => ({
+const coins = (names: readonly string[]): GivenFacts => ({
   identities: [device("1")],
   purchases: names.map((name) =>
     owned(name, { productIdentifier: "coins", nature: "consumable", endsAt: null }),
   ),
 });
-const packs = (names: readonly string[]): GivenEvidence => ({
+const packs = (names: readonly string[]): GivenFacts => ({
   purchases: names.map((name) =>
     android(name, NOW, { productIdentifier: "pack", nature: "consumable", endsAt: null }),
   ),
@@ -34,7 +34,7 @@ const packs = (names: readonly string[]): GivenEvidence => ({
 test.each<
   [
     what: string,
-    bought: (names: readonly string[]) => GivenEvidence,
+    bought: (names: readonly string[]) => GivenFacts,
     meanwhile: (link: Link, names: readonly string[]) => Promise<unknown>,
   ]
 >([

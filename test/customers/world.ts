@@ -1,32 +1,28 @@
-import { operationsOn } from "../../operator/composition.ts";
-import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { setTimeout as sleep } from "node:timers/promises";
+import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { v7 as uuid } from "uuid";
+import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import type { Evidence } from "../../lib/customers/evidence.ts";
-import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
-import { readAccount } from "../../lib/customers/read-account.ts";
-import type { Claim } from "../../lib/customers/rules.ts";
-import {
-  storeEvidence,
-  type EvidenceStore,
-  type ResolvedCustomer,
-  type StoredEvidence,
-} from "../../lib/customers/store-evidence.ts";
+import type { FactStore } from "../../lib/customers/fact-store.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import type { Claim } from "../../lib/customers/resolve-customer.ts";
+import { storeFacts, type ResolvedCustomer, type StoringOutcome } from "../../lib/customers/store-facts.ts";
+import type { VerifiedFacts } from "../../lib/customers/verified-facts.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
+import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
-import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
+import { operationsOn } from "../../operator/composition.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import type { TestTable } from "../support/table.ts";
 
-/** Evidence of production; a purchase alone mentions nothing and names no identity. */
-export type GivenEvidence = Partial<Omit<Evidence, "purchases">> & {
+/** VerifiedFacts of production; a purchase alone mentions nothing and names no identity. */
+export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
   readonly purchases?: readonly (Purchase | ProvenPurchase)[];
 };
 
@@ -37,24 +33,24 @@ interface Options {
   readonly interruption: (() => Promise<unknown>)[];
   readonly newCustomerIdentifier: () => CustomerId;
   readonly claimsPerAccount: number;
-  readonly pause: EvidenceStore["pause"];
+  readonly pause: FactStore["pause"];
   readonly waitForIndex: Operations["waitForIndex"];
 }
 
-/** An application on a table, to which evidence comes at one moment. */
+/** An application on a table, to which facts comes at one moment. */
 export interface World {
   readonly application: Application;
-  readonly evidenceStore: EvidenceStore;
+  readonly factStore: FactStore;
   readonly operations: Operations;
   with(changes: Partial<Options>): World;
   /** The same world, in which something happens once between a request's first read and its second. */
   interrupted(by: () => Promise<unknown>): World;
   at(moment: Instant): World;
   selling(catalog: Catalog): World;
-  submit(evidence: GivenEvidence, claim?: Claim | null): Promise<StoredEvidence>;
+  submit(facts: GivenFacts, claim?: Claim | null): Promise<StoringOutcome>;
   /** @throws ServiceError with the code of a refusal */
-  store(evidence: GivenEvidence, claim?: Claim | null): Promise<ResolvedCustomer | null>;
-  read(account: string): ReturnType<typeof readAccount>;
+  store(facts: GivenFacts, claim?: Claim | null): Promise<ResolvedCustomer | null>;
+  read(account: string): ReturnType<typeof readAccountEntitlements>;
   /** An operator's unlinking; a move where another account is given. */
   unlink(customer: ResolvedCustomer | null, to?: string): ReturnType<typeof unlinkCustomer>;
   erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
@@ -89,7 +85,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
   const { identifier } = application;
   const now = (): Instant => moment;
   const customers = createCustomerTable(table, pause);
-  const evidenceStore: EvidenceStore = {
+  const factStore: FactStore = {
     table: {
       ...customers,
       findFacts: async (...asked) => {
@@ -106,15 +102,15 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     claimsPerAccount,
   };
   const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid });
-  const submit: World["submit"] = ({ purchases = [], ...evidence }, claim = null) =>
-    storeEvidence(
-      evidenceStore,
+  const submit: World["submit"] = ({ purchases = [], ...facts }, claim = null) =>
+    storeFacts(
+      factStore,
       application,
       {
         environment: "production",
         identities: [],
         acknowledgementDue: null,
-        ...evidence,
+        ...facts,
         purchases: purchases.map((purchase) => ("lines" in purchase ? proven(purchase) : purchase)),
       },
       claim,
@@ -122,26 +118,26 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
   const also = (more: Partial<Options>): World => createWorld(table, { ...options, ...more });
   return {
     application,
-    evidenceStore,
+    factStore,
     operations,
     with: also,
     interrupted: (by) => also({ interruption: [by] }),
     at: (later) => also({ moment: later }),
     selling: (catalog) => also({ application: { ...application, catalog } }),
     submit,
-    store: async (evidence, claim) => {
-      const stored = await submit(evidence, claim);
+    store: async (facts, claim) => {
+      const stored = await submit(facts, claim);
       if (stored.outcome === "refused") throw new ServiceError(stored.code);
       return stored.customer;
     },
     read: (account) =>
-      readAccount(
+      readAccountEntitlements(
         {
           directory: {
             byIdentifier: () => Promise.resolve(application),
             byBundle: () => Promise.resolve(application),
           },
-          table: evidenceStore.table,
+          table: factStore.table,
           now,
         },
         identifier,

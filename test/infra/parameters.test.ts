@@ -133,12 +133,17 @@ test.each([
 
 test("everything that is wrong is told at once, and what does not exist too", () => {
   expect(
-    problemsOf({ stage: "A", waff: "true", "readAccount.memory": "512", domainName: "a.example" }),
+    problemsOf({
+      stage: "A",
+      waff: "true",
+      "readAccountEntitlements.memory": "512",
+      domainName: "a.example",
+    }),
   ).toEqual([
     expect.stringMatching(/^stage must be /),
     "domainName and certificateArn belong together.",
     "There is no parameter waff.",
-    "There is no parameter readAccount.memory.",
+    "There is no parameter readAccountEntitlements.memory.",
   ]);
   expect(
     problemsOf({ alarmEmail: "a@example.com", alarmTopicArn: "arn:aws:sns:eu-west-1:123456789012:a" }),

@@ -1,24 +1,24 @@
-import { createFindOwnership } from "../../lib/table/ownership.ts";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteCommand, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
-import { runOperator } from "../../operator/program.ts";
 import { applyManifest } from "../../lib/administration/apply.ts";
 import { readManifest } from "../../lib/administration/manifest.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import { storeEvidence, type ResolvedCustomer } from "../../lib/customers/store-evidence.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
+import { storeFacts, type ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { composeAccountReport, composeOperations } from "../../operator/composition.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
+import { createFindOwnership } from "../../lib/table/ownership.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
+import { composeAccountReport, composeOperations } from "../../operator/composition.ts";
+import { runOperator } from "../../operator/program.ts";
 import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
@@ -65,7 +65,7 @@ const anApplication = async (
   ): Promise<ResolvedCustomer | null> => {
     const application = await applications.load(identifier);
     if (application === null) throw new Error("no application");
-    const stored = await storeEvidence(
+    const stored = await storeFacts(
       {
         table: createCustomerTable(table, pause),
         write: (change) => writeCustomerChange(table, change),

@@ -1,9 +1,9 @@
 import fc from "fast-check";
+import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { holdingsOf, NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { statedPurchases } from "../../lib/customers/evidence.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { entitlementsFrom, type Fact, type IosFact } from "../support/reference-model.ts";

@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
+import { eachOnce, type AccountCustomer } from "../../lib/customers/customer-table.ts";
+import type { StoredCustomer } from "../../lib/customers/records.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { createCustomerTable, storedCustomer } from "../../lib/table/customers.ts";
-import { eachOnce, type AccountCustomer } from "../../lib/customers/customer-table.ts";
-import type { StoredCustomer } from "../../lib/customers/records.ts";
 import { byCredential, createWorld, device, owned, refunded, type World } from "../customers/world.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
@@ -93,7 +93,7 @@ const history = (failure: fc.Arbitrary<Step["failure"]>): fc.Arbitrary<Step[]> =
     .map(([before, steps]) => [...before, ...steps]);
 
 const ownerOf = async (
-  { evidenceStore: { table }, application }: World,
+  { factStore: { table }, application }: World,
   key: string,
 ): Promise<StoredCustomer | null> => {
   const known = await table.findFacts(application.identifier, [], [owned(key)], NOW);
@@ -270,8 +270,8 @@ const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]):
     ...PURCHASES.map((key) => ({ purchases: [owned(key)] })),
     ...DEVICES.map((name) => ({ identities: [device(name)] })),
   ];
-  for (const evidence of everything)
-    await world.submit(evidence).catch((error: unknown) => {
+  for (const facts of everything)
+    await world.submit(facts).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
     });
   // The erasure stops before the tombstones, so identities still name the customer.

@@ -1,12 +1,12 @@
 import { v7 as uuid } from "uuid";
-import { statedPurchases } from "../../lib/customers/evidence.ts";
+import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { byReference, samePurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { storedPurchase } from "../../lib/table/customers.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { inLength, randomFrom, reportCases, SEED } from "../support/proof.ts";
-import type { Fact, IosFact, ModelClaim, ModelRequest } from "../support/reference-model.ts";
 import { DAY, NOW } from "../support/purchases.ts";
+import type { Fact, IosFact, ModelClaim, ModelRequest } from "../support/reference-model.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { race, type Job, type Outcome } from "./race.ts";
 import { CATALOG, toCatalog, toPurchases } from "./world.ts";

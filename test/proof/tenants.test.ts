@@ -2,22 +2,20 @@ import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import {
-  linkIosStoreCustomer,
-  synchronizeIosStorePurchases,
-  type IosStoreCustomers,
-} from "../../lib/customers/ios-store-customers.ts";
+import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
-import { readAccount } from "../../lib/customers/read-account.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import type { AndroidFact, IosFact, ModelRequest } from "../support/reference-model.ts";
@@ -165,7 +163,7 @@ const answersOf = async (
 
   const read = async (name: string): Promise<string> =>
     JSON.stringify(
-      await readAccount(
+      await readAccountEntitlements(
         { directory: store.directory, table: customers, now: () => moment },
         application.identifier,
         accountId(account(name)),

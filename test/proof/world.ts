@@ -1,27 +1,29 @@
-import { operationsOn } from "../../operator/composition.ts";
 import { v7 as uuid } from "uuid";
+import { unlinkCustomer } from "../../lib/administration/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { unlinkCustomer } from "../../lib/administration/operations.ts";
-import type { Evidence } from "../../lib/customers/evidence.ts";
-import { readAccount } from "../../lib/customers/read-account.ts";
-import { storeEvidence, type EvidenceStore } from "../../lib/customers/store-evidence.ts";
-import { provenPurchaseOf } from "../../lib/stores/android-store/reading.ts";
-import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
+import type { FactStore } from "../../lib/customers/fact-store.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import { storeFacts } from "../../lib/customers/store-facts.ts";
+import type { VerifiedFacts } from "../../lib/customers/verified-facts.ts";
 import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
+import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import type { Nature } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { readOneTimeProduct } from "../../lib/stores/android-store/one-time-product.ts";
+import { provenPurchaseOf } from "../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
 import { purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { Table } from "../../lib/table/table.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
+import { operationsOn } from "../../operator/composition.ts";
+import { DAY } from "../support/purchases.ts";
 import type {
   AndroidFact,
   Fact,
@@ -31,7 +33,6 @@ import type {
   ModelRequest,
   ModelTerms,
 } from "../support/reference-model.ts";
-import { DAY } from "../support/purchases.ts";
 
 const sold = (
   store: ModelProduct["store"],
@@ -182,7 +183,7 @@ export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
   ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
 ];
 
-export const toEvidence = ({ environment, appTransaction, facts }: ModelRequest): Evidence => {
+export const toVerifiedFacts = ({ environment, appTransaction, facts }: ModelRequest): VerifiedFacts => {
   const named = [
     appTransaction,
     ...facts.map((fact) => (fact.store === "ios-store" ? fact.appTransaction : null)),
@@ -237,13 +238,13 @@ export const aWorld = (
     pause = () => Promise.resolve(),
     newCustomerIdentifier = countedIdentifiers(),
     claimsPerAccount = 20,
-  }: Partial<Pick<EvidenceStore, "pause" | "newCustomerIdentifier" | "claimsPerAccount">> = {},
+  }: Partial<Pick<FactStore, "pause" | "newCustomerIdentifier" | "claimsPerAccount">> = {},
 ): World => {
   const customers = createCustomerTable(table, pause);
   return {
     application: application.identifier,
     submit: async (request, moment) => {
-      const store: EvidenceStore = {
+      const store: FactStore = {
         table: customers,
         write: (change) => writeCustomerChange(table, change),
         bury: (...remains) => bury(table, ...remains),
@@ -257,7 +258,7 @@ export const aWorld = (
           ? null
           : { account: accountId(request.claim.account), assertedBy: request.claim.by };
       try {
-        const stored = await storeEvidence(store, application, toEvidence(request), claim);
+        const stored = await storeFacts(store, application, toVerifiedFacts(request), claim);
         if (stored.outcome === "refused") return { outcome: "refused", code: stored.code };
         const { customer } = stored;
         if (customer === null) return { outcome: "nobody" };
@@ -291,7 +292,7 @@ export const aWorld = (
       return done?.outcome === "unlinked";
     },
     account: async (account, moment) => {
-      const answer = await readAccount(
+      const answer = await readAccountEntitlements(
         {
           directory: {
             byIdentifier: () => Promise.resolve(application),

@@ -1,8 +1,8 @@
 import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { customerId, type CustomerId } from "../../lib/identifiers.ts";
-import { encodeHoldings } from "../../lib/table/items.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { encodeHoldings } from "../../lib/table/items.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { byCredential, createWorld, device, owned, requests, type World } from "../customers/world.ts";
 import { aLine, aPurchase, NOW } from "../support/purchases.ts";
@@ -31,7 +31,7 @@ test("identifiers lead to living customers, or to where nobody is any more: one 
   const erased = await merged(world, ["3", "4"]);
   const unknown = customerId(uuid());
   await world.beginErasure({ identifier: erased.survivor, holdings: [], acknowledgementDueSince: null });
-  const { findCustomers } = world.evidenceStore.table;
+  const { findCustomers } = world.factStore.table;
   const asked = [living.alias, living.survivor, erased.alias, unknown];
   let found: Awaited<ReturnType<typeof findCustomers>> | undefined;
   const sent = await requests(table, async () => {
@@ -116,13 +116,13 @@ describe("whether customers are as they were read, and what was nobody's still i
         new PutCommand({ TableName: table.name, Item: { ...keys.customer(identifier, customer), ...Item } }),
       );
     }
-    const { living } = await world.evidenceStore.table.findCustomers(identifier, identifiers);
+    const { living } = await world.factStore.table.findCustomers(identifier, identifiers);
     return [...living.values()];
   };
   test("is told of as many as there are, however large", async () => {
     const world = createWorld(table);
     const customers = await large(world);
-    const { areUnchanged } = world.evidenceStore.table;
+    const { areUnchanged } = world.factStore.table;
     const sent = await requests(table, async () => {
       expect(await areUnchanged(world.application.identifier, customers, NOTHING_ELSE)).toBe(true);
     });
@@ -147,7 +147,7 @@ describe("whether customers are as they were read, and what was nobody's still i
       identities: [device("1"), device("2")],
       purchases: [owned("1"), owned("1"), owned("2")],
     };
-    const isAsRead = () => world.evidenceStore.table.areUnchanged(world.application.identifier, [], unowned);
+    const isAsRead = () => world.factStore.table.areUnchanged(world.application.identifier, [], unowned);
     expect(await isAsRead()).toBe(true);
     await world.store(stored, byCredential("a"));
     expect(await isAsRead()).toBe(false);
@@ -156,7 +156,7 @@ describe("whether customers are as they were read, and what was nobody's still i
     const world = createWorld(table);
     await world.erase(await world.store({ purchases: [owned("1")] }));
     const unowned = { identities: [], purchases: [owned("1")] };
-    const { areUnchanged } = world.evidenceStore.table;
+    const { areUnchanged } = world.factStore.table;
     expect(await areUnchanged(world.application.identifier, [], unowned)).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
-import { storeEvidence } from "../../lib/customers/store-evidence.ts";
 import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
+import { storeFacts } from "../../lib/customers/store-facts.ts";
 import { NATURES, STANDINGS } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, type AccountId } from "../../lib/identifiers.ts";
 import { createBatchReader } from "../../lib/table/batch-reader.ts";
@@ -136,7 +136,7 @@ test("holdings at positions of the lists are of their shape, and what a later ve
 
 test("a request to which others were faster every time gives up with an answer that says so", async () => {
   let attempts = 0;
-  const refused: unknown = await storeEvidence(
+  const refused: unknown = await storeFacts(
     {
       table: createCustomerTable(table, pause),
       write: () => {

@@ -1,5 +1,12 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import {
+  composeAuthorize,
+  composeLinkAndroidStoreCustomer,
+  composeLinkIosStoreCustomer,
+  composeReadAccountEntitlements,
+  composeSynchronizeIosStorePurchases,
+} from "../../../functions/composition.ts";
 import type {
   AndroidStoreLinkRequest,
   IosStoreLinkRequest,
@@ -7,13 +14,6 @@ import type {
 } from "../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../../lib/identifiers.ts";
-import {
-  composeAuthorize,
-  composeLinkAndroidStoreCustomer,
-  composeLinkIosStoreCustomer,
-  composeReadAccount,
-  composeSynchronizeIosStorePurchases,
-} from "../../../functions/composition.ts";
 import type { Table } from "../../../lib/table/table.ts";
 
 /** One call of a use case, as data, so that another process can make the same. */
@@ -81,7 +81,7 @@ export const openService = (options: ServiceOptions): Service => {
 
   const linkIos = composeLinkIosStoreCustomer(configuration);
   const synchronize = composeSynchronizeIosStorePurchases(configuration);
-  const read = composeReadAccount(configuration);
+  const read = composeReadAccountEntitlements(configuration);
   const authorize = composeAuthorize(configuration);
   const linkAndroid = composeLinkAndroidStoreCustomer(configuration);
 

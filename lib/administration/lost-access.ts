@@ -1,6 +1,6 @@
+import type { Application } from "../applications/application.ts";
 import type { Catalog, CatalogProduct } from "../entitlements/catalog.ts";
 import { plusPeriod, type Period } from "../entitlements/time.ts";
-import type { Application } from "../applications/application.ts";
 import { periodText } from "./manifest-document.ts";
 
 /** Periods compare by where they end. */
@@ -61,7 +61,7 @@ const storeLosses = (before: Application, after: Application): string[] => {
  * What customers can lose where `after` takes the place of `before`, in words: empty where every purchase is accepted and
  * grants as before, or more.
  */
-export const lossesOf = (before: Application, after: Application): readonly string[] => [
+export const lostAccess = (before: Application, after: Application): readonly string[] => [
   ...productLosses(before.catalog, after.catalog),
   ...storeLosses(before, after),
 ];

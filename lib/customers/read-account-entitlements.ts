@@ -1,10 +1,10 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import type { AccountEntitlements } from "../contract/schemas.ts";
+import { catalogOf } from "../entitlements/catalog.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import type { CustomerTable } from "./customer-table.ts";
-import { catalogOf } from "../entitlements/catalog.ts";
 
 const EMPTY_CATALOG = catalogOf(new Map(), []);
 
@@ -12,7 +12,7 @@ const EMPTY_CATALOG = catalogOf(new Map(), []);
  * The entitlements of all customers linked to an account, as of now: one Query. An account never seen has none; neither
  * has the account of an application that is gone, for its catalog grants nothing.
  */
-export const readAccount = async (
+export const readAccountEntitlements = async (
   {
     directory,
     table,

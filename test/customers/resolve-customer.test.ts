@@ -1,6 +1,6 @@
-import { resolve, type Claim, type Owner } from "../../lib/customers/rules.ts";
-import { accountId, customerId } from "../../lib/identifiers.ts";
+import { resolveCustomer, type Claim, type Owner } from "../../lib/customers/resolve-customer.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import { accountId, customerId } from "../../lib/identifiers.ts";
 
 const MOMENT = 1_000;
 
@@ -20,7 +20,7 @@ const owner = (identifier: string, createdAt: number, link?: Says): Owner => ({
 const claim = (says?: Says): Claim | null => (says === undefined ? null : said(says));
 
 const outcome = (owners: Owner[], says?: Says): string => {
-  const resolution = resolve(owners, claim(says), MOMENT);
+  const resolution = resolveCustomer(owners, claim(says), MOMENT);
   if (resolution.outcome === "refused") return resolution.code;
   const { survivor, absorbed, link } = resolution;
   const who = survivor?.identifier ?? "new";

@@ -45,7 +45,7 @@ const yields = (link: Link, claim: Claim | null): boolean =>
  * @param moment when a link that is made now begins
  * @param mayTransfer whether the application lets a credential move these customers from the one account they all have
  */
-export const resolve = <Customer extends Owner>(
+export const resolveCustomer = <Customer extends Owner>(
   owners: readonly Customer[],
   claim: Claim | null,
   moment: Instant,

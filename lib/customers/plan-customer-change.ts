@@ -1,7 +1,9 @@
+import type { Application } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { joinAll, joinPurchases } from "../entitlements/join.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import {
   byReference,
   referenceText,
@@ -11,11 +13,11 @@ import {
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
+import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 import type { CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
 import type { Link, StoredCustomer } from "./records.ts";
-import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
 
 /**
  * A store's answer that says again what is stored is a replay when it comes this soon: asking twice writes once, and
@@ -44,7 +46,7 @@ const sameLink = (a: Link | null, b: Link | null): boolean =>
   a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
 
 /** Facts for one customer, the customers that it absorbs, and its link afterwards. */
-export interface Planned {
+export interface PlanInput {
   readonly application: ApplicationId;
   readonly catalog: Catalog;
   readonly environment: Environment;
@@ -62,10 +64,28 @@ export interface Planned {
   readonly moment: Instant;
 }
 
+/** The part of the input that the customers have no part in. */
+export const inputOf = (
+  application: Application,
+  { environment, acknowledgementDue }: VerifiedFacts,
+  known: KnownFacts,
+  claimsPerAccount: number,
+  moment: Instant,
+) => ({
+  application: application.identifier,
+  catalog: application.catalog,
+  environment,
+  known,
+  acknowledgementDue,
+  claimsPerAccount,
+  liftsErasures: false,
+  moment,
+});
+
 /** The customer as it shall be, and the change to write; null: nothing changes. */
 export interface Plan {
   readonly customer: CustomerChange["after"];
-  /** Since when the evidence's acknowledgement is due; null where none is. */
+  /** Since when the facts's acknowledgement is due; null where none is. */
   readonly acknowledgementDueSince: Instant | null;
   readonly change: CustomerChange | null;
 }
@@ -73,7 +93,7 @@ export interface Plan {
 type Joined = ReturnType<typeof joinStated>[number];
 
 /** Step one: each purchase as stored, joined with the facts of the request. */
-const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: Planned) =>
+const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: PlanInput) =>
   joinAll(purchases).map((said) => {
     const reference = referenceText(said);
     const stored = known.purchases.get(reference);
@@ -113,7 +133,7 @@ const heldBy = (customers: readonly (StoredCustomer | null)[]): ReadonlyMap<stri
   byReference(customers.flatMap((customer) => customer?.holdings ?? []));
 
 /** Step two: the holdings afterwards, and the purchases to write. */
-const project = ({ survivor, absorbed, catalog }: Planned, joined: readonly Joined[]) => {
+const project = ({ survivor, absorbed, catalog }: PlanInput, joined: readonly Joined[]) => {
   const before = heldBy([survivor, ...absorbed]);
   const holdingsWith = projectionOf(before, catalog);
   const holdings = holdingsWith(joined.map(({ stored }) => stored.purchase));
@@ -134,7 +154,7 @@ const project = ({ survivor, absorbed, catalog }: Planned, joined: readonly Join
 
 /** Step three: acknowledgements that become due, or are due no more. */
 const acknowledge = (
-  { application, acknowledgementDue }: Planned,
+  { application, acknowledgementDue }: PlanInput,
   joined: readonly Joined[],
 ): CustomerChange["acknowledgements"] => ({
   due:
@@ -168,11 +188,11 @@ export const holdingsWith = (
  * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again after the
  * plan is written changes nothing.
  */
-export const planChange = (planned: Planned): Plan => {
-  const { application, environment, known, survivor, absorbed, link, identifier, moment } = planned;
-  const joined = joinStated(planned);
-  const { holdingsWith, holdings, written } = project(planned, joined);
-  const due = planned.acknowledgementDue;
+export const planCustomerChange = (input: PlanInput): Plan => {
+  const { application, environment, known, survivor, absorbed, link, identifier, moment } = input;
+  const joined = joinStated(input);
+  const { holdingsWith, holdings, written } = project(input, joined);
+  const due = input.acknowledgementDue;
   const customer: Plan["customer"] = {
     identifier,
     environment: survivor?.environment ?? environment,
@@ -180,10 +200,10 @@ export const planChange = (planned: Planned): Plan => {
     link,
     holdings,
     hasPurchased:
-      planned.purchases.length > 0 ||
+      input.purchases.length > 0 ||
       [survivor, ...absorbed].some((customer) => customer?.hasPurchased === true),
   };
-  const identities = planned.identities.filter((_, index) => known.identities[index] === null);
+  const identities = input.identities.filter((_, index) => known.identities[index] === null);
   const unchanged =
     survivor !== null &&
     !survivor.unsettled &&
@@ -208,9 +228,9 @@ export const planChange = (planned: Planned): Plan => {
           absorbed,
           identities,
           purchases: written,
-          acknowledgements: acknowledge(planned, joined),
-          claimsPerAccount: planned.claimsPerAccount,
-          liftsErasures: planned.liftsErasures,
+          acknowledgements: acknowledge(input, joined),
+          claimsPerAccount: input.claimsPerAccount,
+          liftsErasures: input.liftsErasures,
           audit: null,
           moment,
         },

@@ -1,12 +1,12 @@
 import type { Environment } from "../contract/schemas.ts";
-import type { Purchase } from "../entitlements/purchase.ts";
 import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-purchase.ts";
+import type { Purchase } from "../entitlements/purchase.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
 /**
  * Facts about one person that a store has vouched for in one request. Nothing else reaches the table.
  */
-export interface Evidence {
+export interface VerifiedFacts {
   /** All of it is of one environment. */
   readonly environment: Environment;
   /** Identities other than purchases: every purchase is an identity of its own. */
@@ -16,6 +16,6 @@ export interface Evidence {
   readonly acknowledgementDue: PendingAcknowledgement | null;
 }
 
-/** Every purchase of the evidence, with those that are only mentioned (a replaced token). */
-export const statedPurchases = ({ purchases }: Pick<Evidence, "purchases">): readonly Purchase[] =>
+/** Every purchase of the facts, with those that are only mentioned (a replaced token). */
+export const statedPurchases = ({ purchases }: Pick<VerifiedFacts, "purchases">): readonly Purchase[] =>
   purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]);

@@ -4,14 +4,10 @@ import type {
   IosStoreConfiguration,
 } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
-import type {
-  IosStoreLinkRequest,
-  IosStoreSynchronizeRequest,
-  LinkResponse,
-  SynchronizeResponse,
-} from "../contract/schemas.ts";
+import type { IosStoreSynchronizeRequest } from "../contract/schemas.ts";
+import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { accountId, type ApplicationId } from "../identifiers.ts";
+import { accountId } from "../identifiers.ts";
 import { disagreement } from "../stores/ios-store/agreement.ts";
 import {
   checkAppTransactionClaims,
@@ -22,18 +18,13 @@ import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purch
 import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { IosStoreVerifier } from "../stores/ios-store/verifier.ts";
-import {
-  applicationOfBundle,
-  applicationOfCredential,
-  iosStoreConfigurationOf,
-  requirePaywall,
-} from "./application-of.ts";
-import type { Evidence } from "./evidence.ts";
-import { presentCustomer, presentLink } from "./present.ts";
-import type { AssertedBy } from "../entitlements/entitlements.ts";
-import { storeEvidence, type EvidenceStore, type ResolvedCustomer } from "./store-evidence.ts";
+import { iosStoreConfigurationOf, requirePaywall } from "./application-of.ts";
+import type { FactStore } from "./fact-store.ts";
+import { storeFacts, type ResolvedCustomer } from "./store-facts.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
 
-export interface IosStoreCustomers extends EvidenceStore {
+/** Dependencies of the endpoints that take iOS-store requests. */
+export interface IosStoreCustomers extends FactStore {
   readonly directory: ApplicationDirectory;
   readonly verifier: IosStoreVerifier;
   /** SHA-256 fingerprints of the roots that the App Store's chains may end in. */
@@ -100,7 +91,7 @@ const verifyRequest = async (
   customers: IosStoreCustomers,
   { signedAppTransaction, signedTransactions = [] }: SignedRequest,
   find: FindApplication,
-): Promise<{ readonly application: Application; readonly evidence: Evidence }> => {
+): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
   const { verifier, now } = customers;
   const moment = now();
   const trust = await trustFor(customers, signedAppTransaction, find);
@@ -118,11 +109,14 @@ const verifyRequest = async (
 
   const transactions = await verifyTransactions(customers, appTransaction, signedTransactions, trust, moment);
   requirePaywall(application, "ios-store");
-  return { application, evidence: evidenceOf(appTransaction, transactions) };
+  return { application, facts: verifiedFactsOf(appTransaction, transactions) };
 };
 
 /** All payloads of a request agree on the app transaction id, so any of them names it. */
-const evidenceOf = (appTransaction: AppTransaction, transactions: readonly Transaction[]): Evidence => {
+const verifiedFactsOf = (
+  appTransaction: AppTransaction,
+  transactions: readonly Transaction[],
+): VerifiedFacts => {
   const identity = appTransactionIdentityOf([appTransaction, ...transactions]);
   return {
     environment: appTransaction.environment,
@@ -132,49 +126,17 @@ const evidenceOf = (appTransaction: AppTransaction, transactions: readonly Trans
   };
 };
 
-const verifyAndStore = async (
+/** Verifies a request and stores its facts; the account that it names is linked on the word of whoever asserts it. */
+export const storeIosStoreRequest = async (
   customers: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,
   assertedBy: AssertedBy,
   find: FindApplication,
 ): Promise<{ readonly application: Application; readonly customer: ResolvedCustomer | null }> => {
-  const { application, evidence } = await verifyRequest(customers, request, find);
+  const { application, facts } = await verifyRequest(customers, request, find);
   const account = request.applicationAccountIdentifier ?? null;
   const claim = account === null ? null : { account: accountId(account), assertedBy };
-  const stored = await storeEvidence(customers, application, evidence, claim);
+  const stored = await storeFacts(customers, application, facts, claim);
   if (stored.outcome === "refused") throw new ServiceError(stored.code);
   return { application, customer: stored.customer };
-};
-
-/**
- * Verifies an iOS-store purchase identity, stores its purchases, and links its customer to the account. The application
- * is the credential's.
- *
- * @throws ServiceError the errors of the endpoint
- */
-export const linkIosStoreCustomer = async (
-  customers: IosStoreCustomers,
-  identifier: ApplicationId,
-  request: IosStoreLinkRequest,
-): Promise<LinkResponse> => {
-  const { application, customer } = await verifyAndStore(customers, request, "credential", () =>
-    applicationOfCredential(customers.directory, identifier),
-  );
-  return presentLink(application, customer, customers.now());
-};
-
-/**
- * Verifies what a client sends without a credential, stores the purchases, and answers what they entitle to. The
- * application is the one that has the verified bundle; an account that the client names is linked as a client's word.
- *
- * @throws ServiceError the errors of the endpoint
- */
-export const synchronizeIosStorePurchases = async (
-  customers: IosStoreCustomers,
-  request: IosStoreSynchronizeRequest,
-): Promise<SynchronizeResponse> => {
-  const { application, customer } = await verifyAndStore(customers, request, "client", (bundle) =>
-    applicationOfBundle(customers.directory, bundle),
-  );
-  return presentCustomer(application, customer, customers.now());
 };

@@ -1,5 +1,5 @@
+import { lostAccess } from "../../lib/administration/lost-access.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import { lossesOf } from "../../lib/administration/losses.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { aCatalog, aProduct, period } from "../support/purchases.ts";
@@ -63,23 +63,23 @@ test.each<[string, Application, string[]]>([
     ["purchases of ios-store a.b are refused of certificate aa"],
   ],
 ])("%s is lost", (_, after, losses) => {
-  expect(lossesOf(before, after)).toEqual(losses);
+  expect(lostAccess(before, after)).toEqual(losses);
 });
 
 test("a base plan's product that goes leaves what the product of all base plans grants", () => {
   const monthly = { ...premium, basePlanIdentifier: "monthly" };
-  expect(lossesOf(selling([premium, monthly]), selling([premium]))).toEqual([]);
-  expect(lossesOf(selling([monthly]), selling([{ ...premium, basePlanIdentifier: "yearly" }]))).toEqual([
+  expect(lostAccess(selling([premium, monthly]), selling([premium]))).toEqual([]);
+  expect(lostAccess(selling([monthly]), selling([{ ...premium, basePlanIdentifier: "yearly" }]))).toEqual([
     "product android-store premium monthly grants nothing any more",
   ]);
 });
 
 test("a shorter access is lost, a longer one is not", () => {
   const lasting = (text: string) => selling([{ ...premium, accessDuration: period(text) }]);
-  expect(lossesOf(lasting("P1M"), lasting("P7D"))).toHaveLength(1);
-  expect(lossesOf(lasting("P7D"), lasting("P1M"))).toEqual([]);
-  expect(lossesOf(lasting("P7D"), lasting("P7D"))).toEqual([]);
-  expect(lossesOf(lasting("P7D"), before)).toEqual([]);
+  expect(lostAccess(lasting("P1M"), lasting("P7D"))).toHaveLength(1);
+  expect(lostAccess(lasting("P7D"), lasting("P1M"))).toEqual([]);
+  expect(lostAccess(lasting("P7D"), lasting("P7D"))).toEqual([]);
+  expect(lostAccess(lasting("P7D"), before)).toEqual([]);
 });
 
 test("nothing is lost by more, nor by another name or credential", () => {
@@ -89,7 +89,7 @@ test("nothing is lost by more, nor by another name or credential", () => {
     aProduct({ productIdentifier: "new" }),
   ]);
   expect(
-    lossesOf(before, {
+    lostAccess(before, {
       ...more,
       name: "Paths",
       iosStore: [{ ...ios, xcodeCertificates: ["aa", "bb"] }],

@@ -4,10 +4,10 @@ import { BUNDLING } from "./bundling/bundled-code.ts";
 import { ENTRIES, entryOf } from "./bundling/entries.ts";
 
 /**
- * `npm run where -- <function> <line>:<column>`: the place in the sources of a place in a function's `index.cjs`, as the
+ * `npm run source-location -- <function> <line>:<column>`: the place in the sources of a place in a function's `index.cjs`, as the
  * log's `error.at` names it. The sources must be those that were deployed: the same sources give the same bundle.
  */
-export const whereIs = (folder: string, line: number, column: number): string | null => {
+export const sourceLocation = (folder: string, line: number, column: number): string | null => {
   const { outputFiles } = buildSync({
     ...BUNDLING,
     entryPoints: [`functions/${entryOf(folder)}`],
@@ -27,11 +27,15 @@ const main = (args: readonly string[]): void => {
   const [folder = "", place = ""] = args;
   const [, line, column] = /(\d+):(\d+)\)?$/.exec(place) ?? [];
   if (!Object.hasOwn(ENTRIES, folder) || line === undefined || column === undefined) {
-    process.stderr.write("npm run where -- <function> <line>:<column>, as a log's error.at says it.\n");
+    process.stderr.write(
+      "npm run source-location -- <function> <line>:<column>, as a log's error.at says it.\n",
+    );
     process.exitCode = 1;
     return;
   }
-  process.stdout.write(`${whereIs(folder, Number(line), Number(column)) ?? "Nowhere in the sources."}\n`);
+  process.stdout.write(
+    `${sourceLocation(folder, Number(line), Number(column)) ?? "Nowhere in the sources."}\n`,
+  );
 };
 
 if (import.meta.main) main(process.argv.slice(2));

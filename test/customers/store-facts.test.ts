@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import type { ResolvedCustomer } from "../../lib/customers/store-evidence.ts";
+import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
@@ -36,8 +36,8 @@ const requests = (act: () => Promise<unknown>): Promise<string[]> => requestsTo(
 describe("round trips", () => {
   test("a first link is two reads and one transaction: there is no customer to read yet, so one read", async () => {
     const world = aWorld();
-    const evidence = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
-    expect(await requests(() => world.store(evidence, byCredential("a")))).toEqual([
+    const facts = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
+    expect(await requests(() => world.store(facts, byCredential("a")))).toEqual([
       "BatchGetItem",
       "TransactWriteItems",
     ]);
@@ -54,13 +54,13 @@ describe("round trips", () => {
   });
   test("a replay is two reads and no write", async () => {
     const world = aWorld();
-    const evidence = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
-    const first = await world.store(evidence, byCredential("a"));
+    const facts = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
+    const first = await world.store(facts, byCredential("a"));
     const before = await world.items();
     let again: ResolvedCustomer | null = null;
     expect(
       await requests(async () => {
-        again = await world.at(NOW + DAY).store(evidence, byCredential("a"));
+        again = await world.at(NOW + DAY).store(facts, byCredential("a"));
       }),
     ).toEqual(["BatchGetItem", "BatchGetItem"]);
     expect(again).toEqual(first);
@@ -74,9 +74,9 @@ describe("round trips", () => {
         return named.at(-1) ?? customerId("");
       },
     });
-    const evidence = { identities: [device("1")], purchases: [owned("1")] };
-    const first = await world.store(evidence, byCredential("a"));
-    await world.store({ ...evidence, purchases: [owned("2")] }, byCredential("a"));
+    const facts = { identities: [device("1")], purchases: [owned("1")] };
+    const first = await world.store(facts, byCredential("a"));
+    await world.store({ ...facts, purchases: [owned("2")] }, byCredential("a"));
     expect(named).toEqual([first?.identifier]);
   });
   test("reading an account is one Query, however long its history", async () => {
@@ -92,8 +92,8 @@ describe("round trips", () => {
     const purchases = Array.from({ length: 1000 }, (_, index) =>
       owned(String(index), { nature: "non_consumable", endsAt: null }),
     );
-    const evidence = { identities: [device("1")], purchases };
-    const sent = await requests(() => world.store(evidence, byClient("a")));
+    const facts = { identities: [device("1")], purchases };
+    const sent = await requests(() => world.store(facts, byClient("a")));
     const count = (command: string) => sent.filter((name) => name === command).length;
     // One of the reads counts the account's claims.
     expect({ reads: count("BatchGetItem"), writes: count("TransactWriteItems"), all: sent.length }).toEqual({
@@ -101,7 +101,7 @@ describe("round trips", () => {
       writes: 11,
       all: 23,
     });
-    const replay = await requests(() => world.store(evidence, byClient("a")));
+    const replay = await requests(() => world.store(facts, byClient("a")));
     expect(replay).toEqual(Array.from({ length: 12 }, () => "BatchGetItem"));
     expect(await requests(() => world.read("a"))).toEqual(["Query"]);
     expect((await world.read("a")).entitlements).toHaveLength(1);
@@ -110,8 +110,8 @@ describe("round trips", () => {
   });
 });
 
-describe("whose evidence it is", () => {
-  test("unknown evidence makes a customer, and known evidence finds it", async () => {
+describe("whose facts it is", () => {
+  test("unknown facts makes a customer, and known facts finds it", async () => {
     const world = aWorld();
     const made = await world.store({ purchases: [owned("1")] });
     expect(made?.identifier).toMatch(/^[0-9a-f-]{36}$/);
@@ -134,7 +134,7 @@ describe("whose evidence it is", () => {
     const made = await world.store({ identities: [device("1")] }, byCredential("a"));
     expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
   });
-  test("evidence that names nobody reads nothing and writes nothing", async () => {
+  test("facts that names nobody reads nothing and writes nothing", async () => {
     const world = aWorld();
     expect(await requests(() => world.store({}, byCredential("a")))).toEqual([]);
     expect(await world.store({}, byCredential("a"))).toBeNull();
@@ -186,9 +186,9 @@ describe("never steal", () => {
   });
   test("two applications never meet, whatever they name", async () => {
     const [one, other] = [aWorld(), aWorld()];
-    const evidence = { identities: [device("1")], purchases: [owned("1")] };
-    const first = await one.store(evidence, byCredential("a"));
-    const second = await other.store(evidence, byCredential("b"));
+    const facts = { identities: [device("1")], purchases: [owned("1")] };
+    const first = await one.store(facts, byCredential("a"));
+    const second = await other.store(facts, byCredential("b"));
     expect(second?.identifier).not.toBe(first?.identifier);
     expect((await other.read("a")).customerIdentifiers).toEqual([]);
   });
@@ -421,12 +421,12 @@ describe("contention", () => {
       const memory = createMemoryTable();
       memory.turn = () => sleep(1);
       const world = createWorld(memory);
-      const evidence = {
+      const facts = {
         identities: [device("1")],
         purchases: Array.from({ length: 1000 }, (_, index) => owned(String(index))),
       };
       const sent = await requestsTo(memory, () =>
-        Promise.all(Array.from({ length: many }, () => world.store(evidence))),
+        Promise.all(Array.from({ length: many }, () => world.store(facts))),
       );
       const transactions = sent.filter((command) => command.startsWith("TransactWrite")).length;
       // One alone takes eleven. All that is sent beside those met another's write.

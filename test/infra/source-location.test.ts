@@ -1,7 +1,7 @@
-import { entryOf } from "../../infra/bundling/entries.ts";
 import { buildSync } from "esbuild";
 import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
-import { whereIs } from "../../infra/where.ts";
+import { entryOf } from "../../infra/bundling/entries.ts";
+import { sourceLocation } from "../../infra/source-location.ts";
 
 test("a place in a function's bundle is found in its sources", () => {
   const folder = "read-account-entitlements";
@@ -10,5 +10,5 @@ test("a place in a function's bundle is found in its sources", () => {
   const lines = outputFiles[0]?.text.split("\n") ?? [];
   const line = lines.findIndex((text) => text.includes("is not of its shape."));
   const column = lines[line]?.indexOf("is not of its shape.") ?? -1;
-  expect(whereIs(folder, line + 1, column + 1)).toMatch(/^(?:\.\.\/)*lib\/table\/table\.ts:\d+:\d+$/);
+  expect(sourceLocation(folder, line + 1, column + 1)).toMatch(/^(?:\.\.\/)*lib\/table\/table\.ts:\d+:\d+$/);
 });

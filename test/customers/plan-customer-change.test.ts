@@ -1,10 +1,15 @@
-import { planChange, SAME_ANSWER_MILLISECONDS, type Plan, type Planned } from "../../lib/customers/plan.ts";
+import type { KnownFacts } from "../../lib/customers/customer-table.ts";
+import {
+  planCustomerChange,
+  SAME_ANSWER_MILLISECONDS,
+  type Plan,
+  type PlanInput,
+} from "../../lib/customers/plan-customer-change.ts";
+import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/records.ts";
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
+import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
-import type { KnownFacts } from "../../lib/customers/customer-table.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/records.ts";
 import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
 
 const APPLICATION = applicationId("application");
@@ -42,16 +47,22 @@ const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
   ...changes,
 });
 
-type Given = Omit<Partial<Planned>, "known"> & {
+type Given = Omit<Partial<PlanInput>, "known"> & {
   /** The facts of a request; `{}` where there are none. */
-  readonly evidence?: Partial<Pick<Planned, "identities" | "purchases" | "acknowledgementDue">>;
+  readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue">>;
   readonly known?: readonly StoredPurchase[];
   readonly knownIdentities?: KnownFacts["identities"];
 };
 
-const plan = ({ evidence = {}, known = [], knownIdentities, survivor = null, ...given }: Given): Plan => {
-  const facts = { identities: [], purchases: [], acknowledgementDue: null, ...evidence };
-  return planChange({
+const plan = ({
+  facts: given = {},
+  known = [],
+  knownIdentities,
+  survivor = null,
+  ...others
+}: Given): Plan => {
+  const facts = { identities: [], purchases: [], acknowledgementDue: null, ...given };
+  return planCustomerChange({
     application: APPLICATION,
     catalog: aCatalog(),
     environment: "production",
@@ -69,7 +80,7 @@ const plan = ({ evidence = {}, known = [], knownIdentities, survivor = null, ...
     claimsPerAccount: 20,
     liftsErasures: false,
     moment: NOW,
-    ...given,
+    ...others,
   });
 };
 
@@ -84,7 +95,7 @@ describe("somebody new", () => {
   test("gets an identifier, the purchase and the identity", () => {
     const purchase = aPurchase();
     const { customer, change } = plan({
-      evidence: { identities: [device("1")], purchases: [purchase] },
+      facts: { identities: [device("1")], purchases: [purchase] },
       link: LINK,
     });
     expect(customer).toEqual({
@@ -111,7 +122,7 @@ describe("somebody new", () => {
     });
   });
   test("without a purchase has not purchased", () => {
-    expect(plan({ evidence: { identities: [device("1")] } }).customer.hasPurchased).toBe(false);
+    expect(plan({ facts: { identities: [device("1")] } }).customer.hasPurchased).toBe(false);
   });
 });
 
@@ -120,7 +131,7 @@ describe("somebody who is known", () => {
   const survivor = aCustomer({ holdings: [purchase] });
   const replay = {
     survivor,
-    evidence: { identities: [device("1")], purchases: [purchase] },
+    facts: { identities: [device("1")], purchases: [purchase] },
     known: [stored(purchase)],
     knownIdentities: [{ item: "1", customer: OLD }],
   };
@@ -160,7 +171,7 @@ describe("somebody who is known", () => {
     [
       "what is held and should not be",
       {
-        evidence: {},
+        facts: {},
         knownIdentities: [],
         catalog: aCatalog(),
         survivor: aCustomer({ holdings: [aPurchase({ lines: [] })] }),
@@ -200,7 +211,7 @@ test("what will be held is written first", () => {
   const coins = ["1", "3"].map((key) =>
     aPurchase({ key, lines: [aLine({ productIdentifier: "coins", nature: "consumable", endsAt: null })] }),
   );
-  const { change } = plan({ evidence: { purchases: [...coins, ...kept] } });
+  const { change } = plan({ facts: { purchases: [...coins, ...kept] } });
   expect(change?.purchases.map(({ purchase }) => purchase.key)).toEqual(["2", "4", "1", "3"]);
 });
 
@@ -213,7 +224,7 @@ describe("an Android store's answer", () => {
     plan({
       catalog,
       survivor: aCustomer({ holdings: [before] }),
-      evidence: { purchases: [later] },
+      facts: { purchases: [later] },
       known: [stored(before)],
     }).change;
   test("that says the same within a minute is a replay", () => {
@@ -229,7 +240,7 @@ describe("an Android store's answer", () => {
       plan({
         catalog,
         survivor: aCustomer({ holdings: [said] }),
-        evidence: { purchases: [android({ lines: lines.map((line) => ({ ...line, verifiedAt: later })) })] },
+        facts: { purchases: [android({ lines: lines.map((line) => ({ ...line, verifiedAt: later })) })] },
         known: [stored(said)],
       }).change;
     expect(changed(end - 1)).toBeNull();
@@ -248,7 +259,7 @@ describe("an Android store's answer", () => {
     if (first === undefined || again === undefined) throw new Error("There are two.");
     const { change } = plan({
       survivor: aCustomer({ holdings: [first] }),
-      evidence: { purchases: [again] },
+      facts: { purchases: [again] },
       known: [stored(first)],
     });
     expect(change?.purchases).toHaveLength(1);
@@ -262,8 +273,8 @@ test("a catalog of a minute ago, which does not map it yet, takes nothing away t
   });
   const survivor = aCustomer({ holdings: [unlock] });
   const known = [stored(unlock)];
-  expect(plan({ survivor, known, evidence: { purchases: [unlock] } }).change).toBeNull();
-  const { customer } = plan({ survivor, known, evidence: { purchases: [aPurchase()] } });
+  expect(plan({ survivor, known, facts: { purchases: [unlock] } }).change).toBeNull();
+  const { customer } = plan({ survivor, known, facts: { purchases: [aPurchase()] } });
   expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "unlock" }));
 });
 
@@ -277,7 +288,7 @@ test("nor does it take away a rental, whose duration it does not know yet", () =
   const { customer } = plan({
     survivor: aCustomer({ holdings: [rental] }),
     known: [stored(rental)],
-    evidence: { purchases: [aPurchase()] },
+    facts: { purchases: [aPurchase()] },
   });
   expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "rental" }));
 });
@@ -290,7 +301,7 @@ describe("an acknowledgement", () => {
     const { change } = plan({
       survivor: aCustomer({ holdings: [paid] }),
       known,
-      evidence: { purchases: [pending] },
+      facts: { purchases: [pending] },
     });
     expect(change?.acknowledgements.done ?? []).toEqual([]);
     expect(change?.purchases.map((one) => one.acknowledgementDueSince) ?? [NOW - 1000]).toEqual([NOW - 1000]);
@@ -301,7 +312,7 @@ describe("an acknowledgement", () => {
   const survivor = aCustomer();
   test("becomes due with its purchase", () => {
     const { acknowledgementDueSince, change } = plan({
-      evidence: { purchases: [aPurchase(), purchase], acknowledgementDue: due },
+      facts: { purchases: [aPurchase(), purchase], acknowledgementDue: due },
     });
     expect(acknowledgementDueSince).toBe(NOW);
     expect(change?.acknowledgements).toEqual({
@@ -313,7 +324,7 @@ describe("an acknowledgement", () => {
   test("that is due stays due since then, and enters the queue once", () => {
     const { acknowledgementDueSince, change } = plan({
       survivor: aCustomer({ holdings: [purchase] }),
-      evidence: { purchases: [purchase], acknowledgementDue: due },
+      facts: { purchases: [purchase], acknowledgementDue: due },
       known: [waiting],
     });
     expect(acknowledgementDueSince).toBe(NOW - 1000);
@@ -322,7 +333,7 @@ describe("an acknowledgement", () => {
   test("is done when the store waits for it no more", () => {
     const { acknowledgementDueSince, change } = plan({
       survivor,
-      evidence: {
+      facts: {
         purchases: [android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] })],
       },
       known: [waiting],
@@ -337,7 +348,7 @@ describe("an acknowledgement", () => {
     const { change } = plan({
       catalog: aCatalog([aProduct({ store: "android-store" })]),
       survivor: aCustomer({ holdings: [purchase] }),
-      evidence: { purchases: [purchase] },
+      facts: { purchases: [purchase] },
       known: [waiting],
     });
     expect(change?.purchases).toEqual([stored(purchase)]);
@@ -346,7 +357,7 @@ describe("an acknowledgement", () => {
     const replacing = android({ key: "2" });
     const { acknowledgementDueSince, change } = plan({
       survivor,
-      evidence: {
+      facts: {
         purchases: [replacing, mentionedPurchase(purchase, purchaseKey("2"))],
         acknowledgementDue: anAcknowledgement(replacing),
       },

@@ -1,0 +1,145 @@
+import type { Application } from "../applications/application.ts";
+import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
+import { type Purchase, referenceText } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { type Unowned, eachOnce, type FoundCustomers, type KnownFacts } from "./customer-table.ts";
+import type { FactStore } from "./fact-store.ts";
+import { mergeOf } from "./merge.ts";
+import { type Plan, planCustomerChange, inputOf } from "./plan-customer-change.ts";
+import type { StoredCustomer } from "./records.ts";
+import { resolveCustomer } from "./resolve-customer.ts";
+import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+
+/** A refused link lifts no erasure: what was erased stays so. */
+const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => {
+  const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
+  return {
+    ...facts,
+    identities: known.erasedIdentity ? [] : facts.identities,
+    purchases: facts.purchases
+      .filter(({ purchase }) => remains(purchase))
+      .map((proven) => ({ ...proven, mentioned: proven.mentioned.filter(remains) })),
+  };
+};
+
+const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
+  identities: facts.identities.filter((_, index) => known.identities[index] === null),
+  purchases: statedPurchases(facts).filter((purchase) => !known.purchases.has(referenceText(purchase))),
+});
+
+/**
+ * Groups the purchases of contradicting facts by owner. A purchase that nobody has goes to the owner of the purchase
+ * that it replaced, through any number of replacements, or else to the owner of its app transaction id; without either it
+ * is left out.
+ */
+const factsByOwner = (
+  facts: VerifiedFacts,
+  known: KnownFacts,
+  living: FoundCustomers["living"],
+): ReadonlyMap<StoredCustomer, Purchase[]> => {
+  const owners = new Map<string, StoredCustomer>();
+  for (const [reference, { customer }] of known.purchases) {
+    const owner = living.get(customer);
+    if (owner !== undefined) owners.set(reference, owner);
+  }
+  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => owners.get(referenceText(purchase));
+  const [named] = known.identities;
+  const ownerOfIdentity = named == null ? undefined : living.get(named.customer);
+
+  const assign = (find: (proven: ProvenPurchase) => StoredCustomer | undefined): void => {
+    for (let isMore = true; isMore;) {
+      const found = facts.purchases.flatMap((proven) => {
+        const owner = ownerOf(proven.purchase) === undefined ? find(proven) : undefined;
+        return owner === undefined ? [] : [{ purchase: proven.purchase, owner }];
+      });
+      for (const { purchase, owner } of found) owners.set(referenceText(purchase), owner);
+      isMore = found.length > 0;
+    }
+  };
+  const predecessorsOwner = ({ mentioned }: ProvenPurchase): StoredCustomer | undefined =>
+    mentioned.map(ownerOf).find((owner) => owner !== undefined);
+  assign(predecessorsOwner);
+  assign((proven) => predecessorsOwner(proven) ?? (proven.identity === null ? undefined : ownerOfIdentity));
+
+  const byOwner = new Map<StoredCustomer, Purchase[]>();
+  const give = (owner: StoredCustomer | undefined, purchase: Purchase): void => {
+    if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
+  };
+  for (const { purchase, mentioned } of facts.purchases) {
+    const owner = ownerOf(purchase);
+    give(owner, purchase);
+    for (const other of mentioned) give(ownerOf(other) ?? owner, other);
+  }
+  return byOwner;
+};
+
+const isDue = ({ acknowledgementDue }: VerifiedFacts, known: KnownFacts): boolean =>
+  acknowledgementDue !== null &&
+  known.purchases.get(referenceText(acknowledgementDue.purchase))?.acknowledgementDueSince != null;
+
+/** Plans for a refused link: those of the same request without an account, or else each owner's own facts. */
+const plansWithoutClaim = (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  known: KnownFacts,
+  living: FoundCustomers["living"],
+  moment: Instant,
+): { readonly plans: readonly Plan[]; readonly isRound: boolean } => {
+  const common = inputOf(application, facts, known, store.claimsPerAccount, moment);
+  const unclaimed = resolveCustomer(eachOnce(living), null, moment);
+  if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
+    const { isRound, ...merge } = mergeOf(facts, null, unclaimed, moment);
+    const plan = planCustomerChange({ ...common, ...merge, identifier: unclaimed.survivor.identifier });
+    return { plans: [plan], isRound };
+  }
+  const plans = [...factsByOwner(facts, known, living)].map(([owner, purchases]) =>
+    planCustomerChange({
+      ...common,
+      identities: [],
+      purchases,
+      survivor: owner,
+      absorbed: [],
+      link: owner.link,
+      identifier: owner.identifier,
+      // Google is told that a purchase has arrived once it is somebody's.
+      acknowledgementDue: owner.link === null && !isDue(facts, known) ? null : facts.acknowledgementDue,
+    }),
+  );
+  return { plans, isRound: false };
+};
+
+/**
+ * Stores what a refused request brings. `conflict`: somebody was faster; `round`: there is more to merge. The refusal itself
+ * is to be decided anew then.
+ */
+export const keepRefusedFacts = async (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  known: KnownFacts,
+  living: FoundCustomers["living"],
+  moment: Instant,
+): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
+  const { plans, isRound } = plansWithoutClaim(
+    store,
+    application,
+    withoutErased(facts, known),
+    known,
+    living,
+    moment,
+  );
+  // Of a transaction in its middle some items are seen as after it and others as before: that refuses nobody. A write for
+  // a single owner has conditions that say so; otherwise the table is asked.
+  const owners = eachOnce(living);
+  const isProvenByWrite = owners.length === 1 && plans.length === 1 && plans[0]?.change !== null;
+  if (!isProvenByWrite) {
+    const unowned = unownedOf(facts, known);
+    if (!(await store.table.areUnchanged(application.identifier, owners, unowned))) return "conflict";
+  }
+  for (const { change } of plans)
+    if (change !== null && (await store.write(change)) === "conflict") return "conflict";
+  if (isRound) return "round";
+  const dueSince = plans.map((plan) => plan.acknowledgementDueSince).find((since) => since !== null);
+  return { acknowledgementDueSince: dueSince ?? null };
+};

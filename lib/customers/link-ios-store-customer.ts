@@ -1,0 +1,22 @@
+import type { IosStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { applicationOfCredential } from "./application-of.ts";
+import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-request.ts";
+import { presentLink } from "./present.ts";
+
+/**
+ * Verifies an iOS-store purchase identity, stores its purchases, and links its customer to the account. The application
+ * is the credential's.
+ *
+ * @throws ServiceError the errors of the endpoint
+ */
+export const linkIosStoreCustomer = async (
+  customers: IosStoreCustomers,
+  identifier: ApplicationId,
+  request: IosStoreLinkRequest,
+): Promise<LinkResponse> => {
+  const { application, customer } = await storeIosStoreRequest(customers, request, "credential", () =>
+    applicationOfCredential(customers.directory, identifier),
+  );
+  return presentLink(application, customer, customers.now());
+};

@@ -1,0 +1,171 @@
+import type { Application } from "../applications/application.ts";
+import { ServiceError } from "../contract/errors.ts";
+import { entitlementsAt } from "../entitlements/entitlements.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { CustomerId } from "../identifiers.ts";
+import { buryRemains } from "./bury-remains.ts";
+import { eachOnce, type KnownFacts, customersOf, isErased } from "./customer-table.ts";
+import type { FactStore } from "./fact-store.ts";
+import { keepRefusedFacts } from "./keep-refused-facts.ts";
+import { mergeOf, standingLink } from "./merge.ts";
+import { holdingsWith, planCustomerChange, inputOf } from "./plan-customer-change.ts";
+import type { StoredCustomer } from "./records.ts";
+import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
+import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+
+/** The customer that the facts name, as stored. */
+export interface ResolvedCustomer {
+  readonly identifier: CustomerId;
+  readonly holdings: readonly Purchase[];
+  /** Since when the purchase's acknowledgement is due; null where none is. */
+  readonly acknowledgementDueSince: Instant | null;
+}
+
+/** A link is refused, a fact never: what the store said of purchases that have an owner is stored either way. */
+export type StoringOutcome =
+  | {
+      readonly outcome: "stored";
+      /** Null: the facts name nobody, or only somebody unknown where nothing may be created. */
+      readonly customer: ResolvedCustomer | null;
+    }
+  | {
+      readonly outcome: "refused";
+      readonly code: LinkRefusal;
+      readonly acknowledgementDueSince: Instant | null;
+    };
+
+/** Optimistic-lock attempts before `TOO_MANY_REQUESTS`. */
+const ATTEMPTS = 20;
+
+/**
+ * Attempt from which on a customer that is not there is one that is gone. Before, it may be a new one, whose identities
+ * are seen already.
+ */
+const GONE_FROM_ATTEMPT = 4;
+
+const NOBODY: StoringOutcome = { outcome: "stored", customer: null };
+
+const isEmpty = ({ identities, purchases }: VerifiedFacts): boolean =>
+  identities.length === 0 && purchases.length === 0;
+
+/**
+ * A person who was erased and signs up again is known to the application's backend, and to nobody else. Once a credential
+ * has linked the app transaction id again, what that very id's transactions bring is the person's too.
+ */
+const isVouchedFor = (
+  { purchases }: VerifiedFacts,
+  { erasedIdentity, erasedPurchases, identities: [named] }: KnownFacts,
+  owners: readonly StoredCustomer[],
+): boolean =>
+  !erasedIdentity &&
+  named != null &&
+  owners.length === 1 &&
+  owners[0]?.link?.assertedBy === "credential" &&
+  purchases.every(
+    ({ purchase, mentioned, identity }) =>
+      identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
+  );
+
+const findFacts = ({ table }: FactStore, application: Application, facts: VerifiedFacts, moment: Instant) =>
+  table.findFacts(application.identifier, facts.identities, statedPurchases(facts), moment);
+
+/** Whether the application lets a credential move these customers, with all that is known of them now. */
+const mayTransfer = (
+  { transfers, catalog }: Application,
+  facts: VerifiedFacts,
+  known: KnownFacts,
+  owners: readonly StoredCustomer[],
+  moment: Instant,
+): boolean => {
+  if (transfers !== "when_inactive") return transfers === "always";
+  const customerIdentifier = owners[0]?.identifier;
+  if (customerIdentifier === undefined) return false;
+  const holdings = holdingsWith(statedPurchases(facts), known, owners, catalog);
+  return !entitlementsAt(
+    moment,
+    holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
+    catalog,
+  ).some(({ active }) => active);
+};
+
+/**
+ * A client's claim makes a link only with a verified purchase, in the request or before it, and only while the account
+ * has room for claims; to be refused it needs neither.
+ */
+const mayLink = async (
+  { table, claimsPerAccount }: FactStore,
+  application: Application,
+  claim: Claim,
+  owners: readonly StoredCustomer[],
+  { environment, purchases }: VerifiedFacts,
+): Promise<boolean> => {
+  if (claim.assertedBy === "credential") return true;
+  if (purchases.length === 0 && !owners.some(({ hasPurchased }) => hasPurchased)) return false;
+  if (owners.some(({ link }) => link !== null)) return true;
+  return (await table.countClaims(application.identifier, claim.account, environment)) < claimsPerAccount;
+};
+
+/**
+ * Resolves whose the facts are, and stores them: two reads, and one transaction, or none where all is known. Under
+ * contention it reads again and decides anew, so that every answer is true of the state it was written to.
+ *
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`, or `TOO_MANY_REQUESTS` where others were faster every time
+ */
+export const storeFacts = async (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  claim: Claim | null,
+): Promise<StoringOutcome> => {
+  if (isEmpty(facts)) return NOBODY;
+  const { table, write, bury, newCustomerIdentifier, pause, now } = store;
+  const byCredential = claim?.assertedBy === "credential";
+
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await pause(attempt);
+    const moment = now();
+    const known = await findFacts(store, application, facts, moment);
+    const named = customersOf(known);
+    const createsNobody = facts.purchases.length === 0 && !byCredential;
+    if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
+    const { living, gone } = await table.findCustomers(application.identifier, named);
+    if (living.size < named.size) {
+      if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(bury, application.identifier, known, gone, moment);
+      continue;
+    }
+    const owners = eachOnce(living);
+    const lifts = byCredential || isVouchedFor(facts, known, owners);
+    if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
+
+    const resolution = resolveCustomer(owners, claim, moment, () =>
+      mayTransfer(application, facts, known, owners, moment),
+    );
+    if (resolution.outcome === "refused") {
+      const kept = await keepRefusedFacts(store, application, facts, known, living, moment);
+      if (kept === "round") attempt = 0;
+      if (kept === "round" || kept === "conflict") continue;
+      return { outcome: "refused", code: resolution.code, ...kept };
+    }
+    const { survivor, absorbed } = resolution;
+    const links = claim === null || (await mayLink(store, application, claim, owners, facts));
+    const link = links ? resolution.link : standingLink(owners, moment);
+
+    const { isRound, ...merge } = mergeOf(facts, claim, { survivor, absorbed, link }, moment);
+    const plan = planCustomerChange({
+      ...inputOf(application, facts, known, store.claimsPerAccount, moment),
+      ...merge,
+      liftsErasures: lifts,
+      identifier: survivor?.identifier ?? newCustomerIdentifier(),
+    });
+    const stored: StoringOutcome = {
+      outcome: "stored",
+      customer: { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince },
+    };
+    if (plan.change === null) return stored;
+    const outcome = await write(plan.change);
+    if (outcome === "written" && !isRound) return stored;
+    if (outcome === "written") attempt = 0;
+  }
+  throw new ServiceError("TOO_MANY_REQUESTS");
+};
