@@ -1,7 +1,7 @@
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { createLoadingCache } from "../loading-cache.ts";
 import type { Application, ApplicationDirectory } from "./application.ts";
-import { createLoadingCache } from "./loading-cache.ts";
 
 /** Where a directory's applications come from. */
 export interface ApplicationLoader {
@@ -27,7 +27,7 @@ export const createApplicationDirectory = ({
   readonly now: () => Instant;
   readonly maximumAgeMilliseconds: number;
 }): ApplicationDirectory => {
-  const bounds = { now, maximumAgeMilliseconds, maximumEntries: MAXIMUM_ENTRIES };
+  const bounds = { now, maximumAgeMilliseconds, maximumEntries: MAXIMUM_ENTRIES, textOf: String };
   const applications = createLoadingCache({ load, ...bounds });
   const identifiers = createLoadingCache({ load: applicationOfBundle, ...bounds });
 

@@ -1,9 +1,10 @@
 import * as z from "zod";
+import { createLoadingCache } from "../../lib/loading-cache.ts";
 import type { FunctionPool } from "../function-pool.ts";
+import type { Template } from "../template.ts";
 import { GatewayError } from "./error.ts";
 import { allows, policyDocument } from "./policy.ts";
 import { functionIdIn } from "./routes.ts";
-import type { Template } from "../template.ts";
 
 /** What an authorizer tells the function, in `requestContext.authorizer`. */
 export type AuthorizerContext = Readonly<Record<string, string | number>>;
@@ -31,6 +32,14 @@ const authorizerResult = z.object({
 });
 type AuthorizerResult = z.infer<typeof authorizerResult>;
 
+/** What an authorizer is asked: a policy answers for all methods, whichever it was asked for. */
+interface Question {
+  readonly token: string;
+  readonly methodArn: string;
+}
+
+const KEPT_POLICIES = 10_000;
+
 /** An authorizer refuses by failing with exactly this message. */
 const UNAUTHORIZED = "Unauthorized";
 
@@ -48,12 +57,10 @@ export const authorizersOf = (
     [...template.resourcesOf("AWS::ApiGateway::Authorizer", tokenAuthorizer)].map(([id, properties]) => {
       const header = properties.IdentitySource.replace("method.request.header.", "");
       const valid = new RegExp(properties.IdentityValidationExpression ?? "");
-      const timeToLive = properties.AuthorizerResultTtlInSeconds * 1000;
       const pool = functions.get(functionIdIn(properties.AuthorizerUri));
-      const kept = new Map<string, { readonly result: AuthorizerResult; readonly until: number }>();
 
-      const ask = async (authorizationToken: string, methodArn: string): Promise<AuthorizerResult> => {
-        const invocation = await pool?.invoke({ type: "TOKEN", authorizationToken, methodArn });
+      const ask = async ({ token, methodArn }: Question): Promise<AuthorizerResult> => {
+        const invocation = await pool?.invoke({ type: "TOKEN", authorizationToken: token, methodArn });
         if (invocation?.status !== "succeeded")
           throw new GatewayError(
             invocation?.status === "failed" && invocation.errorMessage === UNAUTHORIZED
@@ -66,21 +73,21 @@ export const authorizersOf = (
         return parsed.data;
       };
 
-      const resultFor = async (token: string, methodArn: string): Promise<AuthorizerResult> => {
-        const known = kept.get(token);
-        if (known && known.until > performance.now()) return known.result;
-        const result = await ask(token, methodArn);
-        const now = performance.now();
-        for (const [other, { until }] of kept) if (until <= now) kept.delete(other);
-        if (timeToLive > 0) kept.set(token, { result, until: now + timeToLive });
-        return result;
-      };
+      const results = createLoadingCache({
+        load: ask,
+        now: () => performance.now(),
+        maximumAgeMilliseconds: properties.AuthorizerResultTtlInSeconds * 1000,
+        maximumEntries: KEPT_POLICIES,
+        textOf: ({ token }) => token,
+      });
 
       const authorize: Authorize = async (headerValue, methodArn) => {
         const token = headerValue(header);
         if (!token || !valid.test(token)) throw new GatewayError("UNAUTHORIZED");
         const asked = performance.now();
-        const { principalId, policyDocument, context } = await resultFor(token, methodArn);
+        const result = await results.get({ token, methodArn });
+        if (result === null) throw new GatewayError("AUTHORIZER_FAILURE");
+        const { principalId, policyDocument, context } = result;
         if (!allows(policyDocument, methodArn)) throw new GatewayError("ACCESS_DENIED");
         return {
           ...Object.fromEntries(Object.entries(context).map(([name, value]) => [name, String(value)])),

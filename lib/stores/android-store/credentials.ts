@@ -1,8 +1,9 @@
 import { createPrivateKey } from "node:crypto";
 import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod/mini";
-import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import { createLoadingCache } from "../../loading-cache.ts";
+import { once } from "../../once.ts";
 import { readWorkloadIdentity, type TrustsOrigin } from "./workload-identity.ts";
 
 /** What may read a package's purchases: the name of a secret that holds service-account JSON, or an `external_account` JSON. */
@@ -100,15 +101,10 @@ const externalAccountTokens = (
   return tokens;
 };
 
-interface Loading {
+interface Loaded {
   /** The text of the secret; null where there is none. */
   readonly text: string | null;
   readonly tokens: AccessTokens;
-}
-
-interface Kept {
-  readonly since: Instant;
-  readonly loading: Promise<Loading>;
 }
 
 /**
@@ -123,49 +119,41 @@ export const createAndroidStoreCredentials = (options: {
   trustsOrigin: TrustsOrigin;
 }): AndroidStoreCredentials => {
   const { readSecret, now, limits, trustsOrigin } = options;
-  const kept = new Map<string, Kept>();
 
-  const load = async (credential: AndroidStoreCredential, before: Kept | undefined): Promise<Loading> => {
+  const load = async (
+    credential: AndroidStoreCredential,
+    before: Promise<Loaded | null> | undefined,
+  ): Promise<Loaded> => {
     if ("workloadIdentity" in credential)
-      return { text: null, tokens: externalAccountTokens(credential.workloadIdentity, trustsOrigin, limits) };
+      return (
+        (await before) ?? {
+          text: null,
+          tokens: externalAccountTokens(credential.workloadIdentity, trustsOrigin, limits),
+        }
+      );
     const text = await readSecret(credential.secret).catch(() => {
       throw new CredentialUnavailableError();
     });
     if (text === null) throw new UnusableCredentialError("secretIsUnreadable");
-    const known = await before?.loading;
+    const known = await before;
     return known?.text === text ? known : { text, tokens: serviceAccountTokens(text, limits) };
   };
 
-  const isCurrent = (credential: AndroidStoreCredential, { since }: Kept): boolean =>
-    "workloadIdentity" in credential || now() - since < SECRET_LIFETIME_MILLISECONDS;
+  const loaded = createLoadingCache<AndroidStoreCredential, Loaded>({
+    load,
+    now,
+    maximumAgeMilliseconds: SECRET_LIFETIME_MILLISECONDS,
+    maximumEntries: CREDENTIALS_KEPT,
+    textOf: JSON.stringify,
+  });
 
   return {
     accessTokensOf: async (credential) => {
-      const key = JSON.stringify(credential);
-      const before = kept.get(key);
-      if (before !== undefined && isCurrent(credential, before))
-        return { tokens: (await before.loading).tokens, fresh: false };
-      const entry: Kept = { since: now(), loading: load(credential, before) };
-      kept.delete(key);
-      kept.set(key, entry);
-      for (const oldest of kept.keys()) {
-        if (kept.size <= CREDENTIALS_KEPT) break;
-        kept.delete(oldest);
-      }
-      try {
-        return { tokens: (await entry.loading).tokens, fresh: true };
-      } catch (error) {
-        if (kept.get(key) === entry) kept.delete(key);
-        throw error;
-      }
+      const fresh = !loaded.has(credential);
+      const found = await loaded.get(credential);
+      if (found === null) throw new CredentialUnavailableError();
+      return { tokens: found.tokens, fresh };
     },
-    forget: (credential, refused) => {
-      const key = JSON.stringify(credential);
-      const entry = kept.get(key);
-      const forgetRefused = ({ tokens }: Loading): void => {
-        if (tokens === refused && kept.get(key) === entry) kept.delete(key);
-      };
-      entry?.loading.then(forgetRefused, () => undefined);
-    },
+    forget: (credential, refused) => loaded.forget(credential, ({ tokens }) => tokens === refused),
   };
 };
