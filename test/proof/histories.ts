@@ -146,6 +146,10 @@ interface Lineage {
 const idOf = ({ environment, original }: Lineage, suffix = ""): string =>
   environment === "xcode" ? "0" : `${original}${suffix}`;
 
+/** Where ids do not tell purchases apart, no two are made at one moment. */
+const beginOf = ({ environment, original }: Lineage, days: number): number =>
+  BEGIN + days * DAY + (environment === "xcode" ? Number(original) % 10 : 0);
+
 const commonOf = (lineage: Lineage) =>
   ({
     store: "ios-store",
@@ -164,7 +168,7 @@ const subscriptionFacts = (
   lineage: Lineage,
 ): IosFact[] => {
   const facts: IosFact[] = [];
-  let clock = BEGIN + begins * DAY;
+  let clock = beginOf(lineage, begins);
   const began = clock;
   let said = 0;
   let product = at(SUBSCRIPTIONS, first);
@@ -301,7 +305,7 @@ const oneTimeFacts = (
   lineage: Lineage,
 ): IosFact[] => {
   const [product, type] = at(ONE_TIME, index);
-  let clock = BEGIN + begins * DAY;
+  let clock = beginOf(lineage, begins);
   const first: IosFact = {
     ...commonOf(lineage),
     transaction: idOf(lineage),
