@@ -1,10 +1,5 @@
-import { createCustomerTable } from "../lib/table/customers.ts";
-import { createFindOwnership } from "../lib/table/ownership.ts";
-import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
-import { bury } from "../lib/table/burial.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import type { Application } from "../lib/applications/application.ts";
 import { loadAccountReport, type AccountReport, type Reports } from "../lib/administration/account-report.ts";
 import { loadCustomerReport } from "../lib/administration/customer-report.ts";
 import { findCustomersKnownAs } from "../lib/administration/find-customers.ts";
@@ -18,11 +13,16 @@ import {
   type Reprojection,
   type UnlinkingOptions,
 } from "../lib/administration/operations.ts";
+import type { Application } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
+import { bury } from "../lib/table/burial.ts";
+import { createCustomerTable } from "../lib/table/customers.ts";
 import { createOperationTable } from "../lib/table/operations.ts";
+import { createFindOwnership } from "../lib/table/ownership.ts";
 import type { Table } from "../lib/table/table.ts";
+import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 
 const reportsOf = (table: Table): Reports => ({
   customers: createCustomerTable(table, pause),

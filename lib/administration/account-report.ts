@@ -1,12 +1,12 @@
-import { compare } from "../order.ts";
-import type { FindOwnership } from "./operation-table.ts";
 import type { Application } from "../applications/application.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
+import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
 import { entitlementsAt, type AssertedBy } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
-import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
+import { compare } from "../order.ts";
+import type { FindOwnership } from "./operation-table.ts";
 
 /** A customer linked to an account, with all that is known of what it bought. */
 export interface ReportedCustomer {

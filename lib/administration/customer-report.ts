@@ -1,11 +1,11 @@
-import type { NamedIdentity } from "./operation-table.ts";
-import type { Reports } from "./account-report.ts";
-import { compare } from "../order.ts";
 import type { Application } from "../applications/application.ts";
+import type { Link } from "../customers/records.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
-import type { Link } from "../customers/records.ts";
+import { compare } from "../order.ts";
+import type { Reports } from "./account-report.ts";
+import type { NamedIdentity } from "./operation-table.ts";
 
 /** All that is known of a customer. */
 export interface CustomerReport {

@@ -1,8 +1,8 @@
+import type { AndroidStoreConfiguration, Application, TransferPolicy } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { AndroidStoreConfiguration, Application, TransferPolicy } from "../applications/application.ts";
 
 /** A manifest as data: what reading it again gives the same application from. */
 export interface ManifestDocument {

@@ -1,4 +1,10 @@
 import * as z from "zod";
+import {
+  TRANSFERS,
+  type AndroidStoreConfiguration,
+  type AndroidStoreCredential,
+  type IosStoreConfiguration,
+} from "../applications/application.ts";
 import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
@@ -7,12 +13,6 @@ import {
   type TrustsOrigin,
   type WorkloadIdentity,
 } from "../stores/android-store/workload-identity.ts";
-import {
-  TRANSFERS,
-  type AndroidStoreConfiguration,
-  type AndroidStoreCredential,
-  type IosStoreConfiguration,
-} from "../applications/application.ts";
 
 const NAME_CHARACTERS = 256;
 const DEFAULT_ENVIRONMENTS: readonly Environment[] = ["production", "sandbox"];

@@ -1,9 +1,9 @@
 import * as z from "zod";
+import type { Application } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
-import type { Application } from "../applications/application.ts";
 import { bundleOrPackage, manifestSchema, messageOf, productName } from "./manifest-schema.ts";
 import { readYaml, type YamlPath } from "./manifest-yaml.ts";
 

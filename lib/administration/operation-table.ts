@@ -29,7 +29,7 @@ export interface OperationTable {
    * Ends a customer: from here on whatever names it is refused, and nobody can write anything for it any more. What it
    * owned is replaced by `bury` afterwards.
    */
-  end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"done" | "conflict">;
+  end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
   /** Deletes aliases that lead nowhere any more. */
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   auditOf(application: ApplicationId): Promise<readonly AuditRecord[]>;

@@ -1,13 +1,13 @@
-import type { FindOwnership, OperationTable } from "./operation-table.ts";
-import type { CustomerTable } from "../customers/customer-table.ts";
 import type { Application } from "../applications/application.ts";
+import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
+import { operatorChange, type WriteCustomerChange } from "../customers/customer-change.ts";
+import type { CustomerTable } from "../customers/customer-table.ts";
+import type { AuditEntry, Link, StoredCustomer } from "../customers/records.ts";
 import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
-import { operatorChange, type WriteCustomerChange } from "../customers/customer-change.ts";
-import type { AuditEntry, Link, StoredCustomer } from "../customers/records.ts";
+import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 /** Dependencies of the operator's work on customers. */
 export interface Operations {

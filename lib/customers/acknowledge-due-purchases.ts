@@ -1,7 +1,7 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
 import type { DueAcknowledgement } from "./records.ts";
 

@@ -2,8 +2,8 @@ import type { Environment } from "../contract/schemas.ts";
 import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
 /** A customer belongs to at most one account. */
 export interface Link {

@@ -5,12 +5,12 @@ import {
   type AndroidStoreCredential,
   type IosStoreConfiguration,
 } from "../applications/application.ts";
-import { TABLE_FORMAT } from "./format.ts";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
-import { once } from "../once.ts";
 import { SCOPES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId, KeyId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { TABLE_FORMAT } from "./format.ts";
 import * as shape from "./shapes.ts";
 
 /**

@@ -1,17 +1,11 @@
-import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
-import {
-  GetCommand,
-  TransactWriteCommand,
-  paginateQuery,
-  type TransactWriteCommandInput,
-} from "@aws-sdk/lib-dynamodb";
-import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
+import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type {
   ApplicationStore,
   SaveOutcome,
   StoreRegistration,
   StoredApplication,
 } from "../administration/apply.ts";
+import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
@@ -32,10 +26,13 @@ import {
   toIosStoreItem,
   toStoreRegistrationItem,
 } from "./application-items.ts";
+import { unmarkedOrOfFormat, absentOrOf, absent, versionUnchanged } from "./conditions.ts";
+import { TABLE_FORMAT, TableFormatError } from "./format.ts";
 import { APPLICATIONS_PARTITION, keys, keyText, partitionOfApplication } from "./keys.ts";
-import { TABLE_FORMAT, TableFormatError, unmarkedOrOfThisFormat } from "./format.ts";
-import { absent, knownItems, parseItem, parseItems, type Item, type Table } from "./table.ts";
-import { setAttributes, versionUnchanged } from "./writes.ts";
+import { queryItems } from "./query.ts";
+import { knownItems, parseItem, parseItems, type Table } from "./table.ts";
+import { transact, ITEMS_PER_TRANSACTION } from "./transactions.ts";
+import { setAttributes, type TransactItem, put, deletion } from "./writes.ts";
 
 /** What the table knows of applications. All reads are strongly consistent. */
 export interface ApplicationTable extends ApplicationStore, ApplicationLoader {
@@ -43,18 +40,8 @@ export interface ApplicationTable extends ApplicationStore, ApplicationLoader {
   list(): Promise<readonly Pick<Application, "identifier" | "name">[]>;
 }
 
-type Write = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
-
-/** DynamoDB's limit for the items of one transaction. */
-const TRANSACTION_ITEMS = 100;
 /** DynamoDB's limit for one item; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
-
-const absentOrOurs = `${absent} OR application = :application`;
-
-/** A condition did not hold, or another transaction was at work on the same items. */
-const conflicts = ({ CancellationReasons = [] }: TransactionCanceledException): boolean =>
-  CancellationReasons.some(({ Code }) => Code === "ConditionalCheckFailed" || Code === "TransactionConflict");
 
 interface StoreItem extends StoreReference {
   readonly attributes: object;
@@ -76,19 +63,11 @@ const storeItems = (application: Application | null): ReadonlyMap<string, StoreI
 
 const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-export const createApplicationTable = ({ client, name: TableName }: Table): ApplicationTable => {
+export const createApplicationTable = (table: Table): ApplicationTable => {
+  const { client, name: TableName } = table;
+
   const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
-    const items: Item[] = [];
-    const pages = paginateQuery(
-      { client },
-      {
-        TableName,
-        KeyConditionExpression: "pk = :pk",
-        ExpressionAttributeValues: { ":pk": partitionOfApplication(identifier) },
-        ConsistentRead: true,
-      },
-    );
-    for await (const page of pages) items.push(...(page.Items ?? []));
+    const items = await queryItems(table, { pk: partitionOfApplication(identifier) });
     const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
     const [written] = byKind.get("application") ?? [];
     if (written !== undefined && written["tableFormat"] !== TABLE_FORMAT)
@@ -132,48 +111,39 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
   const writeApplication = (
     before: StoredApplication | null,
     { identifier, name, transfers }: Application,
-  ): Write =>
+  ): TransactItem =>
     setAttributes(
       TableName,
       keys.application(identifier),
       toApplicationItem({ identifier, name, transfers, version: (before?.version ?? 0) + 1 }),
-      before === null ? { ConditionExpression: absent } : versionUnchanged(before.version),
+      before === null ? absent : versionUnchanged(before.version),
     );
 
   /** Marks the table as of this format, and the application as one of its. */
-  const register = ({ identifier, name }: Application): Write[] => [
-    setAttributes(TableName, keys.format(), { tableFormat: TABLE_FORMAT }, unmarkedOrOfThisFormat),
+  const register = ({ identifier, name }: Application): TransactItem[] => [
+    setAttributes(TableName, keys.format(), { tableFormat: TABLE_FORMAT }, unmarkedOrOfFormat(TABLE_FORMAT)),
     setAttributes(TableName, keys.applicationOfTable(identifier), { identifier, name }),
   ];
 
   const addStore = (
     application: ApplicationId,
     { store, bundleOrPackage, attributes }: StoreItem,
-  ): Write[] => [
-    setAttributes(TableName, keys.storeConfiguration(application, store, bundleOrPackage), { ...attributes }),
-    {
-      Put: {
-        TableName,
-        Item: { ...keys.storeRegistration(store, bundleOrPackage), ...toStoreRegistrationItem(application) },
-        ConditionExpression: absentOrOurs,
-        ExpressionAttributeValues: { ":application": application },
-      },
-    },
+  ): TransactItem[] => [
+    setAttributes(TableName, keys.storeConfiguration(application, store, bundleOrPackage), attributes),
+    put(
+      TableName,
+      keys.storeRegistration(store, bundleOrPackage),
+      toStoreRegistrationItem(application),
+      absentOrOf(application),
+    ),
   ];
 
-  const removeStore = (application: ApplicationId, { store, bundleOrPackage }: StoreItem): Write[] => [
-    { Delete: { TableName, Key: keys.storeConfiguration(application, store, bundleOrPackage) } },
-    {
-      Delete: {
-        TableName,
-        Key: keys.storeRegistration(store, bundleOrPackage),
-        ConditionExpression: absentOrOurs,
-        ExpressionAttributeValues: { ":application": application },
-      },
-    },
+  const removeStore = (application: ApplicationId, { store, bundleOrPackage }: StoreItem): TransactItem[] => [
+    deletion(TableName, keys.storeConfiguration(application, store, bundleOrPackage)),
+    deletion(TableName, keys.storeRegistration(store, bundleOrPackage), absentOrOf(application)),
   ];
 
-  const storeWrites = (before: Application | null, after: Application): Write[] => {
+  const storeWrites = (before: Application | null, after: Application): TransactItem[] => {
     const old = storeItems(before);
     const wanted = storeItems(after);
     const added = [...wanted].filter(([key]) => !old.has(key));
@@ -185,9 +155,11 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
       ...added.flatMap(([, store]) => addStore(after.identifier, store)),
       ...removed.flatMap(([, store]) => removeStore(after.identifier, store)),
       ...changed.map(([, { store, bundleOrPackage, attributes }]) =>
-        setAttributes(TableName, keys.storeConfiguration(after.identifier, store, bundleOrPackage), {
-          ...attributes,
-        }),
+        setAttributes(
+          TableName,
+          keys.storeConfiguration(after.identifier, store, bundleOrPackage),
+          attributes,
+        ),
       ),
     ];
   };
@@ -202,32 +174,14 @@ export const createApplicationTable = ({ client, name: TableName }: Table): Appl
       ...register(after),
       ...storeWrites(before?.application ?? null, after),
     ];
-    if (writes.length > TRANSACTION_ITEMS)
-      return { outcome: "too_many_store_changes", limit: (TRANSACTION_ITEMS - 4) / 2 };
-    try {
-      await client.send(new TransactWriteCommand({ TransactItems: writes }));
-      return { outcome: "saved" };
-    } catch (error) {
-      if (error instanceof TransactionCanceledException && conflicts(error))
-        return { outcome: "changed_meanwhile" };
-      throw error;
-    }
+    if (writes.length > ITEMS_PER_TRANSACTION)
+      return { outcome: "too_many_store_changes", limit: (ITEMS_PER_TRANSACTION - 4) / 2 };
+    const { outcome } = await transact(table, writes);
+    return { outcome: outcome === "written" ? "saved" : "changed_meanwhile" };
   };
 
-  const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> => {
-    const listed: Item[] = [];
-    const pages = paginateQuery(
-      { client },
-      {
-        TableName,
-        KeyConditionExpression: "pk = :pk",
-        ExpressionAttributeValues: { ":pk": APPLICATIONS_PARTITION },
-        ConsistentRead: true,
-      },
-    );
-    for await (const page of pages) listed.push(...(page.Items ?? []));
-    return knownItems(applicationOfTableItem, listed);
-  };
+  const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> =>
+    knownItems(applicationOfTableItem, await queryItems(table, { pk: APPLICATIONS_PARTITION }));
 
   return {
     list,

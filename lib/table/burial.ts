@@ -1,12 +1,12 @@
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { Remains } from "../customers/bury-remains.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "./chunks.ts";
-import { acknowledgementKey, customerPartition, keyOf, keys, TABLE, type Key } from "./keys.ts";
-import type { Remains } from "../customers/bury-remains.ts";
-import { absent, type Table } from "./table.ts";
-import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
-import { deletion, type TransactItem } from "./writes.ts";
+import { ownedBy, absent } from "./conditions.ts";
+import { acknowledgementKey, keyOf, keys, TABLE, type Key } from "./keys.ts";
+import type { Table } from "./table.ts";
+import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
+import { deletion, type TransactItem, put, check } from "./writes.ts";
 
 const SECOND = 1000;
 
@@ -15,40 +15,33 @@ const ITEMS_OF_ONE = 2;
 
 /** Fills {@link Bury}. */
 export const bury = async (
-  { client, name: TableName }: Table,
+  table: Table,
   application: ApplicationId,
   end: CustomerId,
   { purchases, identities }: Remains,
   erasedUntil: Instant,
 ): Promise<"written" | "conflict"> => {
-  const isGone: TransactItem = {
-    ConditionCheck: { TableName, Key: { ...keys.customer(application, end) }, ConditionExpression: absent },
-  };
-  const tombstone = (key: Key, owner: CustomerId): TransactItem => ({
-    Put: {
-      TableName,
-      Item: { ...key, erasedUntil, [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND) },
-      ConditionExpression: "#owner = :owner",
-      ExpressionAttributeNames: { "#owner": TABLE.ownerAttribute },
-      ExpressionAttributeValues: { ":owner": customerPartition(application, owner) },
-    },
-  });
+  const isGone = check(table.name, keys.customer(application, end), absent);
+  const tombstone = (key: Key, owner: CustomerId): TransactItem =>
+    put(
+      table.name,
+      key,
+      { erasedUntil, [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND) },
+      ownedBy(application, owner),
+    );
   const graves = [
     ...purchases.map(({ purchase, customer, acknowledgementDueSince }) => [
       tombstone(keys.purchase(application, purchase), customer),
       ...(acknowledgementDueSince === null
         ? []
-        : [deletion(TableName, acknowledgementKey(application, purchase, acknowledgementDueSince))]),
+        : [deletion(table.name, acknowledgementKey(application, purchase, acknowledgementDueSince))]),
     ]),
     ...identities.map(({ item, customer }) => [tombstone(keyOf(item), customer)]),
   ];
   let outcome: "written" | "conflict" = "written";
-  for (const some of chunks(graves, Math.floor((ITEMS_PER_TRANSACTION - 1) / ITEMS_OF_ONE)))
-    try {
-      await client.send(new TransactWriteCommand({ TransactItems: [isGone, ...some.flat()] }));
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      outcome = "conflict";
-    }
+  for (const some of chunks(graves, Math.floor((ITEMS_PER_TRANSACTION - 1) / ITEMS_OF_ONE))) {
+    const buried = await transact(table, [isGone, ...some.flat()]);
+    if (buried.outcome === "conflict") outcome = "conflict";
+  }
   return outcome;
 };

@@ -1,9 +1,10 @@
+import { countsRemain, hasRoom, countsEnd } from "./conditions.ts";
 import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { accountClaimsItem, type ClaimsCounter } from "./items.ts";
 import { keys } from "./keys.ts";
 import { parseItem, type Table } from "./table.ts";
-import type { TransactItem } from "./writes.ts";
+import { type TransactItem, deletion, add } from "./writes.ts";
 
 /** Places that a change takes in an account's count of claims, or gives back. */
 export interface ClaimsDifference {
@@ -44,39 +45,10 @@ export const claimsWrite = (
   limit: number,
   ends: boolean,
 ): TransactItem => {
-  const Key = { ...keys.accountClaims(application, account) };
-  if (by > 0)
-    return {
-      Update: {
-        TableName,
-        Key,
-        UpdateExpression: "ADD #counter :difference",
-        ConditionExpression: "attribute_not_exists(#counter) OR #counter < :limit",
-        ExpressionAttributeNames: { "#counter": counter },
-        ExpressionAttributeValues: { ":difference": by, ":limit": limit },
-      },
-    };
-  const ExpressionAttributeNames = { "#counter": counter, "#other": OTHER[counter] };
-  const given = { ":given": -by, ":none": 0 };
+  const key = keys.accountClaims(application, account);
+  const other = OTHER[counter];
+  if (by > 0) return add(TableName, key, { [counter]: by }, hasRoom(counter, limit));
   return ends
-    ? {
-        Delete: {
-          TableName,
-          Key,
-          ConditionExpression:
-            "(attribute_not_exists(#counter) OR #counter <= :given) AND (attribute_not_exists(#other) OR #other <= :none)",
-          ExpressionAttributeNames,
-          ExpressionAttributeValues: given,
-        },
-      }
-    : {
-        Update: {
-          TableName,
-          Key,
-          UpdateExpression: "ADD #counter :difference",
-          ConditionExpression: "#counter > :given OR #other > :none",
-          ExpressionAttributeNames,
-          ExpressionAttributeValues: { ...given, ":difference": by },
-        },
-      };
+    ? deletion(TableName, key, countsEnd(counter, other, -by))
+    : add(TableName, key, { [counter]: by }, countsRemain(counter, other, -by));
 };

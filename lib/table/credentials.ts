@@ -1,5 +1,4 @@
-import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
-import { GetCommand, TransactWriteCommand, paginateQuery } from "@aws-sdk/lib-dynamodb";
+import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { keyId, type ApplicationId, type KeyId } from "../identifiers.ts";
@@ -11,8 +10,12 @@ import {
   toCredentialIndexItem,
   toCredentialItem,
 } from "./application-items.ts";
+import { unrevoked, present, absent } from "./conditions.ts";
 import { keys, partitionOfApplication } from "./keys.ts";
-import { absent, parseItem, parseItems, type Table } from "./table.ts";
+import { queryItems } from "./query.ts";
+import { parseItem, parseItems, type Table } from "./table.ts";
+import { transact } from "./transactions.ts";
+import { check, put, setAttributes } from "./writes.ts";
 
 export type RevokeOutcome =
   | { readonly outcome: "revoked"; readonly credential: CredentialSummary; readonly already: boolean }
@@ -29,15 +32,9 @@ export interface CredentialTable {
   revoke(keyIdentifier: KeyId, moment: Instant): Promise<RevokeOutcome>;
 }
 
-const present = "attribute_exists(pk)";
-const unrevoked = `${present} AND revokedAt = :none`;
+export const createCredentialTable = (table: Table): CredentialTable => {
+  const { client, name: TableName } = table;
 
-const failedAt = (error: unknown): readonly boolean[] | null =>
-  error instanceof TransactionCanceledException
-    ? (error.CancellationReasons ?? []).map(({ Code }) => Code === "ConditionalCheckFailed")
-    : null;
-
-export const createCredentialTable = ({ client, name: TableName }: Table): CredentialTable => {
   const find = async (keyIdentifier: KeyId): Promise<Credential | null> => {
     const { Item } = await client.send(
       new GetCommand({ TableName, Key: keys.credential(keyIdentifier), ConsistentRead: true }),
@@ -46,92 +43,44 @@ export const createCredentialTable = ({ client, name: TableName }: Table): Crede
   };
 
   const list = async (application: ApplicationId): Promise<readonly CredentialSummary[]> => {
-    const summaries: CredentialSummary[] = [];
-    const pages = paginateQuery(
-      { client },
-      {
-        TableName,
-        KeyConditionExpression: "pk = :pk AND begins_with(sk, :prefix)",
-        ExpressionAttributeValues: {
-          ":pk": partitionOfApplication(application),
-          ":prefix": keys.credentialOfApplication(application, keyId("")).sk,
-        },
-        ConsistentRead: true,
-      },
-    );
-    for await (const page of pages)
-      summaries.push(...parseItems(credentialIndexItem, page.Items).map(fromCredentialIndexItem));
-    return summaries.sort((a, b) => a.createdAt - b.createdAt);
+    const items = await queryItems(table, {
+      pk: partitionOfApplication(application),
+      sortKeyPrefix: keys.credentialOfApplication(application, keyId("")).sk,
+    });
+    return parseItems(credentialIndexItem, items)
+      .map(fromCredentialIndexItem)
+      .sort((a, b) => a.createdAt - b.createdAt);
   };
 
   const add = async (credential: Credential): Promise<"added" | "application_not_found"> => {
     const { application, keyIdentifier } = credential;
-    try {
-      await client.send(
-        new TransactWriteCommand({
-          TransactItems: [
-            {
-              ConditionCheck: {
-                TableName,
-                Key: keys.application(application),
-                ConditionExpression: present,
-              },
-            },
-            {
-              Put: {
-                TableName,
-                Item: { ...keys.credential(keyIdentifier), ...toCredentialItem(credential) },
-                ConditionExpression: absent,
-              },
-            },
-            {
-              Put: {
-                TableName,
-                Item: {
-                  ...keys.credentialOfApplication(application, keyIdentifier),
-                  ...toCredentialIndexItem(credential),
-                },
-                ConditionExpression: absent,
-              },
-            },
-          ],
-        }),
-      );
-      return "added";
-    } catch (error) {
-      if (failedAt(error)?.[0] === true) return "application_not_found";
-      throw error;
-    }
+    const indexKey = keys.credentialOfApplication(application, keyIdentifier);
+    const added = await transact(table, [
+      check(TableName, keys.application(application), present),
+      put(TableName, keys.credential(keyIdentifier), toCredentialItem(credential), absent),
+      put(TableName, indexKey, toCredentialIndexItem(credential), absent),
+    ]);
+    if (added.outcome === "written") return "added";
+    if (added.failed.has(0)) return "application_not_found";
+    throw added.cause;
   };
 
   const revoke = async (keyIdentifier: KeyId, moment: Instant): Promise<RevokeOutcome> => {
     const credential = await find(keyIdentifier);
     if (credential === null) return { outcome: "not_found" };
     if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
-    const revokes = (Key: Record<string, unknown>) => ({
-      Update: {
-        TableName,
-        Key,
-        UpdateExpression: "SET revokedAt = :moment",
-        ConditionExpression: unrevoked,
-        ExpressionAttributeValues: { ":moment": moment, ":none": null },
-      },
-    });
-    try {
-      await client.send(
-        new TransactWriteCommand({
-          TransactItems: [
-            revokes({ ...keys.credential(keyIdentifier) }),
-            revokes({ ...keys.credentialOfApplication(credential.application, keyIdentifier) }),
-          ],
-        }),
-      );
+    const revoked = await transact(
+      table,
+      [
+        keys.credential(keyIdentifier),
+        keys.credentialOfApplication(credential.application, keyIdentifier),
+      ].map((key) => setAttributes(TableName, key, { revokedAt: moment }, unrevoked)),
+    );
+    if (revoked.outcome === "written")
       return { outcome: "revoked", credential: { ...credential, revokedAt: moment }, already: false };
-    } catch (error) {
-      const meanwhile = failedAt(error)?.[0] === true ? await find(keyIdentifier) : null;
-      if (meanwhile === null || meanwhile.revokedAt === null) throw error;
-      return { outcome: "revoked", credential: meanwhile, already: true };
-    }
+    const meanwhile = revoked.failed.has(0) ? await find(keyIdentifier) : null;
+    if (meanwhile === null || meanwhile.revokedAt === null) throw revoked.cause;
+    return { outcome: "revoked", credential: meanwhile, already: true };
   };
 
   return { find, list, add, revoke };

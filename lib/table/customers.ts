@@ -1,7 +1,10 @@
+import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
 import type { FoundCustomers, AccountCustomer, CustomerTable } from "../customers/customer-table.ts";
-import { paginateQuery, TransactGetCommand } from "@aws-sdk/lib-dynamodb";
+import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
+import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
+import { chunks } from "./chunks.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,
@@ -12,11 +15,9 @@ import {
   purchaseItem,
   tombstone,
 } from "./items.ts";
-import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
-import { chunks } from "./chunks.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
-import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
+import { queryItems } from "./query.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 
@@ -211,20 +212,10 @@ export const createCustomerTable = (
     },
 
     findAccount: async (application, account) => {
-      const items: Item[] = [];
-      const pages = paginateQuery(
-        { client },
-        {
-          TableName: name,
-          KeyConditionExpression: "pk = :pk AND begins_with(sk, :customers)",
-          ExpressionAttributeValues: {
-            ":pk": accountPartition(application, account),
-            ":customers": ACCOUNT_CUSTOMERS,
-          },
-          ConsistentRead: true,
-        },
-      );
-      for await (const page of pages) items.push(...(page.Items ?? []));
+      const items = await queryItems(table, {
+        pk: accountPartition(application, account),
+        sortKeyPrefix: ACCOUNT_CUSTOMERS,
+      });
       return accountCustomers(items);
     },
 

@@ -1,7 +1,6 @@
 import { GetCommand, ScanCommand } from "@aws-sdk/lib-dynamodb";
 import { keys } from "./keys.ts";
-import { absent, type Table } from "./table.ts";
-import type { Condition } from "./writes.ts";
+import { type Table } from "./table.ts";
 
 /**
  * The format of all items of the table. From here on a version reads what the next one writes: unknown items of a
@@ -9,12 +8,6 @@ import type { Condition } from "./writes.ts";
  * breaks that takes another number.
  */
 export const TABLE_FORMAT = 1;
-
-/** A new table is marked when its first application is written. */
-export const unmarkedOrOfThisFormat: Condition = {
-  ConditionExpression: `${absent} OR tableFormat = :format`,
-  ExpressionAttributeValues: { ":format": TABLE_FORMAT },
-};
 
 /** A table that another version wrote, which this one cannot read. */
 export class TableFormatError extends Error {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { once } from "../once.ts";
 import { ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import {
@@ -9,6 +8,7 @@ import {
   type CustomerId,
   type PurchaseKey,
 } from "../identifiers.ts";
+import { once } from "../once.ts";
 import { decodeLines, encodeLines, encodedLine, memberOf } from "./lines.ts";
 import * as shape from "./shapes.ts";
 

@@ -1,9 +1,9 @@
+import type { NamedIdentity } from "../administration/operation-table.ts";
 import type { Store } from "../contract/schemas.ts";
-import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
-import type { NamedIdentity } from "../administration/operation-table.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
+import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
 
 /**
  * The keys of the one table, all of them: nobody else writes `#`. Whatever a caller or a store names comes last in a

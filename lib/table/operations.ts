@@ -1,18 +1,21 @@
-import type { OperationTable, AuditRecord } from "../administration/operation-table.ts";
-import { paginateQuery, paginateScan, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
-import { once } from "../once.ts";
-import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
-import { claimsWrite, countsThatEnd } from "./claims.ts";
-import { absorbedDeletions, claimOf, writeCustomerChange, auditWrites } from "./write-customer-change.ts";
+import type { OperationTable } from "../administration/operation-table.ts";
 import { operatorChange } from "../customers/customer-change.ts";
+import type { StoredCustomer } from "../customers/records.ts";
+import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { chunks } from "./chunks.ts";
+import { claimsWrite, countsThatEnd } from "./claims.ts";
+import { versionUnchanged } from "./conditions.ts";
 import { transferItem } from "./items.ts";
 import { auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
-import type { StoredCustomer, Transfer } from "../customers/records.ts";
+import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
-import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
-import { deletion, versionUnchanged } from "./writes.ts";
+import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
+import { absorbedDeletions, claimOf, writeCustomerChange, auditWrite } from "./write-customer-change.ts";
+import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
 
@@ -28,20 +31,11 @@ const auditItem = once(() =>
 
 export const createOperationTable = (table: Table): OperationTable => {
   const { client, name: TableName } = table;
-  type Item = NonNullable<ConstructorParameters<typeof TransactWriteCommand>[0]["TransactItems"]>[number];
-
-  const attempt = async (items: Item[]): Promise<"done" | "conflict"> => {
-    try {
-      await client.send(new TransactWriteCommand({ TransactItems: items }));
-      return "done";
-    } catch (error) {
-      if (isConflict(error)) return "conflict";
-      throw error;
-    }
-  };
-
   /** Removes a customer that ends from its account: its item, and its place in the count of claims. */
-  const leaveAccount = async (application: ApplicationId, customer: StoredCustomer): Promise<Item[]> => {
+  const leaveAccount = async (
+    application: ApplicationId,
+    customer: StoredCustomer,
+  ): Promise<TransactItem[]> => {
     const { identifier, link } = customer;
     if (link === null) return [];
     const claim = claimOf(customer);
@@ -52,17 +46,6 @@ export const createOperationTable = (table: Table): OperationTable => {
       ...given.map((one) => claimsWrite(TableName, application, one, 0, ending.has(one.account))),
     ];
   };
-
-  const pagesOf = (pk: string) =>
-    paginateQuery(
-      { client },
-      {
-        TableName,
-        KeyConditionExpression: "pk = :pk",
-        ExpressionAttributeValues: { ":pk": pk },
-        ConsistentRead: true,
-      },
-    );
 
   return {
     relink: (application, customer, link, audit) =>
@@ -78,42 +61,34 @@ export const createOperationTable = (table: Table): OperationTable => {
       ),
 
     end: async (application, customer, audit) => {
+      const customerDeletion = deletion(
+        TableName,
+        keys.customer(application, customer.identifier),
+        versionUnchanged(customer.version),
+      );
       for (const items of absorbedDeletions(TableName, application, [customer]))
-        if ((await attempt(items)) === "conflict") return "conflict";
-      return attempt([
-        {
-          Delete: {
-            TableName,
-            Key: { ...keys.customer(application, customer.identifier) },
-            ...versionUnchanged(customer.version),
-          },
-        },
+        if ((await transact(table, items)).outcome === "conflict") return "conflict";
+      const { outcome } = await transact(table, [
+        customerDeletion,
         ...(await leaveAccount(application, customer)),
-        ...auditWrites(TableName, application, audit),
+        auditWrite(TableName, application, audit),
       ]);
+      return outcome;
     },
 
     forget: async (application, aliases) => {
-      const items = aliases.map((alias) => deletion(TableName, keys.customer(application, alias)));
-      for (let from = 0; from < items.length; from += ITEMS_PER_TRANSACTION)
-        await client.send(
-          new TransactWriteCommand({ TransactItems: items.slice(from, from + ITEMS_PER_TRANSACTION) }),
-        );
+      const deletions = aliases.map((alias) => deletion(TableName, keys.customer(application, alias)));
+      for (const items of chunks(deletions, ITEMS_PER_TRANSACTION)) {
+        const forgotten = await transact(table, items);
+        if (forgotten.outcome === "conflict") throw forgotten.cause;
+      }
     },
 
-    auditOf: async (application) => {
-      const entries: AuditRecord[] = [];
-      for await (const page of pagesOf(auditPartition(application)))
-        entries.push(...knownItems(auditItem, page.Items));
-      return entries;
-    },
+    auditOf: async (application) =>
+      knownItems(auditItem, await queryItems(table, { pk: auditPartition(application) })),
 
-    transfersOf: async (application) => {
-      const transfers: Transfer[] = [];
-      for await (const page of pagesOf(transfersPartition(application)))
-        transfers.push(...knownItems(transferItem, page.Items));
-      return transfers;
-    },
+    transfersOf: async (application) =>
+      knownItems(transferItem, await queryItems(table, { pk: transfersPartition(application) })),
 
     customersOf: async function* (application) {
       const pages = paginateScan(

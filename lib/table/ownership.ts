@@ -1,5 +1,6 @@
+import { compare } from "../order.ts";
+import { queryItems } from "./query.ts";
 import type { FindOwnership, Ownership } from "../administration/operation-table.ts";
-import { paginateQuery } from "@aws-sdk/lib-dynamodb";
 import { createBatchReader } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
 import { customerPartition, TABLE, type Key, identityOfKey, keyText } from "./keys.ts";
@@ -12,21 +13,13 @@ export const createFindOwnership = (
 ): FindOwnership => {
   const findOwnership: FindOwnership = async (application, customer) => {
     const owner = customerPartition(application, customer);
-    const owned: Key[] = [];
-    const pages = paginateQuery(
-      { client: table.client },
-      {
-        TableName: table.name,
-        IndexName: TABLE.ownerIndex,
-        KeyConditionExpression: "#owner = :owner",
-        ExpressionAttributeNames: { "#owner": TABLE.ownerAttribute },
-        ExpressionAttributeValues: { ":owner": owner },
-      },
-    );
-    for await (const page of pages)
-      owned.push(...(page.Items ?? []).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) })));
+    const found = await queryItems(table, {
+      pk: owner,
+      index: { name: TABLE.ownerIndex, partitionKey: TABLE.ownerAttribute },
+    });
+    const owned = found.map(({ pk, sk }): Key => ({ pk: String(pk), sk: String(sk) }));
     // The index has no order of its own.
-    owned.sort((a, b) => (a.pk < b.pk ? -1 : 1));
+    owned.sort((a, b) => compare(a.pk, b.pk));
 
     // What the index shows may be gone or another's by now: the items themselves say whose they are.
     const items = await createBatchReader(table, pause)(owned);

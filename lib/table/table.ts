@@ -9,8 +9,6 @@ export interface Table {
 
 export type Item = Record<string, unknown>;
 
-export const absent = "attribute_not_exists(pk)";
-
 /** An item that is not of its documented shape: the key is named, its content is not. */
 export class MalformedItemError extends Error {
   constructor(item: Item, cause: unknown) {

@@ -1,18 +1,54 @@
 import { TransactionCanceledException, TransactionInProgressException } from "@aws-sdk/client-dynamodb";
+import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { Table } from "./table.ts";
+import type { TransactItem } from "./writes.ts";
 
 /** DynamoDB's limit for one transaction. */
 export const ITEMS_PER_TRANSACTION = 100;
 
+const CONDITION_FAILED = "ConditionalCheckFailed";
+
 /** Reasons of a cancelled transaction that a fresh read and another attempt can resolve. */
 const CONFLICTS: ReadonlySet<string | undefined> = new Set([
-  "ConditionalCheckFailed",
+  CONDITION_FAILED,
   "TransactionConflict",
   "ThrottlingError",
   "ProvisionedThroughputExceeded",
 ]);
 const NO_REASON: ReadonlySet<string | undefined> = new Set(["None", undefined]);
 
-export const isConflict = (error: unknown): boolean =>
+/**
+ * Whether a transaction, of writes or of reads, was cancelled for a conflict.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+ */
+export const isConflict = (error: unknown): error is Error =>
   error instanceof TransactionInProgressException ||
   (error instanceof TransactionCanceledException &&
     (error.CancellationReasons ?? []).every(({ Code }) => NO_REASON.has(Code) || CONFLICTS.has(Code)));
+
+/** A transaction's outcome. `conflict`: nothing was written, because somebody was faster. */
+export type TransactionOutcome =
+  | { readonly outcome: "written" }
+  | {
+      readonly outcome: "conflict";
+      /** Places of the items whose conditions did not hold; empty where another transaction was at work on them. */
+      readonly failed: ReadonlySet<number>;
+      readonly cause: Error;
+    };
+
+/** Writes up to a hundred items, all or none of them. Rejects where it was not cancelled for a conflict. */
+export const transact = async (
+  { client }: Table,
+  items: readonly TransactItem[],
+): Promise<TransactionOutcome> => {
+  try {
+    await client.send(new TransactWriteCommand({ TransactItems: [...items] }));
+    return { outcome: "written" };
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+    const failed = reasons.flatMap(({ Code }, place) => (Code === CONDITION_FAILED ? [place] : []));
+    return { outcome: "conflict", failed: new Set(failed), cause: error };
+  }
+};

@@ -1,18 +1,25 @@
 import type { Audited, CustomerChange } from "../customers/customer-change.ts";
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { Link, StoredCustomer, StoredPurchase, Transfer } from "../customers/records.ts";
 import { sameHoldings } from "../entitlements/holdings.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd, type ClaimsDifference } from "./claims.ts";
+import {
+  unownedOrErased,
+  revisionUnchanged,
+  unowned,
+  absent,
+  versionUnchanged,
+  type Condition,
+} from "./conditions.ts";
 import { claimsCounter, encodeHoldings } from "./items.ts";
 import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, auditKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
-import type { Link, StoredCustomer, StoredPurchase, Transfer } from "../customers/records.ts";
-import { absent, type Table } from "./table.ts";
-import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
-import { deletion, setAttributes, versionUnchanged, type Condition, type TransactItem } from "./writes.ts";
+import type { Table } from "./table.ts";
+import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
+import { deletion, setAttributes, type TransactItem, check, put } from "./writes.ts";
 
 /**
  * Lifetime of the account's item of an absorbed customer. Readers do not count it; it is there for a Query that began
@@ -50,8 +57,6 @@ interface Versions {
   readonly to: number;
 }
 
-const newAs = (): Condition => ({ ConditionExpression: absent });
-
 const customerWrite = (
   table: string,
   change: CustomerChange,
@@ -75,18 +80,13 @@ const customerWrite = (
       unsettled,
       aliasOf: null,
     },
-    from === 0 ? newAs() : versionUnchanged(from),
+    from === 0 ? absent : versionUnchanged(from),
   );
 };
 
 /** Nobody else has changed the customer since the transaction before. */
-const unmoved = (table: string, { application, after }: CustomerChange, version: number): TransactItem => ({
-  ConditionCheck: {
-    TableName: table,
-    Key: { ...keys.customer(application, after.identifier) },
-    ...versionUnchanged(version),
-  },
-});
+const unmoved = (table: string, { application, after }: CustomerChange, version: number): TransactItem =>
+  check(table, keys.customer(application, after.identifier), versionUnchanged(version));
 
 const accountWrite = (
   table: string,
@@ -180,28 +180,16 @@ const claimsWrites = (
     ),
   );
 
-/** Unowned: absent, or the tombstone of an erasure that is over or gives way. */
 const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
-  liftsErasures
-    ? { ConditionExpression: `${absent} OR attribute_exists(erasedUntil)` }
-    : {
-        ConditionExpression: `${absent} OR erasedUntil <= :moment`,
-        ExpressionAttributeValues: { ":moment": moment },
-      };
+  liftsErasures ? unownedOrErased : unowned(moment);
 
 const identityWrite = (table: string, change: CustomerChange, identity: IdentityReference): TransactItem => {
   const { application, after } = change;
-  return {
-    Put: {
-      TableName: table,
-      Item: {
-        ...keys.identity(application, identity),
-        customer: after.identifier,
-        [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
-      },
-      ...free(change),
-    },
+  const attributes = {
+    customer: after.identifier,
+    [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
   };
+  return put(table, keys.identity(application, identity), attributes, free(change));
 };
 
 const purchaseWrite = (
@@ -218,26 +206,15 @@ const purchaseWrite = (
     ...purchase,
     lines: encodeLines(purchase.lines),
   };
-  if (revision === 0)
-    return {
-      Put: {
-        TableName: table,
-        Item: {
-          ...key,
-          ...attributes,
-          ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
-        },
-        ...free(change),
-      },
-    };
+  if (revision === 0) {
+    const due = acknowledgementDueSince !== null && { acknowledgementDueSince };
+    return put(table, key, { ...attributes, ...due }, free(change));
+  }
   return setAttributes(
     table,
     key,
     { ...attributes, acknowledgementDueSince: acknowledgementDueSince ?? undefined },
-    {
-      ConditionExpression: "revision = :revision",
-      ExpressionAttributeValues: { ":revision": revision },
-    },
+    revisionUnchanged(revision),
   );
 };
 
@@ -247,46 +224,38 @@ const acknowledgementWrites = (
   table: string,
   { application, acknowledgements: { due, done } }: CustomerChange,
 ): TransactItem[] => [
-  ...due.map(({ purchase, ...acknowledgement }) => ({
-    Put: {
-      TableName: table,
-      Item: {
-        ...acknowledgementKey(application, purchase, acknowledgement.dueSince),
-        ...acknowledgement,
-        store: purchase.store,
-        environment: purchase.environment,
-        key: purchase.key,
-        // The token does not stay, even if nobody ever runs the queue.
-        [TABLE.timeToLiveAttribute]: Math.ceil(acknowledgement.deadline / 1000) + KEPT_AFTER_DEADLINE_SECONDS,
-      },
-    },
-  })),
+  ...due.map(({ purchase, ...acknowledgement }) =>
+    put(table, acknowledgementKey(application, purchase, acknowledgement.dueSince), {
+      ...acknowledgement,
+      store: purchase.store,
+      environment: purchase.environment,
+      key: purchase.key,
+      // The token does not stay, even if nobody ever runs the queue.
+      [TABLE.timeToLiveAttribute]: Math.ceil(acknowledgement.deadline / SECOND) + KEPT_AFTER_DEADLINE_SECONDS,
+    }),
+  ),
   ...done.map(({ purchase, dueSince }) =>
     deletion(table, acknowledgementKey(application, purchase, dueSince)),
   ),
 ];
 
-export const auditWrites = (
-  TableName: string,
+export const auditWrite = (
+  table: string,
   application: ApplicationId,
   { entryIdentifier, entry }: Audited,
-): TransactItem[] => [
-  { Put: { TableName, Item: { ...auditKey(application, entry.moment, entryIdentifier), ...entry } } },
-];
+): TransactItem => put(table, auditKey(application, entry.moment, entryIdentifier), entry);
 
 /** An operator's change is in the audit; a move by a link is a transfer. */
-const recordWrites = (TableName: string, change: CustomerChange): TransactItem[] =>
+const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
   change.audit !== null
-    ? auditWrites(TableName, change.application, change.audit)
-    : leaving(change).map(({ identifier, link }) => ({
-        Put: {
-          TableName,
-          Item: {
-            ...transferKey(change.application, change.moment, identifier),
-            ...transferOf(change, identifier, link),
-          },
-        },
-      }));
+    ? [auditWrite(table, change.application, change.audit)]
+    : leaving(change).map(({ identifier, link }) =>
+        put(
+          table,
+          transferKey(change.application, change.moment, identifier),
+          transferOf(change, identifier, link),
+        ),
+      );
 
 /**
  * Deletes what absorbed customers left in an account, before the customer that lists them leaves it: nobody else would
@@ -381,12 +350,9 @@ export const writeCustomerChange = async (
   change: CustomerChange,
 ): Promise<"written" | "conflict"> => {
   const ending = await countsThatEnd(table, change.application, claimsDifferences(change));
-  try {
-    for (const items of transactionsOf(table.name, change, ending))
-      await table.client.send(new TransactWriteCommand({ TransactItems: items }));
-    return "written";
-  } catch (error) {
-    if (isConflict(error)) return "conflict";
-    throw error;
+  for (const items of transactionsOf(table.name, change, ending)) {
+    const { outcome } = await transact(table, items);
+    if (outcome === "conflict") return outcome;
   }
+  return "written";
 };

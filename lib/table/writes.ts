@@ -1,18 +1,18 @@
 import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
+import type { Condition } from "./conditions.ts";
 import type { Key } from "./keys.ts";
 
+/** A write, or a check, of one item in a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
 
-/** A condition with a name, and the values it compares with. */
-export interface Condition {
-  readonly ConditionExpression: string;
-  readonly ExpressionAttributeValues?: Record<string, unknown>;
-}
-
-/** The version that was read is the version that is replaced. */
-export const versionUnchanged = (version: number): Condition => ({
-  ConditionExpression: "version = :version",
-  ExpressionAttributeValues: { ":version": version },
+/** Replaces an item, whatever it was. */
+export const put = (
+  TableName: string,
+  key: Key,
+  attributes: object,
+  condition?: Condition,
+): TransactItem => ({
+  Put: { TableName, Item: { ...key, ...attributes }, ...condition },
 });
 
 /**
@@ -22,10 +22,14 @@ export const versionUnchanged = (version: number): Condition => ({
 export const setAttributes = (
   TableName: string,
   key: Key,
-  attributes: Readonly<Record<string, unknown>>,
-  { ConditionExpression, ExpressionAttributeValues }: Partial<Condition> = {},
+  attributes: object,
+  condition?: Condition,
 ): TransactItem => {
-  const entries = Object.entries(attributes).map(([name, value], index) => ({ name, value, index }));
+  const entries = Object.entries(attributes).map(([name, value]: [string, unknown], index) => ({
+    name,
+    value,
+    index,
+  }));
   const set = entries.filter(({ value }) => value !== undefined);
   const removed = entries.filter(({ value }) => value === undefined);
   const expressions = [
@@ -36,17 +40,55 @@ export const setAttributes = (
     Update: {
       TableName,
       Key: { ...key },
+      ...condition,
       UpdateExpression: expressions.filter((expression) => expression !== "").join(" "),
-      ExpressionAttributeNames: Object.fromEntries(entries.map(({ name, index }) => [`#a${index}`, name])),
+      ExpressionAttributeNames: {
+        ...Object.fromEntries(entries.map(({ name, index }) => [`#a${index}`, name])),
+        ...condition?.ExpressionAttributeNames,
+      },
       ExpressionAttributeValues: {
         ...Object.fromEntries(set.map(({ value, index }) => [`:a${index}`, value])),
-        ...ExpressionAttributeValues,
+        ...condition?.ExpressionAttributeValues,
       },
-      ...(ConditionExpression !== undefined && { ConditionExpression }),
     },
   };
 };
 
-export const deletion = (TableName: string, key: Key): TransactItem => ({
-  Delete: { TableName, Key: { ...key } },
+/** Adds to numbers of an item; one that is not there is 0. */
+export const add = (
+  TableName: string,
+  key: Key,
+  differences: Readonly<Record<string, number>>,
+  condition: Condition,
+): TransactItem => {
+  const entries = Object.entries(differences).map(([name, difference], index) => ({
+    name,
+    difference,
+    index,
+  }));
+  return {
+    Update: {
+      TableName,
+      Key: { ...key },
+      ...condition,
+      UpdateExpression: `ADD ${entries.map(({ index }) => `#d${index} :d${index}`).join(", ")}`,
+      ExpressionAttributeNames: {
+        ...Object.fromEntries(entries.map(({ name, index }) => [`#d${index}`, name])),
+        ...condition.ExpressionAttributeNames,
+      },
+      ExpressionAttributeValues: {
+        ...Object.fromEntries(entries.map(({ difference, index }) => [`:d${index}`, difference])),
+        ...condition.ExpressionAttributeValues,
+      },
+    },
+  };
+};
+
+export const deletion = (TableName: string, key: Key, condition?: Condition): TransactItem => ({
+  Delete: { TableName, Key: { ...key }, ...condition },
+});
+
+/** Writes nothing, and lets the transaction pass only where the condition holds. */
+export const check = (TableName: string, key: Key, condition: Condition): TransactItem => ({
+  ConditionCheck: { TableName, Key: { ...key }, ...condition },
 });

@@ -50,7 +50,7 @@ const transactWrite = z.object({
   ),
 });
 const query = z.object({
-  KeyConditionExpression: z.enum(["pk = :pk", "pk = :pk AND begins_with(sk, :customers)"]),
+  KeyConditionExpression: z.enum(["#pk = :pk", "#pk = :pk AND begins_with(sk, :prefix)"]),
   ExpressionAttributeValues: attributes,
 });
 
@@ -200,7 +200,7 @@ export const createMemoryTable = (): MemoryTable => {
       return {};
     },
     QueryCommand: (input) => {
-      const { ":pk": pk, ":customers": prefix = "" } = query.parse(input).ExpressionAttributeValues;
+      const { ":pk": pk, ":prefix": prefix = "" } = query.parse(input).ExpressionAttributeValues;
       const all = [...new Set([...items.keys(), ...unseen.keys()])].map(seen);
       const found = all
         .filter((item) => item !== undefined)

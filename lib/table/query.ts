@@ -1,0 +1,43 @@
+import { paginateQuery } from "@aws-sdk/lib-dynamodb";
+import { TABLE } from "./keys.ts";
+import type { Item, Table } from "./table.ts";
+
+/** Items of a partition, of the table or of its index. */
+export interface PartitionQuery {
+  readonly pk: string;
+  /** Only those whose sort keys begin with this; unset: all. */
+  readonly sortKeyPrefix?: string;
+  /** Unset: as many as 1 MB holds. */
+  readonly itemsPerPage?: number;
+  /** Unset: the table itself. An index follows its table, so it is not strongly consistent. */
+  readonly index?: { readonly name: string; readonly partitionKey: string };
+}
+
+/** The items, a page at a time, in order of their sort keys: one request for each page. */
+export const queryPages = async function* (
+  { client, name }: Table,
+  { pk, sortKeyPrefix, itemsPerPage, index }: PartitionQuery,
+): AsyncGenerator<readonly Item[]> {
+  const pages = paginateQuery(
+    { client, ...(itemsPerPage !== undefined && { pageSize: itemsPerPage }) },
+    {
+      TableName: name,
+      KeyConditionExpression:
+        sortKeyPrefix === undefined ? "#pk = :pk" : "#pk = :pk AND begins_with(sk, :prefix)",
+      ExpressionAttributeNames: { "#pk": index?.partitionKey ?? TABLE.partitionKey },
+      ExpressionAttributeValues: {
+        ":pk": pk,
+        ...(sortKeyPrefix !== undefined && { ":prefix": sortKeyPrefix }),
+      },
+      ...(index === undefined ? { ConsistentRead: true } : { IndexName: index.name }),
+    },
+  );
+  for await (const { Items = [] } of pages) yield Items;
+};
+
+/** All of the items. */
+export const queryItems = async (table: Table, query: PartitionQuery): Promise<readonly Item[]> => {
+  const items: Item[] = [];
+  for await (const page of queryPages(table, query)) items.push(...page);
+  return items;
+};
