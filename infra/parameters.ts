@@ -3,51 +3,61 @@ import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
 
 /** Everything that a deployment can be told, as `-c <name>=<value>` or in the context of `cdk.json`. */
 export interface Parameters {
-  /** Names one of several independent copies in an account and region. */
+  /** Names one of several independent copies in an account and region. Default: `production`. */
   readonly stage: string;
   /** `customer-entitlements`, followed by the stage where that is not `production`; whatever has a name, has this one. */
   readonly serviceName: string;
   readonly table: TableParameters;
   readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
   readonly api: ApiParameters;
-  /** The names of the secrets that may be read all begin so. */
+  /** The names of the secrets that may be read all begin so. Default: the service's name and a slash. */
   readonly secretPrefix: string;
+  /** Default: 30; of a development stage 7. */
   readonly logRetentionDays: number;
-  /** So many requests of a hundred are traced. */
+  /** Requests of a hundred that are traced. Default: 5; of a development stage 100. */
   readonly tracedPercent: number;
   readonly alarms: AlarmParameters;
 }
 
 export interface TableParameters {
-  /** The table that the service works on: the stage's own, or the one that a recovery has made. */
+  /** The table that the service works on: the stage's own (default), or the one that a recovery has made. */
   readonly name: string;
-  /** What becomes of the table when its stack is deleted. */
+  /** What becomes of the table when its stack is deleted. Default: `retain`; of a development stage `destroy`. */
   readonly removal: "retain" | "destroy";
-  /** Of the table against deletion, and of its stack against termination. */
+  /** Of the table against deletion, and of its stack against termination. Default: true; of a development stage false. */
   readonly deletionProtection: boolean;
+  /** Default: true; of a development stage false. */
   readonly pointInTimeRecovery: boolean;
-  /** Request units a second above which DynamoDB refuses, so that a bill has an end; null: the account's quota. */
+  /**
+   * Request units a second above which DynamoDB refuses, so that a bill has an end; null: the account's quota.
+   * Default: 4,000; of a development stage 200.
+   */
   readonly maxReadCapacity: number | null;
   readonly maxWriteCapacity: number | null;
 }
 
 export interface FunctionParameters {
-  /** In MB. */
+  /** In MB. Default: the endpoint's; 1,024 of the authorizer; 512 of the acknowledger. */
   readonly memory: number;
-  /** In seconds. */
+  /** In seconds. Default: the endpoint's; 10 of the authorizer; 300 of the acknowledger. */
   readonly timeout: number;
-  /** Executions at a time that are kept for this function and never exceeded; null: what the account has. */
+  /** Executions at a time that are kept for this function and never exceeded; null (default): what the account has. */
   readonly reservedConcurrency: number | null;
-  /** Environments that are started before they are asked for; null: none. */
+  /** Environments that are started before they are asked for; null (default): none. */
   readonly provisionedConcurrency: number | null;
 }
 
 export interface ApiParameters {
+  /** Default: the endpoints'; of a development stage 10 requests a second and 20 at once, each. */
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
-  /** Requests to synchronize that one address may send in five minutes, counted by AWS WAF; null: no WAF. */
+  /**
+   * Requests to synchronize that one address may send in five minutes, counted by AWS WAF; null: no WAF.
+   * Default: 1,000; of a development stage null.
+   */
   readonly synchronizesPerAddress: number | null;
+  /** Default: null, an address of API Gateway's. */
   readonly domain: DomainParameters | null;
-  /** Whether the stack sets the role by which API Gateway writes logs, which is one for an account and region. */
+  /** Whether the stack sets the role by which API Gateway writes logs, one for an account and region. Default: true. */
   readonly managesLogRole: boolean;
 }
 
@@ -67,15 +77,17 @@ export interface DomainParameters {
 }
 
 export interface AlarmParameters {
-  /** A topic that is there already; null: one is made. */
+  /** A topic that is there already; null (default): one is made. */
   readonly topicArn: string | null;
-  /** Subscribed to the topic that is made; null: nobody is. */
+  /** Subscribed to the topic that is made; null (default): nobody is. */
   readonly email: string | null;
 }
 
 const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
 
-export type FunctionName = EndpointName | "authorizeCredential" | "acknowledgeDuePurchases";
+export type FunctionName = EndpointName | keyof typeof OTHER_FUNCTIONS;
+
+const isEndpoint = (name: FunctionName): name is EndpointName => Object.hasOwn(endpoints, name);
 
 /** What a parameter can be wrong about, all of it at once. */
 export class ParameterError extends Error {
@@ -158,20 +170,20 @@ class Context {
   }
 }
 
-/**
- * Memory buys a part of a processor, a whole one at 1,769 MB, and what a function waits for is most of its time: with
- * half of this memory a million reads cost four cents less, and a first answer takes twice as long. The sum is in
- * docs/operations.md. Timeout: API Gateway answers after 29 seconds; the function shall fail before that, in its own
- * words.
- */
-const FUNCTION_PRESETS: Readonly<Record<FunctionName, Pick<FunctionParameters, "memory" | "timeout">>> = {
-  authorizeCredential: { memory: 1024, timeout: 10 },
-  linkAndroidStoreCustomer: { memory: 1024, timeout: 28 },
-  linkIosStoreCustomer: { memory: 1024, timeout: 28 },
-  readAccountEntitlements: { memory: 1024, timeout: 10 },
-  synchronizeIosStorePurchases: { memory: 1024, timeout: 28 },
-  acknowledgeDuePurchases: { memory: 512, timeout: 300 },
-};
+/** Defaults of the functions that are no endpoint's. */
+const OTHER_FUNCTIONS = {
+  authorizeCredential: { memory: 1024, timeout: 10, longest: 28 },
+  acknowledgeDuePurchases: { memory: 512, timeout: 300, longest: 900 },
+} as const;
+
+/** API Gateway gives up after 29 seconds. */
+const LONGEST_REQUEST_SECONDS = 28;
+
+const FUNCTION_NAMES: readonly FunctionName[] = [
+  "authorizeCredential",
+  ...ENDPOINT_NAMES,
+  "acknowledgeDuePurchases",
+];
 
 const DEFAULT_STAGE = "production";
 
@@ -180,13 +192,12 @@ interface StagePresets {
   readonly isProtected: boolean;
   readonly maxReadCapacity: number;
   readonly maxWriteCapacity: number;
-  readonly throttling: Readonly<Record<EndpointName, Throttling>>;
+  /** Of every endpoint; null: the endpoint's own. */
+  readonly throttling: Throttling | null;
   readonly synchronizesPerAddress: number | null;
   readonly logRetentionDays: number;
   readonly tracedPercent: number;
 }
-
-const FEW: Throttling = { rate: 10, burst: 20 };
 
 /** Two kinds of stage: one to throw away, and one to keep. */
 const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>> = {
@@ -195,12 +206,7 @@ const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>
     isProtected: false,
     maxReadCapacity: 200,
     maxWriteCapacity: 200,
-    throttling: {
-      linkAndroidStoreCustomer: FEW,
-      linkIosStoreCustomer: FEW,
-      readAccountEntitlements: FEW,
-      synchronizeIosStorePurchases: FEW,
-    },
+    throttling: { rate: 10, burst: 20 },
     synchronizesPerAddress: null,
     logRetentionDays: 7,
     tracedPercent: 100,
@@ -210,12 +216,7 @@ const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>
     isProtected: true,
     maxReadCapacity: 4000,
     maxWriteCapacity: 4000,
-    throttling: {
-      linkAndroidStoreCustomer: { rate: 50, burst: 100 },
-      linkIosStoreCustomer: { rate: 50, burst: 100 },
-      readAccountEntitlements: { rate: 500, burst: 1000 },
-      synchronizeIosStorePurchases: { rate: 200, burst: 400 },
-    },
+    throttling: null,
     // A carrier may have thousands of phones behind one address, each of which synchronizes a few times a day.
     synchronizesPerAddress: 1000,
     logRetentionDays: 30,
@@ -223,9 +224,14 @@ const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>
   },
 };
 
+const functionDefaults = (name: FunctionName) => {
+  if (!isEndpoint(name)) return OTHER_FUNCTIONS[name];
+  const { memoryMegabytes, timeoutSeconds } = endpoints[name].defaults;
+  return { memory: memoryMegabytes, timeout: timeoutSeconds, longest: LONGEST_REQUEST_SECONDS };
+};
+
 const functionParameters = (context: Context, name: FunctionName): FunctionParameters => {
-  const { memory, timeout } = FUNCTION_PRESETS[name];
-  const longest = name === "acknowledgeDuePurchases" ? 900 : 28;
+  const { memory, timeout, longest } = functionDefaults(name);
   return {
     memory: context.take(`${name}.memory`, whole(128, 10_240), memory),
     timeout: context.take(`${name}.timeout`, whole(1, longest), timeout),
@@ -235,10 +241,11 @@ const functionParameters = (context: Context, name: FunctionName): FunctionParam
 };
 
 const throttling = (context: Context, name: EndpointName, presets: StagePresets): Throttling => {
-  const { rate, burst } = presets.throttling[name];
+  const { requestsPerSecond, burst } = endpoints[name].defaults;
+  const preset = presets.throttling ?? { rate: requestsPerSecond, burst };
   return {
-    rate: context.take(`${name}.rate`, whole(1, 10_000), rate),
-    burst: context.take(`${name}.burst`, whole(1, 5000), burst),
+    rate: context.take(`${name}.rate`, whole(1, 10_000), preset.rate),
+    burst: context.take(`${name}.burst`, whole(1, 5000), preset.burst),
   };
 };
 
@@ -286,9 +293,7 @@ const read = (context: Context): Parameters => {
       maxReadCapacity: context.take("maxReadCapacity", units, presets.maxReadCapacity),
       maxWriteCapacity: context.take("maxWriteCapacity", units, presets.maxWriteCapacity),
     },
-    functions: forEach(Object.keys(FUNCTION_PRESETS) as FunctionName[], (name) =>
-      functionParameters(context, name),
-    ),
+    functions: forEach(FUNCTION_NAMES, (name) => functionParameters(context, name)),
     api: {
       throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets)),
       synchronizesPerAddress: context.take(

@@ -23,6 +23,11 @@ const ACKNOWLEDGER = "acknowledge-due-purchases";
 
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
+const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<EndpointName, Value> =>
+  Object.fromEntries(
+    (Object.keys(endpoints) as EndpointName[]).map((name) => [name, valueOf(name)]),
+  ) as Record<EndpointName, Value>;
+
 /** All that can be made again from the sources: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
@@ -41,24 +46,19 @@ export class ServiceStack extends Stack {
       functionNames[folder] = made.name;
       return made;
     };
-    const serving = (name: EndpointName): ServiceFunction =>
-      functionOf(name, endpoints[name].function, endpoints[name].summary);
+    const serving = (name: EndpointName): ServiceFunction => {
+      const { function: folder, summary, table: use, readsSecrets } = endpoints[name];
+      const made = functionOf(name, folder, summary);
+      if (use === "queries") made.queries(table);
+      else made.changes(table);
+      if (readsSecrets) made.readsSecrets(secretPrefix);
+      return made;
+    };
 
     const authorizer = functionOf("authorizeCredential", AUTHORIZER, "Authorize an API key");
     authorizer.getsItemsOf(table);
 
-    const linkAndroid = serving("linkAndroidStoreCustomer");
-    linkAndroid.changes(table);
-    linkAndroid.readsSecrets(secretPrefix);
-
-    const linkIos = serving("linkIosStoreCustomer");
-    linkIos.changes(table);
-
-    const read = serving("readAccountEntitlements");
-    read.queries(table);
-
-    const synchronize = serving("synchronizeIosStorePurchases");
-    synchronize.changes(table);
+    const served = mapEndpoints(serving);
 
     const acknowledger = functionOf(
       "acknowledgeDuePurchases",
@@ -76,12 +76,7 @@ export class ServiceStack extends Stack {
       tracedPercent: parameters.tracedPercent,
       logRetentionDays,
       authorizer: authorizer.handler,
-      handlers: {
-        linkAndroidStoreCustomer: linkAndroid.handler,
-        linkIosStoreCustomer: linkIos.handler,
-        readAccountEntitlements: read.handler,
-        synchronizeIosStorePurchases: synchronize.handler,
-      },
+      handlers: mapEndpoints((name) => served[name].handler),
     });
 
     const metrics = new ServiceMetrics({
@@ -112,7 +107,7 @@ export class ServiceStack extends Stack {
     output(
       "AndroidStoreRoles",
       "The roles that ask Google, as a workload identity pool has to know them.",
-      [linkAndroid, acknowledger].map(({ roleName }) => roleName).join(" "),
+      [served.linkAndroidStoreCustomer, acknowledger].map(({ roleName }) => roleName).join(" "),
     );
     output("AlarmTopic", "Who subscribes to it hears the alarms.", alarms.topic.topicArn);
     if (api.domainTarget !== null)

@@ -125,7 +125,7 @@ describe("an acknowledgement that a refused link brings", () => {
   });
 });
 
-describe("of facts that contradicts itself", () => {
+describe("of facts that contradict one another", () => {
   const CLAIMS: Claim[] = [byCredential("a"), byCredential("c"), byClient("b")];
 
   /** An owner in account a, of purchase 1 and app transaction id 1, and one in account b, of purchase 2. */

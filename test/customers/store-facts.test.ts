@@ -110,8 +110,8 @@ describe("round trips", () => {
   });
 });
 
-describe("whose facts it is", () => {
-  test("unknown facts makes a customer, and known facts finds it", async () => {
+describe("whose the facts are", () => {
+  test("unknown facts make a customer, and known facts find it", async () => {
     const world = aWorld();
     const made = await world.store({ purchases: [owned("1")] });
     expect(made?.identifier).toMatch(/^[0-9a-f-]{36}$/);
@@ -134,7 +134,7 @@ describe("whose facts it is", () => {
     const made = await world.store({ identities: [device("1")] }, byCredential("a"));
     expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
   });
-  test("facts that names nobody reads nothing and writes nothing", async () => {
+  test("facts that name nobody read nothing and write nothing", async () => {
     const world = aWorld();
     expect(await requests(() => world.store({}, byCredential("a")))).toEqual([]);
     expect(await world.store({}, byCredential("a"))).toBeNull();

@@ -136,14 +136,14 @@ test("everything that is wrong is told at once, and what does not exist too", ()
     problemsOf({
       stage: "A",
       waff: "true",
-      "readAccountEntitlements.memory": "512",
+      "readAccount.memory": "512",
       domainName: "a.example",
     }),
   ).toEqual([
     expect.stringMatching(/^stage must be /),
     "domainName and certificateArn belong together.",
     "There is no parameter waff.",
-    "There is no parameter readAccountEntitlements.memory.",
+    "There is no parameter readAccount.memory.",
   ]);
   expect(
     problemsOf({ alarmEmail: "a@example.com", alarmTopicArn: "arn:aws:sns:eu-west-1:123456789012:a" }),

@@ -328,7 +328,11 @@ describe("a request that meets a transaction in its middle", () => {
    */
   const named = ({ device: name, purchases }: Storing, before: readonly Item[], after: Answer): Answer[] => {
     if (!("customer" in after) || purchases.length > 0) return [];
-    if (before.some(({ pk, sk }) => sk === "IDENTITY" && String(pk).endsWith(`#${name}`))) return [];
+    const isKnown = before.some(
+      (item) =>
+        item["sk"] === "IDENTITY" && String(item["pk"]).endsWith(`#${name}`) && !("erasedUntil" in item),
+    );
+    if (isKnown) return [];
     return before
       .filter(({ customer, sk }) => sk === "CUSTOMER" && customer === after.customer)
       .map((item) => ({ customer: after.customer, holdings: storedCustomer(item).holdings }));

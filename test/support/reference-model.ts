@@ -338,8 +338,9 @@ const unitsOf = ({ type, quantity, revokedAt, revokedShare }: IosFact): number =
   return quantity - Math.round((quantity * revokedShare) / 100_000);
 };
 
+/** Of one transaction id that two lineages have signed at one moment, the lineage with the smaller id has it. */
 const latestSigned = (facts: readonly IosFact[]): IosFact => {
-  const [latest] = sorted(facts, [({ signedAt }) => -signedAt]);
+  const [latest] = sorted(facts, [({ signedAt }) => -signedAt, ({ original }) => original]);
   if (latest === undefined) throw new RangeError("Nothing was signed.");
   return latest;
 };
