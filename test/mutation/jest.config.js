@@ -12,8 +12,8 @@ export default {
   testMatch: [
     "<rootDir>/test/stores/ios-store/**/*.test.ts",
     "<rootDir>/test/entitlements/**/*.test.ts",
-    "<rootDir>/test/customers/rules.test.ts",
-    "<rootDir>/test/customers/plan.test.ts",
+    "<rootDir>/test/customers/resolve-customer.test.ts",
+    "<rootDir>/test/customers/plan-customer-change.test.ts",
     "<rootDir>/test/proof/any-order.test.ts",
   ],
 };

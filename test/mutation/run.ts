@@ -16,8 +16,12 @@ const PARTS = {
     tests: ["test/entitlements/*.test.ts", "test/stores/ios-store/one-purchase.test.ts"],
   },
   identity: {
-    mutate: ["lib/customers/rules.ts", "lib/customers/plan.ts"],
-    tests: ["test/customers/rules.test.ts", "test/customers/plan.test.ts", "test/proof/any-order.test.ts"],
+    mutate: ["lib/customers/resolve-customer.ts", "lib/customers/plan-customer-change.ts"],
+    tests: [
+      "test/customers/resolve-customer.test.ts",
+      "test/customers/plan-customer-change.test.ts",
+      "test/proof/any-order.test.ts",
+    ],
   },
 } as const;
 
