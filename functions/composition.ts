@@ -2,27 +2,15 @@ import { v7 as uuid } from "uuid";
 import type { ApplicationDirectory } from "../lib/applications/application.ts";
 import { authorize, type Decision } from "../lib/applications/authorize.ts";
 import { createApplicationDirectory } from "../lib/applications/directory.ts";
-import type {
-  AccountEntitlements,
-  AndroidStoreLinkRequest,
-  IosStoreLinkRequest,
-  IosStoreSynchronizeRequest,
-  LinkResponse,
-  SynchronizeResponse,
-} from "../lib/contract/schemas.ts";
-import {
-  acknowledgeDuePurchases,
-  type AcknowledgementReport,
-} from "../lib/customers/acknowledge-due-purchases.ts";
+import type { AcknowledgementRun } from "../lib/customers/acknowledge-due-purchases.ts";
 import type { Bury } from "../lib/customers/bury-remains.ts";
 import type { CustomerChange } from "../lib/customers/customer-change.ts";
 import type { FactStore } from "../lib/customers/fact-store.ts";
-import { linkAndroidStoreCustomer } from "../lib/customers/link-android-store-customer.ts";
-import { linkIosStoreCustomer } from "../lib/customers/link-ios-store-customer.ts";
-import { readAccountEntitlements } from "../lib/customers/read-account-entitlements.ts";
-import { synchronizeIosStorePurchases } from "../lib/customers/synchronize-ios-store-purchases.ts";
+import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
+import type { AndroidStoreLinking } from "../lib/customers/link-android-store-customer.ts";
+import type { AccountReading } from "../lib/customers/read-account-entitlements.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { accountId, customerId, type ApplicationId } from "../lib/identifiers.ts";
+import { customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
 import { createAndroidStore, type AndroidStore } from "../lib/stores/android-store/android-store.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
@@ -42,8 +30,8 @@ import {
 } from "./observability/observation.ts";
 
 /**
- * Composition: configuration in, wired use cases out. Each function composes the one it serves, so that its bundle
- * holds nothing else.
+ * Composition: configuration in, the wired dependencies of use cases out. Each function composes those of its own use
+ * case, so that its bundle holds nothing else.
  */
 export interface ServiceConfiguration {
   readonly table: Table;
@@ -86,15 +74,11 @@ export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {
   return (authorization: string | undefined): Promise<Decision> => authorize(authorization, now(), find);
 };
 
-export const composeReadAccountEntitlements = (configuration: ServiceConfiguration) => {
-  const reading = {
-    directory: directoryOf(configuration),
-    table: createCustomerTable(configuration.table, pause),
-    now: configuration.now,
-  };
-  return (application: ApplicationId, account: string): Promise<AccountEntitlements> =>
-    readAccountEntitlements(reading, application, accountId(account));
-};
+export const composeAccountReading = (configuration: ServiceConfiguration): AccountReading => ({
+  directory: directoryOf(configuration),
+  table: createCustomerTable(configuration.table, pause),
+  now: configuration.now,
+});
 
 /** How the Android store is reached. */
 export interface AndroidStoreAccess {
@@ -111,49 +95,34 @@ const androidStoreOf = ({
 }: ServiceConfiguration & AndroidStoreAccess): AndroidStore =>
   observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now);
 
-/** Tries the acknowledgements that are due, until the moment given. */
-export const composeAcknowledgeDuePurchases = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
-  const { table, now } = configuration;
-  const run = {
-    directory: directoryOf(configuration),
-    androidStore: androidStoreOf(configuration),
-    queue: createAcknowledgementQueue(table),
-    now,
-  };
-  return (until: Instant): Promise<AcknowledgementReport> => acknowledgeDuePurchases(run, until);
-};
+export const composeAcknowledgementRun = (
+  configuration: ServiceConfiguration & AndroidStoreAccess,
+): AcknowledgementRun => ({
+  directory: directoryOf(configuration),
+  androidStore: androidStoreOf(configuration),
+  queue: createAcknowledgementQueue(configuration.table),
+  now: configuration.now,
+});
 
-export const composeLinkAndroidStoreCustomer = (configuration: ServiceConfiguration & AndroidStoreAccess) => {
-  const linking = {
-    ...factStoreOf(configuration),
-    directory: directoryOf(configuration),
-    androidStore: androidStoreOf(configuration),
-    acknowledgements: createAcknowledgementQueue(configuration.table),
-  };
-  return (application: ApplicationId, request: AndroidStoreLinkRequest): Promise<LinkResponse> =>
-    linkAndroidStoreCustomer(linking, application, request);
-};
+export const composeAndroidStoreLinking = (
+  configuration: ServiceConfiguration & AndroidStoreAccess,
+): AndroidStoreLinking => ({
+  ...factStoreOf(configuration),
+  directory: directoryOf(configuration),
+  androidStore: androidStoreOf(configuration),
+  acknowledgements: createAcknowledgementQueue(configuration.table),
+});
 
 /** SHA-256 fingerprints of the roots that iOS-store chains may end in. */
 export interface IosStoreTrust {
   readonly trustedRoots: ReadonlySet<string>;
 }
 
-const iosStoreOf = (configuration: ServiceConfiguration & IosStoreTrust) => ({
+export const composeIosStoreCustomers = (
+  configuration: ServiceConfiguration & IosStoreTrust,
+): IosStoreCustomers => ({
   ...factStoreOf(configuration),
   directory: directoryOf(configuration),
   verifier: observedVerifier(createIosStoreVerifier(), configuration.observe ?? nobody),
   trustedRoots: configuration.trustedRoots,
 });
-
-export const composeLinkIosStoreCustomer = (configuration: ServiceConfiguration & IosStoreTrust) => {
-  const store = iosStoreOf(configuration);
-  return (application: ApplicationId, request: IosStoreLinkRequest): Promise<LinkResponse> =>
-    linkIosStoreCustomer(store, application, request);
-};
-
-export const composeSynchronizeIosStorePurchases = (configuration: ServiceConfiguration & IosStoreTrust) => {
-  const store = iosStoreOf(configuration);
-  return (request: IosStoreSynchronizeRequest): Promise<SynchronizeResponse> =>
-    synchronizeIosStorePurchases(store, request);
-};

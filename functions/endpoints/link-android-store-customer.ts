@@ -1,12 +1,13 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeLinkAndroidStoreCustomer } from "../composition.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import { composeAndroidStoreLinking } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 
-const link = composeLinkAndroidStoreCustomer({
+const linking = composeAndroidStoreLinking({
   table,
   androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
   readSecret,
@@ -15,5 +16,5 @@ const link = composeLinkAndroidStoreCustomer({
 });
 
 export const handler = endpoint(endpoints.linkAndroidStoreCustomer, ({ applicationIdentifier, request }) =>
-  link(applicationIdentifier, request),
+  linkAndroidStoreCustomer(linking, applicationIdentifier, request),
 );

@@ -1,11 +1,13 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeReadAccountEntitlements } from "../composition.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import { accountId } from "../../lib/identifiers.ts";
+import { composeAccountReading } from "../composition.ts";
 import { now } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { table } from "../table.ts";
 
-const readAccountEntitlements = composeReadAccountEntitlements({ table, now });
+const reading = composeAccountReading({ table, now });
 
 export const handler = endpoint(endpoints.readAccountEntitlements, ({ applicationIdentifier, request }) =>
-  readAccountEntitlements(applicationIdentifier, request.applicationAccountIdentifier),
+  readAccountEntitlements(reading, applicationIdentifier, accountId(request.applicationAccountIdentifier)),
 );

@@ -1,18 +1,14 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeSynchronizeIosStorePurchases } from "../composition.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import { composeIosStoreCustomers } from "../composition.ts";
 import { now } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";
 import { table } from "../table.ts";
 import { trustedRoots } from "../trusted-roots.ts";
 
-const synchronize = composeSynchronizeIosStorePurchases({
-  table,
-  trustedRoots: trustedRoots(),
-  now,
-  observe,
-});
+const customers = composeIosStoreCustomers({ table, trustedRoots: trustedRoots(), now, observe });
 
 export const handler = endpoint(endpoints.synchronizeIosStorePurchases, ({ request }) =>
-  synchronize(request),
+  synchronizeIosStorePurchases(customers, request),
 );

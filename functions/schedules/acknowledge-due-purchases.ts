@@ -1,6 +1,9 @@
 import type { Context } from "aws-lambda";
-import type { AcknowledgementReport } from "../../lib/customers/acknowledge-due-purchases.ts";
-import { composeAcknowledgeDuePurchases } from "../composition.ts";
+import {
+  acknowledgeDuePurchases,
+  type AcknowledgementReport,
+} from "../../lib/customers/acknowledge-due-purchases.ts";
+import { composeAcknowledgementRun } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { logger } from "../observability/logger.ts";
 import { count } from "../observability/metrics.ts";
@@ -11,7 +14,7 @@ import { table } from "../table.ts";
 /** One acknowledgement takes at most two store calls; none is begun that could be cut off by the function's end. */
 const LONGEST_TRY_MILLISECONDS = 25_000;
 
-const acknowledgeDuePurchases = composeAcknowledgeDuePurchases({
+const run = composeAcknowledgementRun({
   table,
   androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
   readSecret,
@@ -25,7 +28,7 @@ export const handler = async (
   context: Pick<Context, "getRemainingTimeInMillis">,
 ): Promise<AcknowledgementReport> => {
   const until = now() + context.getRemainingTimeInMillis() - LONGEST_TRY_MILLISECONDS;
-  const report = await acknowledgeDuePurchases(until);
+  const report = await acknowledgeDuePurchases(run, until);
   logger.info("acknowledgements tried", { ...report });
   if (report.due > 0) count("acknowledgementsDue", {}, report.due);
   if (report.nearDeadline > 0) count("acknowledgementsNearDeadline", {}, report.nearDeadline);

@@ -8,16 +8,18 @@ import type { CustomerTable } from "./customer-table.ts";
 
 const EMPTY_CATALOG = catalogOf(new Map(), []);
 
+export interface AccountReading {
+  readonly directory: ApplicationDirectory;
+  readonly table: Pick<CustomerTable, "findAccount">;
+  readonly now: () => Instant;
+}
+
 /**
  * The entitlements of all customers linked to an account, as of now: one Query. An account never seen has none; neither
  * has the account of an application that is gone, for its catalog grants nothing.
  */
 export const readAccountEntitlements = async (
-  {
-    directory,
-    table,
-    now,
-  }: { directory: ApplicationDirectory; table: Pick<CustomerTable, "findAccount">; now: () => Instant },
+  { directory, table, now }: AccountReading,
   application: ApplicationId,
   account: AccountId,
 ): Promise<AccountEntitlements> => {

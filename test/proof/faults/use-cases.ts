@@ -2,18 +2,21 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import {
   composeAuthorize,
-  composeLinkAndroidStoreCustomer,
-  composeLinkIosStoreCustomer,
-  composeReadAccountEntitlements,
-  composeSynchronizeIosStorePurchases,
+  composeAccountReading,
+  composeAndroidStoreLinking,
+  composeIosStoreCustomers,
 } from "../../../functions/composition.ts";
 import type {
   AndroidStoreLinkRequest,
   IosStoreLinkRequest,
   IosStoreSynchronizeRequest,
 } from "../../../lib/contract/schemas.ts";
+import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
+import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
+import { readAccountEntitlements } from "../../../lib/customers/read-account-entitlements.ts";
+import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import type { ApplicationId } from "../../../lib/identifiers.ts";
+import { type ApplicationId, accountId } from "../../../lib/identifiers.ts";
 import type { Table } from "../../../lib/table/table.ts";
 
 /** One call of a use case, as data, so that another process can make the same. */
@@ -79,23 +82,22 @@ export const openService = (options: ServiceOptions): Service => {
   };
   const { application } = options;
 
-  const linkIos = composeLinkIosStoreCustomer(configuration);
-  const synchronize = composeSynchronizeIosStorePurchases(configuration);
-  const read = composeReadAccountEntitlements(configuration);
+  const iosStore = composeIosStoreCustomers(configuration);
+  const reading = composeAccountReading(configuration);
   const authorize = composeAuthorize(configuration);
-  const linkAndroid = composeLinkAndroidStoreCustomer(configuration);
+  const linking = composeAndroidStoreLinking(configuration);
 
   return {
     perform: async (call) => {
       switch (call.useCase) {
         case "link-ios":
-          return linkIos(application, call.request);
+          return linkIosStoreCustomer(iosStore, application, call.request);
         case "synchronize":
-          return synchronize(call.request);
+          return synchronizeIosStorePurchases(iosStore, call.request);
         case "link-android":
-          return linkAndroid(application, call.request);
+          return linkAndroidStoreCustomer(linking, application, call.request);
         case "read":
-          return read(application, call.account);
+          return readAccountEntitlements(reading, application, accountId(call.account));
         case "authorize":
           return authorize(call.authorization);
       }
