@@ -7,6 +7,7 @@ import { applicationId, customerId } from "../lib/identifiers.ts";
 import { createIosStoreVerifier, type IosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
+import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import { DEMO } from "../local/demo.ts";
 import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
@@ -20,6 +21,7 @@ export interface World {
   readonly customers: IosStoreCustomers;
   readonly application: Application;
   readonly chain: Chain;
+  readonly table: Table;
   readonly meter: Meter;
   /** Runs while anything is verified. */
   readonly verifying: Stopwatch;
@@ -79,6 +81,7 @@ export const createWorld = async (): Promise<World> => {
   return {
     application,
     chain,
+    table,
     verifying,
     meter: meter(table.client),
     customers: {

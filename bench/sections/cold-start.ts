@@ -49,7 +49,7 @@ const DOCUMENT_CLIENT = "document-client";
 const AS_MANY = { name: `${DOCUMENT_CLIENT}, 4 requests`, event: { requests: 4 } } as const;
 
 /** The same, but with all that is taken out of the functions' bundles taken out of it. */
-const AS_OURS = { name: `${DOCUMENT_CLIENT}, bundled as the functions`, event: {} } as const;
+export const AS_OURS = { name: `${DOCUMENT_CLIENT}, bundled as the functions`, event: {} } as const;
 
 export const measureColdStart = async (): Promise<ColdStartResult> => {
   const folder = mkdtempSync(join(tmpdir(), "cold-start-"));

@@ -1,17 +1,28 @@
+import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, purchaseKey } from "../../lib/identifiers.ts";
+import { accountPartition } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/app-store.ts";
-import { median, quantile } from "../measure.ts";
+import { inTurn, median, quantile, ratio } from "../measure.ts";
 import { DAY } from "../purchases.ts";
 import { COINS, createWorld, DAY_PASS, type World } from "../world.ts";
 
 /** Cost of reading an account, by the length of its history. */
 export interface ReadingResult {
   readonly rows: readonly ReadingRow[];
+  readonly warm: WarmRead;
+}
+
+/** Processor time of a read of one subscription, beside that of the document client's Query for the same item. */
+export interface WarmRead {
+  readonly readMicroseconds: number;
+  readonly queryMicroseconds: number;
+  /** Median of the rounds' ratios. */
+  readonly ratio: number;
 }
 
 export interface ReadingRow {
@@ -148,6 +159,35 @@ const measure = async (
   };
 };
 
+const measureWarmRead = async (world: World): Promise<WarmRead> => {
+  const account = uuid();
+  await customerWith(world, account, "a subscription and past consumables", 1);
+  const { client, name: TableName } = world.table;
+  const pk = accountPartition(world.application.identifier, accountId(account));
+  const query = () =>
+    client.send(
+      new QueryCommand({
+        TableName,
+        KeyConditionExpression: "pk = :pk",
+        ExpressionAttributeValues: { ":pk": pk },
+        ConsistentRead: true,
+      }),
+    );
+  const [reading, querying] = await inTurn(
+    [
+      { name: "read", run: () => read(world, account).then(() => 1) },
+      { name: "query", run: () => query().then(() => 1) },
+    ],
+    { rounds: 20, milliseconds: 500 },
+  );
+  if (reading === undefined || querying === undefined) throw new RangeError("Both sides were measured.");
+  return {
+    readMicroseconds: reading.cpuMicroseconds,
+    queryMicroseconds: querying.cpuMicroseconds,
+    ratio: ratio(reading.cpuRounds, querying.cpuRounds),
+  };
+};
+
 export const measureReading = async (): Promise<ReadingResult> => {
   const world = await createWorld();
   try {
@@ -159,7 +199,7 @@ export const measureReading = async (): Promise<ReadingResult> => {
         rows.push(await measure(world, consumables, purchases, customers));
     for (const kind of ["a subscription and past day passes", "owned for ever, each another product"])
       for (const purchases of [1, 100, 1000]) rows.push(await measure(world, kind, purchases, 1));
-    return { rows };
+    return { rows, warm: await measureWarmRead(world) };
   } finally {
     await world.remove();
   }
