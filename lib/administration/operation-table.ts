@@ -47,7 +47,7 @@ export interface Ownership {
   readonly identities: readonly OwnedIdentity[];
 }
 
-export interface OwnedIdentity extends StoredIdentity {
+export interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer"> {
   /** What it says; null: this version does not know its kind. */
   readonly identity: NamedIdentity | null;
 }

@@ -9,7 +9,7 @@ export const ERASURE_BLOCKS_MILLISECONDS = 30 * 24 * 3600 * 1000;
 /** Purchases and identities of a customer that is gone. */
 export interface Remains {
   readonly purchases: readonly StoredPurchase[];
-  readonly identities: readonly StoredIdentity[];
+  readonly identities: readonly Pick<StoredIdentity, "item" | "customer">[];
 }
 
 /**

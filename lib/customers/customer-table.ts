@@ -53,6 +53,20 @@ export interface Unowned {
   readonly purchases: readonly PurchaseReference[];
 }
 
+/**
+ * Whether a customer was read as it was before an identity became its own: the identity's transaction is being applied, and
+ * what is stored with it is not seen yet.
+ */
+export const isBehindIdentity = ({ identities }: KnownFacts, living: FoundCustomers["living"]): boolean =>
+  identities.some((identity) => {
+    const found = identity === null ? undefined : living.get(identity.customer);
+    return (
+      found !== undefined &&
+      found.identifier === identity?.customer &&
+      found.version < identity.customerVersion
+    );
+  });
+
 /** Each customer once, however many identifiers lead to it. */
 export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
   ...new Set(living.values()),

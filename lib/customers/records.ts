@@ -67,6 +67,8 @@ export interface StoredIdentity {
   readonly item: string;
   /** The customer that it was stored for, who may be an alias by now. */
   readonly customer: CustomerId;
+  /** The customer's version with what was stored together with the identity; 0: it does not say. */
+  readonly customerVersion: number;
 }
 
 /** An acknowledgement in the queue. */

@@ -5,7 +5,7 @@ import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { buryRemains } from "./bury-remains.ts";
-import { eachOnce, type KnownFacts, customersOf, isErased } from "./customer-table.ts";
+import { eachOnce, type KnownFacts, customersOf, isErased, isBehindIdentity } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
 import { keepRefusedFacts } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
@@ -137,6 +137,7 @@ export const storeFacts = async (
       if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(bury, application.identifier, known, gone, moment);
       continue;
     }
+    if (isBehindIdentity(known, living)) continue;
     const owners = eachOnce(living);
     const lifts = byCredential || isVouchedFor(facts, known, owners);
     if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");

@@ -1,10 +1,11 @@
+import { tombstoneItem } from "./items.ts";
 import type { Remains } from "../customers/bury-remains.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "./chunks.ts";
 import { ownedBy, absent } from "./conditions.ts";
 import { acknowledgementKey, keyOf, keys, TABLE, type Key } from "./keys.ts";
-import type { Table } from "./table.ts";
+import type { Table, Attributes } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { deletion, type TransactItem, put, check } from "./writes.ts";
 
@@ -26,7 +27,10 @@ export const bury = async (
     put(
       table.name,
       key,
-      { erasedUntil, [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND) },
+      {
+        erasedUntil,
+        [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND),
+      } satisfies Attributes<typeof tombstoneItem> & Record<typeof TABLE.timeToLiveAttribute, number>,
       ownedBy(application, owner),
     );
   const graves = [

@@ -13,7 +13,7 @@ import {
   decodeHoldings,
   identityItem,
   purchaseItem,
-  tombstone,
+  tombstoneItem,
 } from "./items.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
@@ -133,7 +133,7 @@ export const createCustomerTable = (
       const found = await getAll([...identityKeys, ...purchaseKeys]);
       const isErased = (key: Key): boolean => {
         const item = found.get(keyText(key));
-        return item !== undefined && isTombstone(item) && parseItem(tombstone, item).erasedUntil > moment;
+        return item !== undefined && isTombstone(item) && parseItem(tombstoneItem, item).erasedUntil > moment;
       };
       const living = (key: Key): Item | undefined => {
         const item = found.get(keyText(key));
@@ -146,9 +146,9 @@ export const createCustomerTable = (
         erasedIdentity: identityKeys.some(isErased),
         identities: identityKeys.map((key) => {
           const item = living(key);
-          return item === undefined
-            ? null
-            : { item: keyText(key), customer: parseItem(identityItem, item).customer };
+          if (item === undefined) return null;
+          const { customer, customerVersion = 0 } = parseItem(identityItem, item);
+          return { item: keyText(key), customer, customerVersion };
         }),
         purchases: new Map(
           purchaseKeys.flatMap((key) => {

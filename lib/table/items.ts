@@ -54,10 +54,16 @@ export const acknowledgementItem = once(() =>
   }),
 );
 
-export const identityItem = once(() => z.object({ customer: customerIdentifier() }));
+export const identityItem = once(() =>
+  z.object({
+    customer: customerIdentifier(),
+    /** The customer's version with what was stored together with the identity. */
+    customerVersion: z.optional(shape.integer()),
+  }),
+);
 
 /** What stays of an identity or a purchase whose customer was erased, until the moment it names. */
-export const tombstone = once(() => z.object({ erasedUntil: instant() }));
+export const tombstoneItem = once(() => z.object({ erasedUntil: instant() }));
 
 const encodedHolding = once(() =>
   z.tuple(
@@ -162,5 +168,15 @@ export const transferItem = once(() =>
     customer: customerIdentifier(),
     moment: instant(),
     because: z.enum(["policy", "claim-gave-way"]),
+  }),
+);
+
+export const auditItem = once(() =>
+  z.object({
+    action: shape.text(),
+    customer: customerIdentifier(),
+    moment: instant(),
+    by: shape.text(),
+    reason: shape.text(),
   }),
 );

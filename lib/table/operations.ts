@@ -8,7 +8,7 @@ import { once } from "../once.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd } from "./claims.ts";
 import { versionUnchanged } from "./conditions.ts";
-import { transferItem } from "./items.ts";
+import { transferItem, auditItem } from "./items.ts";
 import { auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
@@ -18,16 +18,6 @@ import { absorbedDeletions, claimOf, writeCustomerChange, auditWrite } from "./w
 import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
-
-const auditItem = once(() =>
-  z.object({
-    action: shape.text(),
-    customer: shape.branded<CustomerId>(shape.uuid()),
-    moment: shape.integer(),
-    by: shape.text(),
-    reason: shape.text(),
-  }),
-);
 
 export const createOperationTable = (table: Table): OperationTable => {
   const { client, name: TableName } = table;

@@ -14,10 +14,19 @@ import {
   versionUnchanged,
   type Condition,
 } from "./conditions.ts";
-import { claimsCounter, encodeHoldings } from "./items.ts";
+import {
+  claimsCounter,
+  encodeHoldings,
+  identityItem,
+  accountCustomerItem,
+  customerItem,
+  purchaseItem,
+  auditItem,
+  transferItem,
+} from "./items.ts";
 import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, auditKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
-import type { Table } from "./table.ts";
+import type { Table, Attributes } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { deletion, setAttributes, type TransactItem, check, put } from "./writes.ts";
 
@@ -52,6 +61,12 @@ const transferOf = ({ moment }: CustomerChange, customer: CustomerId, link: Link
   because: link?.assertedBy === "client" ? "claim-gave-way" : "policy",
 });
 
+/** Whose partition the index finds an item in. */
+type Owned = Readonly<Record<typeof TABLE.ownerAttribute, string>>;
+
+/** The customer's version after the first of the change's transactions, which writes identities and aliases. */
+const firstVersion = ({ before }: CustomerChange): number => (before?.version ?? 0) + 1;
+
 interface Versions {
   readonly from: number;
   readonly to: number;
@@ -79,7 +94,7 @@ const customerWrite = (
       absorbed: absorbedBeside(change),
       unsettled,
       aliasOf: null,
-    },
+    } satisfies Attributes<typeof customerItem>,
     from === 0 ? absent : versionUnchanged(from),
   );
 };
@@ -101,16 +116,17 @@ const accountWrite = (
       holdings: encodeHoldings(holdings),
       assertedBy: after.link.assertedBy,
       absorbed: absorbedBeside(change),
-    }),
+    } satisfies Attributes<typeof accountCustomerItem>),
   ];
 };
 
 const aliasWrite = (
   table: string,
-  { application, before, after }: CustomerChange,
+  change: CustomerChange,
   { identifier, version }: StoredCustomer,
-): TransactItem =>
-  setAttributes(
+): TransactItem => {
+  const { application, after } = change;
+  return setAttributes(
     table,
     keys.customer(application, identifier),
     {
@@ -120,12 +136,12 @@ const aliasWrite = (
       absorbed: [],
       unsettled: false,
       aliasOf: after.identifier,
-      // Absorbed in the first of the change's transactions, which is the survivor's next version.
-      survivorVersion: (before?.version ?? 0) + 1,
+      survivorVersion: firstVersion(change),
       [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
-    },
+    } satisfies Partial<Attributes<typeof customerItem>> & Owned,
     versionUnchanged(version),
   );
+};
 
 /**
  * A Query may see the account's item of an absorbed customer and not yet the survivor's, which lists it: so it stays as it
@@ -187,8 +203,9 @@ const identityWrite = (table: string, change: CustomerChange, identity: Identity
   const { application, after } = change;
   const attributes = {
     customer: after.identifier,
+    customerVersion: firstVersion(change),
     [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
-  };
+  } satisfies Attributes<typeof identityItem> & Owned;
   return put(table, keys.identity(application, identity), attributes, free(change));
 };
 
@@ -205,7 +222,7 @@ const purchaseWrite = (
     revision: revision + 1,
     ...purchase,
     lines: encodeLines(purchase.lines),
-  };
+  } satisfies Attributes<typeof purchaseItem> & Owned;
   if (revision === 0) {
     const due = acknowledgementDueSince !== null && { acknowledgementDueSince };
     return put(table, key, { ...attributes, ...due }, free(change));
@@ -243,7 +260,12 @@ export const auditWrite = (
   table: string,
   application: ApplicationId,
   { entryIdentifier, entry }: Audited,
-): TransactItem => put(table, auditKey(application, entry.moment, entryIdentifier), entry);
+): TransactItem =>
+  put(
+    table,
+    auditKey(application, entry.moment, entryIdentifier),
+    entry satisfies Attributes<typeof auditItem>,
+  );
 
 /** An operator's change is in the audit; a move by a link is a transfer. */
 const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
@@ -253,7 +275,7 @@ const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
         put(
           table,
           transferKey(change.application, change.moment, identifier),
-          transferOf(change, identifier, link),
+          transferOf(change, identifier, link) satisfies Attributes<typeof transferItem>,
         ),
       );
 

@@ -133,7 +133,7 @@ describe("somebody who is known", () => {
     survivor,
     facts: { identities: [device("1")], purchases: [purchase] },
     known: [stored(purchase)],
-    knownIdentities: [{ item: "1", customer: OLD }],
+    knownIdentities: [{ item: "1", customer: OLD, customerVersion: 1 }],
   };
   test("and says nothing new needs no write, and stays the same", () => {
     const { identifier, environment, createdAt, link, holdings, hasPurchased } = survivor;

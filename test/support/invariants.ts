@@ -20,7 +20,7 @@ import {
   decodeHoldings,
   identityItem,
   purchaseItem,
-  tombstone,
+  tombstoneItem,
   transferItem,
 } from "../../lib/table/items.ts";
 import { decodeLines } from "../../lib/table/lines.ts";
@@ -205,14 +205,14 @@ const sort = (
     if (except.has(application)) continue;
     const tenant = tenantOf(application);
     if ("erasedUntil" in item) {
-      const erased = violations.parse(tombstone, item);
+      const erased = violations.parse(tombstoneItem, item);
       violations.check(
         kind === "IDENTITY" || kind === "PURCHASE",
-        `${keyOf(item)} is a tombstone of what leaves none`,
+        `${keyOf(item)} is a tombstoneItem of what leaves none`,
       );
       violations.check(
         erased !== null && text(Object.keys(item).sort()) === text(["erasedUntil", "expiresAt", "pk", "sk"]),
-        `${keyOf(item)} is a tombstone, and keeps more than its time`,
+        `${keyOf(item)} is a tombstoneItem, and keeps more than its time`,
       );
       if (kind === "PURCHASE") tenant.erasedPurchases.add(rest);
       continue;

@@ -494,14 +494,14 @@ const givenByIos = (
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
+  // In the order of the ends that the store gave, whatever cuts them short.
   const counted = sorted(
-    events.map(({ copies, home, until }) => {
-      const event = { ...eventOf(copies), home };
-      const isCut = until !== null && event.fact.type === "subscription";
-      return isCut ? { ...event, end: Math.min(event.end ?? Infinity, until) } : event;
-    }),
+    events.map(({ copies, home, until }) => ({ ...eventOf(copies), home, until })),
     LINEAGE,
-  );
+  ).map(({ until, ...event }) => {
+    const isCut = until !== null && event.fact.type === "subscription";
+    return isCut ? { ...event, end: Math.min(event.end ?? Infinity, until) } : event;
+  });
   return counted.flatMap((event, place): Given[] => {
     const { fact, start, revokedAt, units } = event;
     const product = productOf(catalog, "ios-store", fact.product);
