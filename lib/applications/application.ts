@@ -12,7 +12,10 @@ export interface IosStoreConfiguration {
   readonly xcodeCertificates: readonly string[];
 }
 
-/** What may read a package's purchases: the name of a secret that holds service-account JSON, or an `external_account` JSON, which is no secret. */
+/**
+ * Credential that reads a package's purchases: the name of a secret that holds service-account JSON, or an
+ * `external_account` JSON, which is not secret.
+ */
 export type AndroidStoreCredential =
   { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };
 
@@ -24,13 +27,13 @@ export interface AndroidStoreConfiguration {
 }
 
 /**
- * Transfer policy: a credentialed link moves a customer from another account never, while nothing that it grants is
- * active, or always. A client's claim moves nothing.
+ * Transfer policy: when a link made with a credential moves a customer from another account. Never, only while none of
+ * the customer's entitlements is active, or always. A client's claim never moves a customer.
  */
 export const TRANSFERS = ["refuse", "when_inactive", "always"] as const;
 export type TransferPolicy = (typeof TRANSFERS)[number];
 
-/** A tenant with all that requests need of it. */
+/** A tenant, with everything that requests need. */
 export interface Application {
   readonly identifier: ApplicationId;
   readonly name: string;
@@ -61,10 +64,10 @@ export const storesOf = ({
   })),
 ];
 
-/** Where applications are found. Answers may be up to 60 seconds old. */
+/** Looks up applications. Answers may be up to 60 seconds old. */
 export interface ApplicationDirectory {
-  /** Null where there is no such application. */
+  /** Null where the application does not exist. */
   byIdentifier(identifier: ApplicationId): Promise<Application | null>;
-  /** The application that has an iOS bundle; null where none has. */
+  /** The application that an iOS bundle belongs to; null where there is none. */
   byBundle(bundleIdentifier: string): Promise<Application | null>;
 }

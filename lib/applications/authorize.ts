@@ -3,7 +3,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, KeyId } from "../identifiers.ts";
 import { bearerToken, credentialStateAt, hasSecret, parseApiKey, type Credential } from "./credential.ts";
 
-/** Whom a request comes from. Why it is refused is not told: the caller gets one answer for all reasons. */
+/** Caller of a request. A refusal gives no reason: the caller gets the same answer for all of them. */
 export type Decision =
   | {
       readonly outcome: "authorized";
@@ -19,8 +19,8 @@ export type FindCredential = (keyIdentifier: KeyId) => Promise<Credential | null
 const REFUSED: Decision = { outcome: "refused" };
 
 /**
- * Decides on the value of an `Authorization` header. What is missing, malformed or mistyped is refused without asking
- * for a credential. Rejects where the credential cannot be looked up.
+ * Authorizes the value of an `Authorization` header. A missing, malformed or mistyped key is refused without a lookup.
+ * Rejects where the lookup fails.
  */
 export const authorize = async (
   authorization: string | undefined,

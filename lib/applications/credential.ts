@@ -4,15 +4,15 @@ import type { Scope } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { keyId, type ApplicationId, type KeyId } from "../identifiers.ts";
 
-/** What is known of an API key: all but its secret. */
+/** An API key without its secret. */
 export interface CredentialSummary {
   readonly keyIdentifier: KeyId;
   readonly application: ApplicationId;
-  /** The operator's own words for it. */
+  /** Free text from the operator. */
   readonly label: string | null;
   readonly scopes: readonly Scope[];
   readonly createdAt: Instant;
-  /** The first moment at which it is no longer valid; null: it does not expire. */
+  /** First moment at which it is no longer valid; null: it does not expire. */
   readonly expiresAt: Instant | null;
   readonly revokedAt: Instant | null;
 }
@@ -22,7 +22,7 @@ export interface Credential extends CredentialSummary {
   readonly secretHash: string;
 }
 
-/** The two halves of an API key, as its text holds them. */
+/** Parts of an API key, in lower-case hex. */
 export interface ApiKey {
   readonly keyIdentifier: KeyId;
   readonly secret: string;
@@ -31,10 +31,13 @@ export interface ApiKey {
 const KEY_IDENTIFIER_BYTES = 8;
 const SECRET_BYTES = 32;
 
-/** `cek_<key identifier>_<secret><CRC-32 of all before it>`, hex in lower case: a regular expression's source. */
+/**
+ * Source of a regular expression for `cek_<key identifier>_<secret><CRC-32 of everything before it>`, in lower-case
+ * hex.
+ */
 export const API_KEY_PATTERN = "cek_[0-9a-f]{16}_[0-9a-f]{72}";
 
-/** The header that carries an API key, as a regular expression that JavaScript and the gateway (Java) read alike. */
+/** Source of a regular expression for the `Authorization` header; JavaScript and the gateway (Java) read it alike. */
 export const AUTHORIZATION_PATTERN = `^[Bb][Ee][Aa][Rr][Ee][Rr] +${API_KEY_PATTERN}$`;
 
 const authorization = new RegExp(AUTHORIZATION_PATTERN);
@@ -42,11 +45,11 @@ const apiKey = /^(cek_([0-9a-f]{16})_([0-9a-f]{64}))([0-9a-f]{8})$/;
 
 const checksum = (text: string): string => crc32(text).toString(16).padStart(8, "0");
 
-/** The API key of an `Authorization` header; null where the header is of another form. */
+/** API key of an `Authorization` header; null where the header has another form. */
 export const bearerToken = (header: string): string | null =>
   authorization.test(header) ? header.slice(header.lastIndexOf(" ") + 1) : null;
 
-/** Reads an API key; null where it is malformed or mistyped, which its checksum tells. */
+/** Parses an API key; null where it is malformed or its checksum does not match. */
 export const parseApiKey = (text: string): ApiKey | null => {
   const [, checked, identifier, secret, sum] = apiKey.exec(text) ?? [];
   if (checked === undefined || identifier === undefined || secret === undefined) return null;
@@ -60,14 +63,14 @@ const formatApiKey = ({ keyIdentifier, secret }: ApiKey): string => {
 
 const hashOf = (secret: string): Buffer => createHash("sha256").update(Buffer.from(secret, "hex")).digest();
 
-/** Compared in constant time. */
+/** Compares hashes in constant time. */
 export const hasSecret = ({ secretHash }: Credential, secret: string): boolean => {
   const expected = Buffer.from(secretHash, "hex");
   const given = hashOf(secret);
   return expected.length === given.length && timingSafeEqual(expected, given);
 };
 
-/** Makes a credential and its API key, which exists nowhere else: only its hash can be stored. */
+/** Issues a credential and its API key. The key exists nowhere else: only the secret's hash can be stored. */
 export const issueCredential = (
   terms: Pick<Credential, "application" | "label" | "scopes" | "expiresAt">,
   moment: Instant,
@@ -91,7 +94,10 @@ export const issueCredential = (
 
 export type CredentialState = "valid" | "expired" | "revoked";
 
-/** A revoked credential is revoked at once, whatever the clocks say; an expiring one is valid before its end, not at it. */
+/**
+ * A revocation counts at once, so differing clocks do not matter. An expiring credential is valid before its end, not
+ * at it.
+ */
 export const credentialStateAt = (
   moment: Instant,
   { expiresAt, revokedAt }: Pick<CredentialSummary, "expiresAt" | "revokedAt">,

@@ -3,7 +3,7 @@ import type { ApplicationId } from "../identifiers.ts";
 import { createLoadingCache } from "../loading-cache.ts";
 import type { Application, ApplicationDirectory } from "./application.ts";
 
-/** Where a directory's applications come from. */
+/** Source of a directory's applications. */
 export interface ApplicationLoader {
   load(identifier: ApplicationId): Promise<Application | null>;
   applicationOfBundle(bundleIdentifier: string): Promise<ApplicationId | null>;
@@ -15,8 +15,8 @@ const hasBundle = (application: Application | null, bundleIdentifier: string): b
   application?.iosStore.some((store) => store.bundleIdentifier === bundleIdentifier) ?? false;
 
 /**
- * A directory that keeps what it loaded: an answer is at most `maximumAgeMilliseconds` old. What is not there is asked
- * for again each time, so a new application or bundle is found at once.
+ * A directory with a cache: an answer is at most `maximumAgeMilliseconds` old. Misses are not cached, so a new
+ * application or bundle is found at once.
  */
 export const createApplicationDirectory = ({
   load,
@@ -43,7 +43,7 @@ export const createApplicationDirectory = ({
 
   return {
     byIdentifier: (identifier) => applications.get(identifier),
-    // A registration and an application of different ages may disagree: both are then asked for anew, once.
+    // A cached registration and application of different ages may disagree: both are then loaded again, once.
     byBundle: async (bundleIdentifier) => (await lookUp(bundleIdentifier)) ?? lookUp(bundleIdentifier),
   };
 };

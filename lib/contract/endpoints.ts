@@ -13,38 +13,38 @@ import {
 } from "./schemas.ts";
 
 /**
- * An endpoint as data. Handlers, the stack, the local gateway and the OpenAPI document all read it.
- * `request` holds the JSON body, or for a GET the path parameters.
+ * An endpoint as data. Handlers, the stack, the local gateway and the OpenAPI document all read it. `request` describes
+ * the JSON body or, for a GET, the path parameters.
  */
 export interface Endpoint {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** The scope an API key must have; null: the endpoint takes no credential. */
+  /** Scope that the API key must have; null: the endpoint takes no credential. */
   readonly scope: Scope | null;
-  /** The store whose purchases it takes; null: of both, or none. */
+  /** Store whose purchases it takes; null: both or none. */
   readonly store: Store | null;
-  /** The module under `functions/endpoints/` that serves it, which is also its function's name. */
+  /** Its module under `functions/endpoints/`; also the name of its function. */
   readonly function: string;
   readonly summary: string;
   readonly description: string;
   readonly request: () => z.ZodMiniType;
   readonly response: () => z.ZodMiniType;
   readonly errors: readonly ErrorCode[];
-  /** What its function may do with the table: query it, or read and change it by key. */
+  /** Table access of its function: queries, or reads and changes by key. */
   readonly table: "queries" | "changes";
   /** Whether its function may read the secrets of store credentials. */
   readonly readsSecrets: boolean;
-  /** Its function's memory and timeout, and its route's limits, where no parameter of a deployment says otherwise. */
+  /** Memory and timeout of its function and limits of its route, unless a deployment's parameters override them. */
   readonly defaults: {
     readonly memoryMegabytes: number;
     readonly timeoutSeconds: number;
     readonly requestsPerSecond: number;
-    /** Requests at once. */
+    /** Requests accepted at once: the route's burst limit. */
     readonly burst: number;
   };
 }
 
-/** What the gateway may answer on any route, before or after the function. */
+/** Errors that the gateway may answer on any route, before or after the function. */
 export const GATEWAY_ERRORS = [
   "REQUEST_TOO_LARGE",
   "UNSUPPORTED_MEDIA_TYPE",
@@ -69,11 +69,11 @@ const IOS_STORE_ERRORS = [
 ] as const;
 
 /**
- * Memory buys a part of a processor, a whole one at 1,769 MB, and what a function waits for is most of its time: with
- * half of this memory a million reads cost four cents less, and a first answer takes twice as long.
+ * Lambda allots CPU by memory, a full vCPU at 1,769 MB, and a function mostly waits. With half this memory a million
+ * reads cost four cents less, and a first answer takes twice as long.
  */
 const MEMORY_MEGABYTES = 1024;
-/** API Gateway answers after 29 seconds; the function shall fail before that, in its own words. */
+/** API Gateway gives up after 29 seconds; the function must fail first. */
 const WRITING_TIMEOUT_SECONDS = 28;
 const LINK_DEFAULTS = {
   memoryMegabytes: MEMORY_MEGABYTES,

@@ -1,6 +1,6 @@
 /**
- * Every error the service answers with, once: the code (stable), its HTTP status, and a sentence for a person
- * (not stable). The gateway's own errors are here too, so that they have the same body.
+ * Every error the service answers with: its code (stable), HTTP status, and a message for people (not stable). The
+ * gateway's own errors are included, so that they have the same body.
  */
 export const ERRORS = {
   INVALID_REQUEST: { status: 400, message: "The request is not of the documented shape." },
@@ -46,7 +46,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What is wrong with a request, and where: `path` names the field (`signedTransactions.3`), empty for the whole body. */
+/** A problem in a request. `path` names the field (`signedTransactions.3`); empty: the whole body. */
 export interface Issue {
   readonly path: string;
   readonly message: string;
@@ -58,11 +58,13 @@ export interface ErrorBody {
   readonly issues?: readonly Issue[];
 }
 
-/** A refusal with a code of {@link ERRORS}. The message may reach the caller, so it never holds a token, key or JWS. */
+/**
+ * A refusal with a code of {@link ERRORS}. The message may reach the caller: it must never hold a token, key or JWS.
+ */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly issues: readonly Issue[] | undefined;
-  /** Seconds after which the same request may succeed, where somebody said so. */
+  /** Seconds to wait before the same request may succeed; undefined: unknown. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

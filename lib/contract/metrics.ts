@@ -1,29 +1,31 @@
 /**
- * What the service measures, by the names that CloudWatch knows it by: the functions write it, the stack's dashboard and
- * alarms read it. Every metric has the dimension `service` beside those named here.
+ * Metrics of the service, by their CloudWatch names: the functions write them, the stack's dashboard and alarms read
+ * them. Every metric has the dimension `service` besides those listed here.
  */
 export const METRICS = {
   namespace: "CustomerEntitlements",
-  /** Dimensions `Endpoint` and `Outcome`: `OK` or an error's code. Of the authorizer `ALLOWED`, `REFUSED` or `FAILED`. */
+  /**
+   * Dimensions `Endpoint` and `Outcome`: `OK` or an error code; for the authorizer `ALLOWED`, `REFUSED` or `FAILED`.
+   */
   requests: "Requests",
-  /** JWS that were refused. Dimension `Reason`, one of the verifier's. */
+  /** Refused JWS. Dimension `Reason`: a reason of the verifier. */
   verificationFailures: "VerificationFailures",
-  /** Milliseconds that a store took to answer. Dimension `Store`. */
+  /** Response time of a store in milliseconds. Dimension `Store`. */
   storeLatency: "StoreLatency",
   /**
-   * Questions that a store did not answer, and acknowledgements for which it refused the credential. Dimensions `Store`
-   * and `Reason`: `unavailable` or `credential-rejected`.
+   * Lookups that a store did not answer, and lookups and acknowledgements for which it refused the credential.
+   * Dimensions `Store` and `Reason`: `unavailable` or `credential-rejected`.
    */
   storeErrors: "StoreErrors",
-  /** Links that were refused because they are another account's. Dimension `Outcome`, the error's code. */
+  /** Links refused because of another account. Dimension `Outcome`: the error code. */
   linksRefused: "LinksRefused",
-  /** Writes that met another request's, and were decided anew. */
+  /** Writes that conflicted with another request's and were retried from a fresh read. */
   conflictsRetried: "ConflictsRetried",
-  /** Purchases that wait for their acknowledgement to be sent again. */
+  /** Purchases whose acknowledgement is still to be retried. */
   acknowledgementsDue: "AcknowledgementsDue",
-  /** Those of them that the store refunds in less than a day. */
+  /** Of those in production, the ones that the store refunds in less than a day. */
   acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
-  /** Acknowledgements that were given up: refused for good, or past the store's deadline. */
+  /** Acknowledgements given up in production: refused for good, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",
   coldStarts: "ColdStarts",
 } as const;

@@ -88,7 +88,7 @@ const operation = (name: string, endpoint: Endpoint): object => ({
   },
 });
 
-/** The OpenAPI 3.0 document of the service, made from the contract alone. `docs/openapi.json` is its copy on disk. */
+/** OpenAPI 3.0 document of the service, built from the contract alone. `docs/openapi.json` is its copy on disk. */
 export const openApiDocument = (): object => ({
   openapi: "3.0.3",
   info: {

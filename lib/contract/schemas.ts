@@ -2,11 +2,11 @@ import en from "zod/v4/locales/en.js";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
 
-// What is wrong with a request is said in English. Compiling a parser takes longer than parsing hundreds of values with
-// one that is not compiled, and most processes parse tens.
+// Validation messages are in English. Parsers are not compiled: compiling one takes longer than parsing hundreds of
+// values without, and most processes parse tens.
 z.config({ ...en(), jitless: true });
 
-/** Limits of a request; over one of them is 400 `INVALID_REQUEST`. */
+/** Limits of a request; exceeding one is 400 `INVALID_REQUEST`. */
 export const LIMITS = {
   accountIdentifierCharacters: 256,
   signedTransactions: 1000,
@@ -69,7 +69,7 @@ const jws = (description: string) =>
     z.string().check(z.maxLength(LIMITS.jwsBytes, `must be at most ${LIMITS.jwsBytes} bytes`)),
   );
 
-/** What an app sends of the iOS store, whoever sends it on. */
+/** Fields that an app gets from StoreKit, whether the app or its backend sends them. */
 const signedByStore = () => ({
   signedAppTransaction: jws("The app transaction that StoreKit signed (`AppTransaction`), a compact JWS."),
   signedTransactions: z.optional(
@@ -152,7 +152,7 @@ export const customerEntitlement = once(() =>
     .register(z.globalRegistry, { id: "CustomerEntitlement" }),
 );
 
-/** One entry of an answer. */
+/** One entitlement in an answer. */
 export type CustomerEntitlement = z.infer<ReturnType<typeof customerEntitlement>>;
 
 const entitlements = once(() =>

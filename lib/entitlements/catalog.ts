@@ -5,25 +5,25 @@ import type { Period } from "./time.ts";
 export interface CatalogProduct {
   readonly store: Store;
   readonly productIdentifier: string;
-  /** Android only: one base plan of a subscription; null: all of them. */
+  /** Android: one base plan of a subscription; null: all of them. */
   readonly basePlanIdentifier: string | null;
-  /** Android only: one purchase option (buy, rent) of a one-time product; null: all of them. */
+  /** Android: one purchase option (buy, rent) of a one-time product; null: all of them. */
   readonly purchaseOptionIdentifier: string | null;
   readonly grants: readonly string[];
-  /** Access that one unit of a purchase without an end of its own gives; null: for ever. */
+  /** Access per unit of a purchase that has no end date of its own; null: lifetime, or none for a rental. */
   readonly accessDuration: Period | null;
 }
 
-/** The identifiers of a product as a line has them. */
+/** Product identifiers, as a line has them. */
 export type ProductReference = Pick<CatalogProduct, "productIdentifier"> &
   Partial<Pick<CatalogProduct, "basePlanIdentifier" | "purchaseOptionIdentifier">>;
 
-/** What an application sells, and what that entitles to. */
+/** Products that an application sells, and the entitlements they grant. */
 export interface Catalog {
-  /** Entitlement identifier to its display name. */
+  /** Display name by entitlement identifier. */
   readonly displayNames: ReadonlyMap<string, string>;
   readonly products: readonly CatalogProduct[];
-  /** The product that maps a line: the one of its base plan or purchase option before the one of all of them. */
+  /** Product that maps a line. One for its base plan or purchase option wins over one for all of them. */
   readonly productOf: (store: Store, reference: ProductReference) => CatalogProduct | undefined;
   readonly sellsIn: (store: Store) => boolean;
 }
@@ -32,7 +32,7 @@ const keyOf = (
   store: Store,
   { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null }: ProductReference,
 ): string =>
-  // With its length, so that no identifier can pretend to be another one with a plan.
+  // The length keeps an identifier that contains a space from matching another identifier with a base plan.
   `${store} ${productIdentifier.length} ${productIdentifier} ${basePlanIdentifier ?? ""} ${purchaseOptionIdentifier === null ? "" : `option ${purchaseOptionIdentifier}`}`;
 
 export const catalogOf = (

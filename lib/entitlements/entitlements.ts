@@ -10,30 +10,30 @@ import { isoTime, plusPeriod, times, type Instant, type Period } from "./time.ts
 /** Source of a link: the application's backend with a credential, or a client without one. */
 export type AssertedBy = "credential" | "client";
 
-/** A purchase, the customer who has it, and who says that this customer is the account's (null: it is nobody's). */
+/** A purchase, its customer, and the source of the customer's link; null: the customer is not linked. */
 export interface Holding {
   readonly customerIdentifier: CustomerId;
   readonly assertedBy: AssertedBy | null;
   readonly purchase: Purchase;
 }
 
-/** One line of one purchase, as it stands at a moment. */
+/** One line of a purchase, as it stands at a moment. */
 export interface Grant {
   readonly holding: Holding;
   readonly line: Line;
   readonly product: CatalogProduct;
   readonly status: Status;
   readonly active: boolean;
-  /** The end of access; of what was revoked no later than the revocation, where the store says when that was. */
+  /** End of access; null: none. A revoked line ends at the revocation at the latest, where the store dates it. */
   readonly expiresAt: Instant | null;
 }
 
-/** Difference allowed between the stores' clocks and ours: a purchase that begins within it has begun. */
+/** Tolerance between the stores' clocks and ours: a purchase that begins within it has begun. */
 const CLOCK_TOLERANCE_MILLISECONDS = 60_000;
 
 /**
- * Google's silent grace period: after the end of a subscription it retries the payment for a day or two, and still calls
- * the subscription active. Access lasts this much longer where Google was asked after that end.
+ * Google's silent grace period: after a subscription's end Google retries the payment for a day or two, and still
+ * reports it as active. Access lasts this much longer if Google was asked after that end.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#silent-grace-period
  */
@@ -42,8 +42,9 @@ const SILENT_RETRY_MILLISECONDS = 48 * 3600 * 1000;
 const ENVIRONMENT_RANK: Record<Environment, number> = { production: 0, sandbox: 1, xcode: 2 };
 
 /**
- * The lines that a purchase may give anything by: none once another has taken its place altogether; of a one-time purchase
- * those asked for. Which lines were replaced up to a moment depends on what else the customer has: {@link grantsAt}.
+ * Lines that may grant: none where the purchase was replaced as a whole; of a one-time purchase, those of the requested
+ * products. Which lines a replacement at a given time ends depends on the customer's other purchases: see
+ * {@link grantsAt}.
  */
 export const grantingLines = ({
   lines,
@@ -57,9 +58,10 @@ export const grantingLines = ({
 };
 
 /**
- * Whether a period takes the place of the one before it. An upgraded period does not: its upgrade does. Of the same product
- * one that was refunded does not, nor one that ends no later: it was restored. Another product does in the middle of a
- * period, refunded or not, as an upgrade; what is charged ahead of time leaves the current period to its end.
+ * Whether a later period ends `line` early. An upgraded period does not: its upgrade does. A period of the same product
+ * does, unless it was refunded or ends no later, as a restored copy does. A period of another product does, refunded or
+ * not, if it starts in the middle of the line, as an upgrade. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it
+ * was charged ahead of time, and the line runs to its end.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
   const { nature, standing, revokedAt, startsAt, endsAt } = next;
@@ -70,10 +72,7 @@ const takesPlaceOf = (next: Line, line: Line): boolean => {
     : (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
 };
 
-/**
- * In an iOS lineage one subscription period follows another: each ends where the next one starts, whatever it was first
- * promised.
- */
+/** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */
 const inSuccession = (periods: readonly Line[]): readonly Line[] =>
   periods.length <= 1
     ? periods
@@ -83,24 +82,27 @@ const inSuccession = (periods: readonly Line[]): readonly Line[] =>
         return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
       });
 
-/** A holding, and its lines that may grant. */
+/** A holding with its lines that may grant. */
 interface Granting {
   readonly holding: Holding;
   readonly lines: readonly Line[];
 }
 
-/** Whether a line was given before another lineage took this one's place. */
+/** Whether a line started no later than another lineage replaced its purchase. */
 export const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
   replacedAt !== null && (startsAt ?? 0) <= replacedAt;
 
-/** Whether each of the two took the other's place, so that what begins in that moment is silenced in neither. */
+/**
+ * Whether this purchase and another replace each other. A line that starts at that very moment then counts in both,
+ * because otherwise neither would grant it.
+ */
 const areMutual = (purchase: Purchase, others: readonly Granting[]): boolean =>
   others.some(
     ({ holding: { purchase: other } }) =>
       other.key === purchase.replacedBy && other.replacedBy === purchase.key,
   );
 
-/** The line up to when another lineage takes this one's place; null once it has. */
+/** The line, ended at the replacement of its purchase; null from then on. */
 const untilReplaced = (
   moment: Instant,
   purchase: Purchase,
@@ -114,7 +116,7 @@ const untilReplaced = (
   return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
 };
 
-/** The events of an iOS purchase that count at the moment, as far as they do. What was moved here is replaced by nothing. */
+/** Lines of an iOS purchase's events at the moment, ended at its replacement. A moved event is never replaced. */
 const standingLines = (
   moment: Instant,
   purchase: Purchase,
@@ -125,7 +127,7 @@ const standingLines = (
     isMoved ? line : (untilReplaced(moment, purchase, others, line) ?? []),
   );
 
-/** Gives the lines by which a holding grants: of iOS purchases those of the events that count there. */
+/** Returns a lookup of the lines a holding grants by: on iOS, those of the events that count in its lineage. */
 const standingAt = (
   moment: Instant,
   holdings: readonly Granting[],
@@ -153,7 +155,7 @@ const standingAt = (
   };
 };
 
-/** A line that the catalog maps, and the time for which it gives access if nothing ends it before. */
+/** A line that the catalog maps, and its period of access unless something ends it early. */
 interface Access {
   readonly holding: Holding;
   readonly line: Line;
@@ -176,9 +178,9 @@ const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalo
   });
 };
 
-/** A pass has no end from the store and a duration from the catalog: day pass, non-renewing subscription, rental. */
+/** A pass: no end date from the store, a duration from the catalog (day pass, non-renewing subscription, rental). */
 interface Pass extends Access {
-  /** Of each unit. */
+  /** Per unit. */
   readonly duration: Period;
 }
 
@@ -193,9 +195,9 @@ const accessOrder = (a: Access, b: Access): number =>
   compare(a.begins, b.begins) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
 
 /**
- * Passes of one product add up: each begins at the later of its purchase and the end of the one before it, and lasts its
- * duration for each unit that is not refunded. Units that were refunded take the time up to their refund: what was used
- * before it was used, and what comes next must not move.
+ * Passes of one product add up: each begins at its purchase or at the end of the previous one, whichever is later, and
+ * lasts its duration for each unit that is not refunded. Refunded units count up to their refund: that time was used,
+ * and later passes must not move.
  */
 const passesInTurn = (passes: readonly Pass[]): Access[] => {
   const groups = Map.groupBy(passes, ({ holding: { purchase }, line }) =>
@@ -214,11 +216,11 @@ const passesInTurn = (passes: readonly Pass[]): Access[] => {
   });
 };
 
-/** Google said after the line's end that it is still active or in grace: it is retrying the payment. */
+/** Whether Google vouched for a renewing line after its end: it is then retrying the payment. */
 const isRetriedSilently = (store: Store, { endsAt, verifiedAt, willRenew }: Line): boolean =>
   store === "android-store" && willRenew === true && endsAt !== null && verifiedAt >= endsAt;
 
-/** Access is half-open: it is there at its start and gone at its end. A revocation goes before all. */
+/** Access is half-open: [start, end). A revocation precedes everything else. */
 const statusAt = (moment: Instant, store: Store, line: Line, ends: Instant | null): Status => {
   if (line.standing === "revoked" || (line.revokedAt !== null && line.revokedAt <= moment)) return "revoked";
   switch (line.standing) {
@@ -235,7 +237,7 @@ const statusAt = (moment: Instant, store: Store, line: Line, ends: Instant | nul
   }
 };
 
-/** Every grant of the holdings that has begun at the moment. */
+/** Grants of the holdings that have begun by the moment. */
 export const grantsAt = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Grant[] => {
   const all = accesses(moment, holdings, catalog);
   const passes = all.flatMap((one) => asPass(one) ?? []);
@@ -253,10 +255,10 @@ export const grantsAt = (moment: Instant, holdings: readonly Holding[], catalog:
 
 const RETURNING: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
 
-/** Whether access may come back by itself, once the payment goes through or the pause ends. */
+/** Whether access may return by itself, once the payment succeeds or the pause ends. */
 export const mayReturn = ({ status }: Grant): boolean => RETURNING.has(status);
 
-/** The end of access, to order by. A revocation without a time counts from the start: no more is known of it. */
+/** End of access, as a sort key. A revocation without a date sorts by the start: nothing later is known. */
 export const lastAccess = ({ status, line, expiresAt }: Grant): number =>
   status === "revoked" && line.revokedAt === null ? (line.startsAt ?? 0) : (expiresAt ?? Infinity);
 
@@ -264,9 +266,9 @@ const holdingOrder = ({ purchase: a }: Holding, { purchase: b }: Holding): numbe
   compare(a.key, b.key) || compare(a.store, b.store);
 
 /**
- * Negative where `a` is to be shown before `b`: active, then environment. Of what is not active: what can come back, then
- * what a credential linked. Then lifetime, the later end, the later start, the smaller purchase key. What follows makes
- * the order total where one purchase has equal lines.
+ * Negative where `a` precedes `b`: active first, then by environment. Among inactive grants, those that may return come
+ * first, then those that a credential linked. Then lifetime, the later end, the later start, the smaller purchase key.
+ * The rest makes the order total where one purchase has equal lines.
  */
 const grantOrder = (a: Grant, b: Grant): number =>
   Number(b.active) - Number(a.active) ||
@@ -281,7 +283,7 @@ const grantOrder = (a: Grant, b: Grant): number =>
   compare(a.line.productIdentifier, b.line.productIdentifier) ||
   lineOrder(a.line, b.line);
 
-/** The best grant of each entitlement, by the entitlement's identifier. */
+/** Best grant by entitlement identifier. */
 export const bestGrants = (grants: readonly Grant[]): ReadonlyMap<string, Grant> => {
   const best = new Map<string, Grant>();
   for (const grant of grants) {
@@ -295,7 +297,10 @@ export const bestGrants = (grants: readonly Grant[]): ReadonlyMap<string, Grant>
 
 const nullableTime = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
-/** Null where the start of an iOS period is after its end: where it is known only by a copy that was restored later. */
+/**
+ * Start of the line; null where an iOS period starts after its end, because it is known only from a copy restored
+ * later.
+ */
 const beganOf = ({ event, startsAt, endsAt }: Line): Instant | null =>
   event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;
 
@@ -320,8 +325,8 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
 };
 
 /**
- * Entitlements of the holdings at a moment: one entry for each entitlement that a purchase gives or gave, with its best
- * grant, sorted by identifier. Pure: the same arguments give the same bytes.
+ * Entitlements of the holdings at a moment, sorted by identifier: one entry for each entitlement that a purchase grants
+ * or granted, with its best grant. Pure: the same arguments give the same bytes.
  */
 export const entitlementsAt = (
   moment: Instant,

@@ -4,17 +4,17 @@ import { lineOrder, lineText, type Line } from "./purchase.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * A purchase event: one thing bought, once. It can come under several transaction ids, because each restore and, in older
- * clients, each device makes another one.
+ * A purchase event: one product, bought once. It may have several transaction ids, because each restore and, in older
+ * clients, each device creates another.
  */
 export interface PurchaseEvent {
-  /** One copy for each transaction id. */
+  /** One copy per transaction id. */
   readonly copies: readonly Line[];
-  /** The copy that decides, with its natural end. */
+  /** The deciding copy, not yet cut at an upgrade. */
   readonly line: Line;
 }
 
-/** The line that was said later; of two said at once always the same one. */
+/** The later verified line; ties are broken deterministically. */
 export const laterLine = (a: Line, b: Line): Line => {
   if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
   return lineText(a) >= lineText(b) ? a : b;
@@ -26,13 +26,13 @@ const isSome = <T>(values: readonly T[]): values is readonly [T, ...T[]] => valu
 
 const purchaseDate = ({ purchasedAt, startsAt }: Line): number => purchasedAt ?? startsAt ?? 0;
 
-/** The line, with the first revocation that was signed under its id, in whichever copy of it. */
+/** The line, with the earlier `revokedSince` of the two. */
 export const revokedAsFirst = (line: Line, other: Line): Line => {
   const since = Math.min(line.revokedSince ?? Infinity, other.revokedSince ?? Infinity);
   return since === (line.revokedSince ?? Infinity) ? line : { ...line, revokedSince: since };
 };
 
-/** The later signed copy of each transaction id. In Xcode every id is "0", so there the event is part of the key. */
+/** Last signed copy of each transaction id. In Xcode every id is "0", so the key includes the event. */
 export const latestCopies = (lines: readonly Line[], environment: Environment): readonly Line[] => {
   const copies = new Map<string, Line>();
   for (const line of lines) {
@@ -46,8 +46,9 @@ export const latestCopies = (lines: readonly Line[], environment: Environment): 
 };
 
 /**
- * Bought anew: another transaction id, purchased after the refund and signed after the refund first was. A restore before
- * the refund is none, however late it is signed again: nobody can buy what they own.
+ * Copies of a repurchase: transaction ids never revoked, purchased after the refund, and signed after the refund was
+ * first signed. A restore from before the refund is not one, however late it is signed again: nobody can buy what they
+ * own.
  */
 const boughtAnew = (copies: readonly Line[], { nature, revokedAt, revokedSince }: Line): readonly Line[] =>
   nature !== "non_consumable"
@@ -63,9 +64,9 @@ const refundsOf = (copies: readonly Line[]): readonly Line[] =>
   copies.filter(({ revokedSince }) => revokedSince !== null);
 
 /**
- * The copy that decides. Among the transaction ids under which a revocation was ever signed the one that was signed
- * last: the store marks a refund under one id, and goes on signing the others without it. A reversed refund, and an
- * event that was never refunded, is as its last signed copy says.
+ * The copy that decides. The store marks a refund under one transaction id and keeps signing the others without it. So
+ * the last signed copy among the ids ever revoked decides, unless a repurchase follows. Where the refund was reversed,
+ * or never was, the last signed copy of all decides.
  */
 const deciding = (copies: readonly [Line, ...Line[]]): Line => {
   const refunds = refundsOf(copies);
@@ -76,7 +77,7 @@ const deciding = (copies: readonly [Line, ...Line[]]): Line => {
   return isSome(anew) ? latest(anew) : said;
 };
 
-/** A period that several copies speak of began when the first of them says. */
+/** The deciding copy; a subscription period begins at the earliest start of its copies. */
 const decided = (copies: readonly [Line, ...Line[]]): Line => {
   const [first] = copies;
   if (copies.length === 1) return first;
@@ -86,7 +87,10 @@ const decided = (copies: readonly [Line, ...Line[]]): Line => {
   return { ...line, startsAt };
 };
 
-/** The copies of an event without which it would be another: those that decide, and the one that was purchased last. */
+/**
+ * Copies that determine the event: the deciding one, the last signed one and, after a refund, also the last signed
+ * refunded one and the last purchased one that was never refunded.
+ */
 export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
   if (!isSome(copies) || copies.length === 1) return copies;
   const refunds = refundsOf(copies);
@@ -101,7 +105,7 @@ export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
   ];
 };
 
-/** An upgrade had ended the period by the time that the store signed it as upgraded. */
+/** Ends an upgraded period at its signing time: the upgrade had ended it by then. */
 export const upToUpgrade = (line: Line): Line =>
   line.standing === "expired"
     ? { ...line, endsAt: Math.min(line.endsAt ?? Infinity, line.verifiedAt) }
@@ -109,26 +113,27 @@ export const upToUpgrade = (line: Line): Line =>
 
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
 
-/** What is charged for the next period begins at most so long before the end of this one; a day is usual. */
+/** Longest time before a period's end at which its renewal, charged ahead of time, begins; a day is usual. */
 export const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;
 
 /**
- * Whether two copies under one name are of one subscription period: with one end or one start, one within the other, or
- * further into each other than a renewal ahead of time goes. A web order has been seen on a period and on its renewal
- * alike; and a copy may begin with its restore, or end later because the period was extended.
+ * Whether two copies under one name are of one subscription period: they have the same end or start, one contains the
+ * other, or they overlap by more than a renewal charged ahead of time. The name alone does not tell: the same web order
+ * has been seen on a period and on its renewal. Dates of one period may differ: a copy may begin with its restore, or
+ * end later because the period was extended.
  */
 const areOnePeriod = (a: Line, b: Line): boolean => {
   const [aStart, bStart] = [a.startsAt ?? 0, b.startsAt ?? 0];
   const [aEnd, bEnd] = [a.endsAt ?? Infinity, b.endsAt ?? Infinity];
   if (aEnd === bEnd) return true;
-  // A copy that was restored after the end says nothing of when its period began.
+  // A copy restored after the end does not tell when its period began.
   if (aStart >= aEnd || bStart >= bEnd) return false;
   if (aStart === bStart) return true;
   const isWithin = aStart < bStart ? bEnd <= aEnd : aEnd <= bEnd;
   return isWithin || Math.min(aEnd, bEnd) - Math.max(aStart, bStart) > CHARGED_AHEAD_MILLISECONDS;
 };
 
-/** The copies under one name, by the subscription period that they speak of. */
+/** Groups copies under one name by subscription period. */
 const periodsOf = (copies: readonly Line[]): readonly (readonly Line[])[] => {
   const [first, ...others] = copies;
   if (first?.nature !== "auto_renewable" || others.every(({ endsAt }) => endsAt === first.endsAt))
@@ -143,29 +148,31 @@ const periodsOf = (copies: readonly Line[]): readonly (readonly Line[])[] => {
   return periods;
 };
 
-/** The purchase events among copies that share a name. */
+/** Purchase events of copies that share a name. */
 export const eventsUnderOneName = (copies: readonly Line[]): readonly PurchaseEvent[] =>
   periodsOf(copies).flatMap((period) => (isSome(period) ? [{ copies: period, line: decided(period) }] : []));
 
-/** The purchase events of one iOS lineage, in any order. Each transaction id must be among the lines only once. */
+/**
+ * Purchase events of one iOS lineage, unordered. Expects one line per transaction id, as {@link latestCopies} gives.
+ */
 export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
   const [first] = lines;
-  // Most often there is one.
+  // Fast path: most often there is one line.
   if (first !== undefined && lines.length === 1) return [{ copies: lines, line: first }];
   return [...Map.groupBy(lines, eventName).values()].flatMap(eventsUnderOneName);
 };
 
-/** The purchase events of one iOS lineage, oldest first, each as far as it went. */
+/** Lines of the purchase events of one iOS lineage, oldest first, cut at upgrades. */
 export const eventLines = (lines: readonly Line[]): readonly Line[] =>
   eventsOf(lines)
     .map(({ line }) => upToUpgrade(line))
     .sort(lineOrder);
 
-/** The last end that any copy of the event gives; a refunded copy may be older than an extension. */
+/** Latest end of any copy: a refunded copy may predate an extension. */
 export const lastEnd = ({ copies }: PurchaseEvent): Instant =>
   Math.max(...copies.map(({ endsAt }) => endsAt ?? Infinity));
 
-/** Newest first by what never changes of a copy, so that what is kept does not depend on what was known before. */
+/** Newest first, by fields that never change, so that the copies kept do not depend on those known before. */
 export const newestCopyFirst = (a: Line, b: Line): number =>
   compare(purchaseDate(b), purchaseDate(a)) ||
   compare(b.transactionIdentifier ?? "", a.transactionIdentifier ?? "");

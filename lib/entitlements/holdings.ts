@@ -6,10 +6,10 @@ import { decidingCopies, eventsOf } from "./events.ts";
 import { isRevoked, referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
 import { plusPeriod, times } from "./time.ts";
 
-/** Purchases that can be bought again and again, held for each product: valid ones, and revoked ones. */
+/** Newest repeatable purchases held per product. `valid` counts those with an end and those without separately. */
 export const NEWEST_HELD_PER_PRODUCT = { valid: 40, revoked: 10 } as const;
 
-/** The holdings of one customer stay below this many bytes as stored; DynamoDB's limit for an item is 400 KB. */
+/** Largest stored size of one customer's holdings, in bytes; DynamoDB limits an item to 400 KB. */
 export const HOLDINGS_BYTES = 256 * 1024;
 
 const REPEATABLE: ReadonlySet<Nature> = new Set(["non_renewing", "consumable"]);
@@ -24,7 +24,7 @@ const BYTES_PER_LINE = 136;
 
 const utf8Bytes = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text));
 
-/** No less than what DynamoDB counts for a held purchase: its texts in UTF-8, and a margin for numbers and structure. */
+/** Upper bound of a held purchase's size in DynamoDB: its texts in UTF-8, and a margin for numbers and structure. */
 const bytesOf = (purchase: Purchase): number =>
   purchase.lines.reduce(
     (sum, line) =>
@@ -40,7 +40,9 @@ const bytesOf = (purchase: Purchase): number =>
 
 const ONCE: ReadonlySet<Nature> = new Set(["non_consumable", "non_renewing"]);
 
-/** What was bought once, with the copies alone by which it is what it is; restores make any number of others. */
+/**
+ * Reduces a non-consumable or non-renewing iOS purchase to its deciding copies; restores create any number of others.
+ */
 const withDecidingCopies = (purchase: Purchase): Purchase => {
   const { store, lines } = purchase;
   if (store !== "ios-store" || lines.length <= 1 || !lines.every(({ nature }) => ONCE.has(nature)))
@@ -70,7 +72,7 @@ const endAfter = (units: number, line: Line, store: Store, catalog: Catalog): nu
 const endOf = (line: Line, store: Store, catalog: Catalog): number =>
   endAfter(line.quantity - line.refundedQuantity, line, store, catalog);
 
-/** A rental that the catalog gives no duration grants nothing. */
+/** A rental without an access duration grants nothing. */
 const isMapped = (line: Line, store: Store, catalog: Catalog): boolean => {
   const product = catalog.productOf(store, line);
   return product !== undefined && !(line.rented && product.accessDuration === null);
@@ -97,7 +99,7 @@ const byReferenceText = (a: Candidate, b: Candidate): number => compare(a.refere
 const newestFirst = (a: Candidate, b: Candidate): number =>
   compare(b.start, a.start) || byReferenceText(a, b);
 
-/** Mapped and possibly active purchases come first, so that those without room grant nothing or end first. */
+/** Mapped and possibly active purchases first, so that those left out for lack of room grant nothing or end first. */
 const mostWorthFirst = (a: Candidate, b: Candidate): number =>
   Number(b.mapped) - Number(a.mapped) ||
   Number(a.revoked) - Number(b.revoked) ||
@@ -105,15 +107,15 @@ const mostWorthFirst = (a: Candidate, b: Candidate): number =>
   PRECEDENCE[a.nature] - PRECEDENCE[b.nature] ||
   newestFirst(a, b);
 
-/** The part of a purchase that is of one product. */
+/** The part of a purchase that concerns one product. */
 interface Share {
   readonly held: Candidate;
-  /** Latest time by which units of it were refunded; 0: none was. */
+  /** Latest time by which units were refunded; 0: never. */
   readonly refundedBy: number;
   readonly revoked: boolean;
   readonly start: number;
   readonly end: number;
-  /** End of all units, refunded or not. */
+  /** End counting all units, refunded or not. */
   readonly wholeEnd: number;
 }
 
@@ -134,7 +136,7 @@ const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Sha
 const newestShareFirst = (a: Share, b: Share): number =>
   compare(b.start, a.start) || byReferenceText(a.held, b.held);
 
-/** Passes add up: those that reach, one after the other, beyond the purchase of the newest. */
+/** Passes add up: the newest one and those before it that, one after another, reach beyond its purchase. */
 const stillRunning = (newest: readonly Share[]): readonly Share[] => {
   let running: Share[] = [];
   let taken = 0;
@@ -160,7 +162,7 @@ const heldOfProduct = (shares: readonly Share[]): readonly Share[] => {
   ];
 };
 
-/** A purchase of several products is kept while it is held for any of them. */
+/** Bounds the purchases held per product. One of several products stays while any of them holds it. */
 const boundedPerProduct = (
   candidates: readonly Candidate[],
   catalog: Catalog,
@@ -188,10 +190,10 @@ const boundedPerProduct = (
 const NOT_HELD = (): boolean => false;
 
 /**
- * The few facts that a customer's entitlements are computed from: each purchase that can grant, with only its lines
- * that can. What may be consumed counts only where the catalog maps it. What can be bought again and again is bounded to
- * the newest of each product, and everything together by {@link HOLDINGS_BYTES}. In order of reference, so that the same
- * purchases give the same holdings.
+ * The few facts that a customer's entitlements are computed from: each purchase that may grant, with only the lines
+ * that may. A `consumable` is held only where the catalog maps it. Repeatable purchases are bounded to the newest of
+ * each product, and all together by {@link HOLDINGS_BYTES}. Sorted by reference, so that equal purchases give equal
+ * holdings.
  *
  * @param isHeld whether a purchase, by {@link referenceText}, is held already: it stays, mapped or not
  */
@@ -220,7 +222,7 @@ export const holdingsOf = (
     .sort((a, b) => compare(referenceText(a), referenceText(b)));
 };
 
-/** Whether two holdings of a purchase are stored alike: by their lines and their replacement. */
+/** Whether two holdings of a purchase have equal lines and replacements. */
 export const heldAlike = (a: Purchase | undefined, b: Purchase | undefined): boolean =>
   a === undefined || b === undefined
     ? a === b

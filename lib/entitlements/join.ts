@@ -21,13 +21,13 @@ import {
 } from "./purchase.ts";
 import type { Instant } from "./time.ts";
 
-/** Events kept of each product of a lineage, beside all that had not ended when the store last spoke of the lineage. */
+/** Events kept per product of a lineage, besides those that had not ended when the lineage was last verified. */
 const EVENTS_KEPT_PER_PRODUCT = 2;
 
-/** Events kept of a lineage that has had very many products, those that end last. */
+/** Events kept per lineage, those that end last: a bound for lineages with very many products. */
 const EVENTS_KEPT = 100;
 
-/** Copies kept of one event: the newest of those never refunded, and of those that were; and of each what was signed last. */
+/** Newest copies kept per event, of those ever refunded and of the others; the last signed of each is kept too. */
 const COPIES_KEPT = 32;
 
 const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
@@ -44,8 +44,9 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * Gives the end that two events of a product have outlasted. By name, and by each copy's own end: whether copies are one
- * event may show only with a later one, and when an event began only with an earlier copy.
+ * Returns a lookup by product: the second to last end among its events, 0 where it has fewer than two. Compares event
+ * names and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one
+ * when the event began.
  */
 const outlasted = (copies: readonly Line[]): ((product: string) => number) => {
   const lastEnds = new Map<string, Map<string, number>>();
@@ -66,15 +67,16 @@ const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
   compare(eventName(b.line), eventName(a.line));
 
 /**
- * Joins the lines of one iOS lineage. It is bounded in events, and never so that the current one goes: whatever had not
- * ended when the store last spoke stays, however many periods were renewed ahead of time.
+ * Joins the lines of one iOS lineage and bounds its events. An event that had not ended when the lineage was last
+ * verified stays, up to {@link EVENTS_KEPT}. So the current one is kept, however many periods were renewed ahead of
+ * time.
  */
 const joinTransactions = (
   lines: readonly Line[],
   environment: Environment,
   lastHeard: Instant,
 ): readonly Line[] => {
-  // Most often one line is said again.
+  // Fast path: most often a line is repeated.
   const [first] = lines;
   if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
   const copies = latestCopies(lines, environment);
@@ -90,7 +92,7 @@ const joinTransactions = (
 
 const linesText = (lines: readonly Line[]): string => lines.map(lineText).join();
 
-/** The answer that was given later; of two given at once always the same one. */
+/** The later answer; ties are broken deterministically. */
 const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
@@ -98,13 +100,13 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
 
 type Refund = Pick<Line, "refundedBy" | "mostRefunded">;
 
-/** The larger refund; of two alike the one that was heard of first. */
+/** The larger refund; of equal ones, the one seen first. */
 const largerRefund = (a: Refund, b: Refund): Refund => {
   const order = compare(b.mostRefunded, a.mostRefunded) || compare(a.refundedBy ?? 0, b.refundedBy ?? 0);
   return order <= 0 ? a : b;
 };
 
-/** The answer's lines, with the largest refund of their product that any answer told, and when it was first told. */
+/** The answer's lines, with the largest refund of their product in any answer, and when it was first seen. */
 const withLargestRefunds = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
   const largest = new Map<string, Refund>();
   for (const line of all.flatMap(({ lines }) => lines)) {
@@ -128,7 +130,10 @@ interface Replacement {
   readonly replacedAt: Instant | null;
 }
 
-/** One without a time replaces everything; of the others the first: renewals name the older lineage again and again. */
+/**
+ * A replacement without a time replaces everything and wins. Otherwise the earliest wins: every renewal names the older
+ * lineage again.
+ */
 const firstReplacement = (a: Replacement, b: Replacement): Replacement => {
   if (a.replacedBy === null || b.replacedBy === null) return a.replacedBy === null ? b : a;
   const order =
@@ -137,7 +142,7 @@ const firstReplacement = (a: Replacement, b: Replacement): Replacement => {
 };
 
 const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
-  // Most often one line is said once.
+  // Fast path: most often there is one fact with one line.
   if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)
     return first;
   const { store, environment, key } = first;
@@ -164,13 +169,13 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
 };
 
 /**
- * Joins what is known of one purchase with more of it. Commutative, associative and idempotent, so facts may come in
- * any order and any number of times. iOS: of one transaction id the later signed wins. Android: the store's later answer
- * takes the place of the earlier one.
+ * Joins two sets of facts about one purchase. Commutative, associative and idempotent, so facts may arrive in any
+ * order, any number of times. iOS: per transaction id, the later signed copy wins. Android: the later answer replaces
+ * the earlier one.
  */
 export const joinPurchases = (a: Purchase, b: Purchase): Purchase => joinFacts(a, b);
 
-/** Joins all facts of the same purchase; one purchase for each reference, in order of reference. */
+/** Joins facts into one purchase per reference, sorted by reference. */
 export const joinAll = (purchases: Iterable<Purchase>): Purchase[] =>
   [...Map.groupBy(purchases, referenceText)]
     .sort(([a], [b]) => compare(a, b))

@@ -2,35 +2,38 @@ import type { PurchaseKey } from "../identifiers.ts";
 import { eventLines, eventName, eventsUnderOneName, revokedAsFirst, upToUpgrade } from "./events.ts";
 import { lineOrder, type Line } from "./purchase.ts";
 
-/** One lineage of a person, with the lines that it may grant by. */
+/** One lineage of a person, with its lines that may grant. */
 export interface Lineage {
   readonly key: PurchaseKey;
   readonly lines: readonly Line[];
 }
 
-/** One transaction id of a person, as it was signed last, and the lineages under which it was signed. */
+/** Last signed copy of one of a person's transaction ids, and the lineages it was signed under. */
 interface Copy {
   readonly line: Line;
-  /** The lineage under which it was signed last. */
+  /** Lineage of the last signed copy. */
   readonly home: PurchaseKey;
   readonly lineages: ReadonlySet<PurchaseKey>;
 }
 
-/** A purchase event as far as it went, in the one lineage where it counts. */
+/** A purchase event, cut at its upgrade, in the one lineage where it counts. */
 export interface CountingEvent {
   readonly line: Line;
   /** Whether it was signed under several lineages. */
   readonly isMoved: boolean;
 }
 
-/** A web order names one event in whichever lineage; any other name is one within its lineage. */
+/**
+ * Whether a web order names the event. A web order is the same in every lineage; other names are unique only within
+ * theirs.
+ */
 const isWebOrder = ({ nature, event }: Line): boolean =>
   nature === "auto_renewable" && event?.startsWith("until ") === false;
 
 const namesOf = ({ line, lineages }: Copy): readonly string[] =>
   isWebOrder(line) ? [eventName(line)] : [...lineages].map((key) => `${key} ${eventName(line)}`);
 
-/** Whether an event may have been signed under several of the lineages: under one transaction id, or one web order. */
+/** Whether two lineages share a transaction id or a web order, so that an event may be signed under both. */
 const mayShareEvents = (lineages: readonly Lineage[]): boolean => {
   const seen = new Map<string, PurchaseKey>();
   return lineages.some(({ key, lines }) =>
@@ -67,7 +70,7 @@ const copiesOf = (lineages: readonly Lineage[]): readonly Copy[] => {
   return [...copies.values()];
 };
 
-/** Copies that share a name, directly or by way of others. */
+/** Groups copies that share a name, directly or transitively. */
 const underOneName = (copies: readonly Copy[]): readonly (readonly Copy[])[] => {
   const groups = new Map<string, Copy[]>();
   for (const copy of copies) {
@@ -80,11 +83,11 @@ const underOneName = (copies: readonly Copy[]): readonly (readonly Copy[])[] => 
 };
 
 /**
- * The purchase events of one person, by the lineage where each counts, oldest first. The App Store has been seen to move
- * transactions into another lineage of the same person, and to issue a period anew there under another id: such an event
+ * Purchase events of one person by the lineage where each counts, oldest first. The App Store has been seen to move
+ * transactions into another lineage of the same person, and to reissue a period there under another id. Such an event
  * counts once, with all its copies, in the lineage where it was signed last.
  *
- * @param lineages of one person in one environment, and not Xcode's, whose ids name nothing
+ * @param lineages of one person in one environment other than Xcode, where ids identify nothing
  */
 export const countingEvents = (
   lineages: readonly Lineage[],

@@ -1,7 +1,7 @@
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { Purchase } from "./purchase.ts";
 
-/** A fact, verified by a store, that names one customer. Every purchase is an identity of its own beside these. */
+/** A store-verified fact that identifies one customer. Every purchase is an identity as well. */
 export interface IdentityReference {
   readonly store: Store;
   readonly kind: "app-transaction";
@@ -12,8 +12,8 @@ export interface IdentityReference {
 /** A purchase that a store has vouched for. */
 export interface ProvenPurchase {
   readonly purchase: Purchase;
-  /** Purchases that it names, as replaced by it or as the same person's, and of which it says nothing else. */
+  /** Purchases that it only mentions: as replaced by it, or as the same person's. */
   readonly mentioned: readonly Purchase[];
-  /** The identity that its own signed payloads name; null where they name none. */
+  /** Identity named by its own signed payloads; null where they name none. */
   readonly identity: IdentityReference | null;
 }

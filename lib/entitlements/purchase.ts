@@ -4,13 +4,13 @@ import { compare, sameList } from "../order.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * Product types, in the stores' own terms. `consumable`: may be consumed and bought again, which is true of iOS
- * consumables and of every one-time product of the Android store, which does not say which of them an app consumes.
+ * Product types in the stores' terms. `consumable` may be consumed and bought again: iOS consumables, and every Android
+ * one-time product, because Google does not say which of them an app consumes.
  */
 export const NATURES = ["auto_renewable", "non_renewing", "non_consumable", "consumable"] as const;
 export type Nature = (typeof NATURES)[number];
 
-/** State of a line when the store last vouched for it, apart from its dates. */
+/** State of a line at its last verification, regardless of its dates. */
 export const STANDINGS = [
   "entitled",
   "grace_period",
@@ -22,78 +22,78 @@ export const STANDINGS = [
 export type Standing = (typeof STANDINGS)[number];
 
 /**
- * One product, with its start and its end, that a purchase gave. An iOS line is one transaction id's copy of a purchase
- * event; several copies may speak of one event (`events.ts`).
+ * One product of a purchase, with its start and end. An iOS line is one transaction id's copy of a purchase event; an
+ * event may have several copies (`events.ts`).
  */
 export interface Line {
-  /** iOS transaction id; null for Android, whose answer replaces all lines together. */
+  /** iOS transaction id; null on Android, where an answer replaces all lines at once. */
   readonly transactionIdentifier: string | null;
-  /** Names the purchase event within its lineage and product, the same under every transaction id; null for Android. */
+  /** Identifies the purchase event within its lineage and product, under every transaction id; null on Android. */
   readonly event: string | null;
   readonly productIdentifier: string;
   readonly basePlanIdentifier: string | null;
-  /** Android: the purchase option of a one-time product. */
+  /** Android: purchase option of a one-time product. */
   readonly purchaseOptionIdentifier: string | null;
   readonly nature: Nature;
   readonly standing: Standing;
   readonly startsAt: Instant | null;
-  /** iOS: this copy's own purchase date, which is the moment of the restore in a restored copy. */
+  /** iOS: purchase date of this copy; in a restored copy, the date of the restore. */
   readonly purchasedAt: Instant | null;
-  /** The natural end; null where the store sets none: lifetime, unless the catalog gives an access duration. */
+  /** End date set by the store; null where it sets none: lifetime, unless the catalog gives an access duration. */
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
   /**
-   * Latest time by which units of it were refunded, in part or as a whole: iOS gives it; for the Android store it is when
-   * the largest refund was first heard of.
+   * Latest time by which units were refunded, partly or fully. iOS: the revocation date. Android: when the largest
+   * refund was first seen, because Google gives no date.
    */
   readonly refundedBy: Instant | null;
-  /** Android: the most units that any answer called refunded. */
+  /** Android: largest refunded quantity in any answer. */
   readonly mostRefunded: number;
-  /** iOS: when the store first signed a revocation, in full or in part, under this transaction id; null: never. */
+  /** iOS: earliest signing time of a full or partial revocation under this transaction id; null: never revoked. */
   readonly revokedSince: Instant | null;
   /** Units bought. */
   readonly quantity: number;
-  /** Units refunded of a line that still grants with the others; 0 where none was, and where all are revoked. */
+  /** Refunded units of a line whose other units still grant; 0 where none or all were refunded. */
   readonly refundedQuantity: number;
-  /** Android: rented, so access lasts as long as the catalog says, and is none where it does not. */
+  /** Android: a rental. The catalog's `accessDuration` limits its access; without one it grants nothing. */
   readonly rented: boolean;
   readonly willRenew: boolean | null;
-  /** When the store last vouched for this line. */
+  /** Last time the store vouched for this line. */
   readonly verifiedAt: Instant;
-  /** What a later version has stored of the line, which this one does not know and keeps. */
+  /** Values that a newer version stored with the line; kept as they are. */
   readonly further?: readonly unknown[];
 }
 
-/** Revoked in whole: a line of which units were refunded in part still grants with the others. */
+/** Whether the whole line is revoked. A partly refunded line still grants with its other units. */
 export const isRevoked = ({ standing, revokedAt }: Line): boolean =>
   standing === "revoked" || revokedAt !== null;
 
-/** The name of a purchase within an application. */
+/** Identifies a purchase within an application. */
 export interface PurchaseReference {
   readonly store: Store;
   readonly environment: Environment;
   readonly key: PurchaseKey;
 }
 
-/** All that is known of one store lineage. */
+/** Everything known about one store lineage. */
 export interface Purchase extends PurchaseReference {
   readonly lines: readonly Line[];
-  /** The products of a one-time purchase that were asked for, sorted; null: all of them. */
+  /** Products requested from a one-time purchase, sorted; null: all of them. */
   readonly selectedProducts: readonly string[] | null;
-  /** The purchase that took this one's place: what this one gave before that grants nothing. */
+  /** Purchase that replaced this one. Lines that started by the time of the replacement grant nothing after it. */
   readonly replacedBy: PurchaseKey | null;
-  /** The start of the period that took its place; null where the store gives none, so all its lines are replaced. */
+  /** Start of the replacing period; null where the store gives none, so all lines are replaced. */
   readonly replacedAt: Instant | null;
-  /** When the store last said anything of it; 0 where it is known only from another purchase that names it. */
+  /** Last time the store vouched for the purchase; 0 where only another purchase mentions it. */
   readonly verifiedAt: Instant;
-  /** What a later version has stored of the holding, which this one does not know and keeps. */
+  /** Values that a newer version stored with the holding; kept until the holding is computed anew. */
   readonly further?: readonly unknown[];
 }
 
 export const productKindOf = (nature: Nature): ProductKind =>
   nature === "auto_renewable" || nature === "non_renewing" ? "subscription" : "one_time_product";
 
-/** A purchase known only because another names it: as its predecessor, where `replacedBy` is given. */
+/** A purchase known only because another mentions it, as its predecessor where `replacedBy` is given. */
 export const mentionedPurchase = (
   { store, environment, key }: PurchaseReference,
   replacedBy: PurchaseKey | null,
@@ -109,7 +109,7 @@ export const mentionedPurchase = (
   verifiedAt: 0,
 });
 
-/** One text for one purchase within an application: for maps and comparisons, never for storage. */
+/** Key of a purchase within an application, for maps and comparisons; never stored. */
 export const referenceText = ({ store, environment, key }: PurchaseReference): string =>
   `${store} ${environment} ${key}`;
 
@@ -138,15 +138,18 @@ const LINE_FIELDS = Object.keys({
   verifiedAt: true,
 } satisfies Record<Exclude<keyof Line, "further">, true>) as Exclude<keyof Line, "further">[];
 
-/** Fields that are joined from all copies or answers, and are not of any one. */
+/** Fields joined from all copies or answers, so not part of any single one. */
 const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set(["revokedSince", "refundedBy", "mostRefunded"]);
 
 const TELLING_FIELDS = LINE_FIELDS.filter((field) => !JOINED_FIELDS.has(field));
 
-/** One text for what a line says: to decide between two that were said at once, always alike. */
+/** Text of a line's own fields: breaks ties between lines of the same time, deterministically. */
 export const lineText = (line: Line): string => JSON.stringify(TELLING_FIELDS.map((field) => line[field]));
 
-/** Field by field, and not over {@link LINE_FIELDS}: a replay of a thousand purchases compares thousands of lines. */
+/**
+ * Compares field by field instead of looping over {@link LINE_FIELDS}, for speed: a replay of a thousand purchases
+ * compares thousands of lines.
+ */
 export const sameLine = (a: Line, b: Line): boolean =>
   a === b ||
   (a.transactionIdentifier === b.transactionIdentifier &&
@@ -169,7 +172,7 @@ export const sameLine = (a: Line, b: Line): boolean =>
     a.willRenew === b.willRenew &&
     a.verifiedAt === b.verifiedAt);
 
-/** Oldest first; at the same start a line that has ended comes before one that has not. Total, so that order never matters. */
+/** Oldest first; at the same start, an `expired` line first. A total order, so the order of input never matters. */
 export const lineOrder = (a: Line, b: Line): number =>
   compare(a.startsAt ?? 0, b.startsAt ?? 0) ||
   compare(b.standing === "expired", a.standing === "expired") ||
@@ -177,7 +180,7 @@ export const lineOrder = (a: Line, b: Line): number =>
   compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "") ||
   compare(lineText(a), lineText(b));
 
-/** Whether two are the same purchase with the same lines, whatever else is known of it. */
+/** Compares only references and lines. */
 export const sameLines = (a: Purchase, b: Purchase): boolean =>
   a.store === b.store &&
   a.environment === b.environment &&
@@ -194,7 +197,7 @@ export const samePurchase = (a: Purchase, b: Purchase): boolean =>
   sameProducts(a.selectedProducts, b.selectedProducts) &&
   sameLines(a, b);
 
-/** The purchase as it was said at another time: to compare what was said without when. */
+/** The purchase with another verification time, to compare facts regardless of when they were verified. */
 export const verifiedAs = (purchase: Purchase, verifiedAt: Instant): Purchase => ({
   ...purchase,
   verifiedAt,

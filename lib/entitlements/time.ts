@@ -1,16 +1,16 @@
-/** A moment: milliseconds since 1970-01-01T00:00:00Z, an integer. */
+/** Integer milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number;
 
-/** The last moment that ISO 8601 writes with a year of four digits; a larger value is not a time. */
+/** Last instant with a four-digit ISO 8601 year; a larger value is not a time. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export const isInstant = (value: unknown): value is Instant =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= LAST_INSTANT;
 
-/** ISO 8601 in UTC with milliseconds, as answers show it. */
+/** ISO 8601 in UTC with milliseconds, the format of times in answers. */
 export const isoTime = (instant: Instant): string => new Date(instant).toISOString();
 
-/** A calendar period, as ISO 8601 durations write it: `P1M`, `P1W`, `PT36H`. */
+/** A calendar period, from an ISO 8601 duration: `P1M`, `P1W`, `PT36H`. */
 export interface Period {
   readonly months: number;
   readonly milliseconds: number;
@@ -23,7 +23,7 @@ const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const DAY = 24 * HOUR;
 
-/** Reads an ISO 8601 duration of whole parts, longer than nothing; null where the text is none. */
+/** Parses an ISO 8601 duration with integer parts; null where it is malformed or zero. */
 export const parsePeriod = (text: string): Period | null => {
   const match = PERIOD.exec(text);
   if (match === null) return null;
@@ -45,15 +45,15 @@ export const parsePeriod = (text: string): Period | null => {
   return period.months === 0 && period.milliseconds === 0 ? null : period;
 };
 
-/** Several periods as one: two months from 31 December end with February. */
+/** Multiplies a period: two months from 31 December end on the last day of February. */
 export const times = (count: number, { months, milliseconds }: Period): Period => ({
   months: months * count,
   milliseconds: milliseconds * count,
 });
 
 /**
- * The moment one period later, in UTC. Months keep the day of the month, or take the month's last day where it is
- * shorter (31 January + `P1M` is 28 or 29 February), as both stores bill.
+ * Adds a period, in UTC. Months keep the day of the month, or fall back to the last day of a shorter month, as both
+ * stores bill: `P1M` after 31 January is 28 or 29 February. Capped at the end of the year 9999.
  */
 export const plusPeriod = (instant: Instant, period: Period): Instant => {
   const start = new Date(instant);

@@ -6,11 +6,11 @@ const DAY = 24 * 60 * MINUTE;
 const WEEK = 7 * DAY;
 
 /**
- * Acknowledgement deadline of a purchase, after which the store refunds it: three days after the purchase, three minutes
- * for a licence tester's; half the plan for a prepaid plan shorter than a week. While the store still waits, the deadline
- * has not passed, whatever start time it gives: at least a third of that time is left.
+ * Acknowledgement deadline, after which the store refunds the purchase: three days after it, three minutes for a
+ * licence tester, half the plan for a prepaid plan shorter than a week. While the store still waits, the deadline has
+ * not passed, whatever start time it gives. So at least a third of that time is left after the answer.
  *
- * @param prepaidUntil the end of a prepaid plan; null: the purchase renews, or is no subscription
+ * @param prepaidUntil end of a prepaid plan; null: the purchase renews, or is not a subscription
  * @see https://developer.android.com/google/play/billing/integrate#process
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#prepaid-plans
  */

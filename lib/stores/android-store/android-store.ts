@@ -13,7 +13,7 @@ import {
 import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
 import { readSubscription } from "./subscription.ts";
 
-/** An Android package and what may read its purchases. */
+/** An Android package and the credential that reads its purchases. */
 export interface AndroidPackage {
   readonly packageName: string;
   readonly credential: AndroidStoreCredential;
@@ -22,36 +22,36 @@ export interface AndroidPackage {
 export interface AndroidPurchaseRequest {
   readonly purchaseToken: string;
   readonly productKind: ProductKind;
-  /** Selects among the products of a one-time purchase; null: all of them. Nothing to a subscription. */
+  /** Selects one product of a one-time purchase; null: all of them. Ignored for subscriptions. */
   readonly productIdentifier: string | null;
 }
 
-/** What failed: HTTP status and reason, for a log; never a token, a key or a credential. */
+/** The store's failure, for the log: HTTP status and reason, never a token, key or credential. */
 interface Cause {
   readonly status: number | null;
   readonly reason: string | null;
 }
 
 /**
- * What the store says of a purchase.
- * - `rejected`: it does not know the token, or the token is of another kind, product or package.
- * - `gone`: it has dropped the purchase, which ended long ago.
- * - `unavailable`: it did not answer, or not in a way that can be read; the same question may be asked again.
- * - `credential-rejected`: it refuses the operator's credential, or the credential cannot be used: a fault of configuration.
+ * Outcome of a lookup.
+ * - `rejected`: the store does not know the token, or the token is of another kind, product or package.
+ * - `gone`: the store has dropped the purchase, which ended long ago.
+ * - `unavailable`: the store did not answer, or its answer cannot be parsed; the lookup may be retried.
+ * - `credential-rejected`: the store refuses the operator's credential, or it cannot be used: a configuration error.
  */
 export type AndroidStoreAnswer =
   | ({ readonly outcome: "verified" } & VerifiedPurchase)
   | ({ readonly outcome: "rejected" | "gone" | "credential-rejected" } & Cause)
   | ({ readonly outcome: "unavailable"; readonly retryAfterSeconds: number } & Cause);
 
-/** What came of an acknowledgement: `because` is how the store, asked once more where that helps, did not take it. */
+/** Outcome of an acknowledgement; `because` is the outcome of the call that failed. */
 export type AcknowledgementAnswer =
   | { readonly outcome: "acknowledged" }
   | ({ readonly outcome: "due"; readonly because: Failure["outcome"] } & Cause);
 
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
-  /** Never rejects: an acknowledgement that fails, for whatever cause, is due and can be sent again. */
+  /** Never rejects: an acknowledgement that fails for any reason is `due` and can be retried. */
   acknowledge(
     androidPackage: AndroidPackage,
     pending: PendingAcknowledgement,
@@ -59,22 +59,25 @@ export interface AndroidStore {
 }
 
 export interface AndroidStoreOptions {
-  /** The API's root, with or without a path of its own; unset: Google's. */
+  /** Root URL of the API, with or without a path; unset: Google's. */
   readonly rootUrl?: string | undefined;
-  /** The text of a secret; null where there is none or it may not be read. Rejects where it could not be asked for. */
+  /** Text of a secret; null where it does not exist or may not be read. Rejects where the lookup itself fails. */
   readonly readSecret: (name: string) => Promise<string | null>;
   readonly now: () => Instant;
   readonly timing?: AndroidStoreTiming;
   readonly fetch?: typeof fetch;
 }
 
-/** Where the store does not say when to ask again. */
+/** Default where the store does not say when to retry. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** A path cannot hold these, and the store never gave one. */
+/** Not usable as a URL path segment, and never issued by the store. */
 const NO_TOKENS: ReadonlySet<string> = new Set(["", ".", ".."]);
 
-/** Encoded for a path. Tokens are of letters, digits and a few signs; what grows beyond this no server takes for a path. */
+/**
+ * Maximum length, percent-encoded. Tokens consist of letters, digits and a few signs; no server accepts a path longer
+ * than this.
+ */
 const LONGEST_ENCODED_TOKEN = 8192;
 
 const isNoToken = (token: string): boolean =>
@@ -117,7 +120,7 @@ const dueBecauseOf = ({ outcome: because, status, reason }: Failure): Acknowledg
 });
 
 /**
- * The Android store, asked through Google's client of the Android Publisher API.
+ * The Android store, through Google's client for the Android Publisher API.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/get
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2/getproductpurchasev2
@@ -147,7 +150,7 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
         const deadline = publisher.deadline();
         const sent = await publisher.call(credential, acknowledgePurchase(pending), deadline);
         if (sent.outcome === "answered") return ACKNOWLEDGED;
-        // Google refuses so what somebody else, the app perhaps, acknowledged first.
+        // Google also refuses a purchase that is already acknowledged, by the app perhaps: read it to find out.
         if (sent.status !== 400 && sent.status !== 409) return dueBecauseOf(sent);
         const call = readPurchase(androidPackage, pending.purchaseToken, pending.productKind);
         const read = await publisher.call(credential, call, deadline);

@@ -3,11 +3,11 @@ import { once } from "../../once.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 
 /**
- * The store's answers, as far as they are read. Unknown fields are ignored; an unknown state is not: what it would mean
- * for access cannot be guessed.
+ * Schemas of the store's answers, with only the fields that are read. Unknown fields are ignored. An unknown state is
+ * refused: its meaning for access cannot be guessed.
  */
 
-/** RFC 3339, with up to nine digits of a second. */
+/** RFC 3339, with up to nine fractional digits. */
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 const timestamp = once(() =>
@@ -22,7 +22,7 @@ const timestamp = once(() =>
   ),
 );
 
-/** What is stored, or becomes part of a key, is bounded here, far above what Google documents (64 for account ids). */
+/** Limits what is stored or becomes part of a key, far above what Google documents (64 for account ids). */
 const text = once(() =>
   z.string().check(
     z.minLength(1),
@@ -31,7 +31,7 @@ const text = once(() =>
   ),
 );
 
-/** Google leaves out what is not set; null and the empty text are read alike. */
+/** Google omits unset fields; null and the empty string read the same. */
 const orNull = <Schema extends z.ZodMiniType>(schema: Schema) =>
   z.pipe(
     z.nullish(

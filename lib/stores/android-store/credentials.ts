@@ -6,14 +6,17 @@ import { createLoadingCache } from "../../loading-cache.ts";
 import { once } from "../../once.ts";
 import { readWorkloadIdentity, type TrustsOrigin } from "./workload-identity.ts";
 
-/** What may read a package's purchases: the name of a secret that holds service-account JSON, or an `external_account` JSON. */
+/**
+ * Credential that reads a package's purchases: the name of a secret that holds service-account JSON, or an
+ * `external_account` JSON.
+ */
 export type AndroidStoreCredential =
   { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };
 
-/** Exchanges the operator's credential for access tokens, and keeps those as long as they last. */
+/** Google's client that exchanges the operator's credential for access tokens and keeps them until they expire. */
 export type AccessTokens = InstanceType<typeof auth.JWT> | InstanceType<typeof auth.AwsClient>;
 
-/** Why a credential cannot be used, in a word: the cause would quote the credential. */
+/** The credential cannot be used, for a one-word reason. No `cause`: it would quote the credential. */
 export class UnusableCredentialError extends Error {
   readonly reason: string;
 
@@ -24,7 +27,7 @@ export class UnusableCredentialError extends Error {
   }
 }
 
-/** The credential could not be asked for, and may be next time. The cause could quote its name. */
+/** The credential could not be read; a retry may succeed. No `cause`: it could quote the secret's name. */
 export class CredentialUnavailableError extends Error {
   constructor() {
     super("The credential of the package could not be read.");
@@ -32,7 +35,7 @@ export class CredentialUnavailableError extends Error {
   }
 }
 
-/** Limits of each request that a client makes on its own, in the client's words. */
+/** Limits of every request that Google's client makes on its own, by the client's option names. */
 export interface TransportLimits {
   readonly timeout: number;
   readonly retryConfig: { readonly retry: 0 };
@@ -40,20 +43,23 @@ export interface TransportLimits {
 }
 
 export interface AndroidStoreCredentials {
-  /** `fresh` is false where the credential was loaded for an earlier request. Rejects with {@link UnusableCredentialError} or {@link CredentialUnavailableError}. */
+  /**
+   * `fresh` is false where an earlier request loaded the credential. Rejects with {@link UnusableCredentialError} or
+   * {@link CredentialUnavailableError}.
+   */
   accessTokensOf(
     credential: AndroidStoreCredential,
   ): Promise<{ readonly tokens: AccessTokens; readonly fresh: boolean }>;
-  /** The store refused what these tokens gave it: the credential is loaded again when it is next asked for. */
+  /** Drops a credential whose tokens the store refused; the next request loads it again. */
   forget(credential: AndroidStoreCredential, refused: AccessTokens): void;
 }
 
-/** Age at which a secret is read again: a rotated key is picked up within this time. */
+/** Age at which a secret is read again, so that a rotated key is picked up within this time. */
 const SECRET_LIFETIME_MILLISECONDS = 5 * 60 * 1000;
 const CREDENTIALS_KEPT = 100;
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 
-/** The fields of a service account's JSON that are read; its other fields name addresses and projects. */
+/** Fields read from service-account JSON; the others name addresses and projects. */
 const serviceAccount = once(() =>
   z.object({
     type: z.literal("service_account"),
@@ -80,7 +86,10 @@ const serviceAccountTokens = (text: string, limits: TransportLimits): AccessToke
 const property = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 
-/** The client exchanges tokens over a transport of its own, without a timeout and with three retries, and has no option for it. */
+/**
+ * Google's client exchanges tokens over a separate transport, without a timeout and with three retries, and has no
+ * option to change that.
+ */
 const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void => {
   const transport = property(property(tokens, "stsCredential"), "transporter");
   if (!(transport instanceof Object && "defaults" in transport))
@@ -88,7 +97,7 @@ const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void
   transport.defaults = limits;
 };
 
-/** Makes the identity anew, as `apply` did: the table is not trusted to hold nothing else. */
+/** Rebuilds the identity, as `apply` did: the table might hold other fields, and is not trusted. */
 const externalAccountTokens = (
   json: unknown,
   trustsOrigin: TrustsOrigin,
@@ -102,20 +111,20 @@ const externalAccountTokens = (
 };
 
 interface Loaded {
-  /** The text of the secret; null where there is none. */
+  /** Text of the secret; null for a workload identity. */
   readonly text: string | null;
   readonly tokens: AccessTokens;
 }
 
 /**
- * The clients of every credential in use. Concurrent requests share one load; a failed load is forgotten; a secret is
- * read again after five minutes, and its access token outlives that where the secret has not changed.
+ * Caches Google's client per credential. Concurrent requests share one load; a failed load is forgotten. A secret is
+ * read again after five minutes; if it is unchanged, its client and access token are kept.
  */
 export const createAndroidStoreCredentials = (options: {
   readSecret: (name: string) => Promise<string | null>;
   now: () => Instant;
   limits: TransportLimits;
-  /** Origins besides Google's at which a workload identity may ask for tokens. */
+  /** Origins besides Google's that a workload identity may request tokens from. */
   trustsOrigin: TrustsOrigin;
 }): AndroidStoreCredentials => {
   const { readSecret, now, limits, trustsOrigin } = options;

@@ -3,26 +3,26 @@ import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
 /**
- * Why the store gave no answer about a purchase. Made of a status and a word only, never of a message: the client's
- * messages hold the URL, and the URL holds the purchase token.
+ * The store's failure, made of a status and a one-word reason. Never holds a message: the client's messages contain the
+ * URL, and the URL contains the purchase token.
  */
 export type Failure = {
-  /** HTTP status of what was answered; null where nothing was. */
+  /** HTTP status of the answer; null where there was none. */
   readonly status: number | null;
-  /** The store's own reason, or ours; null where there is none. */
+  /** The store's reason, or ours; null where there is none. */
   readonly reason: string | null;
 } & (
   | { readonly outcome: "rejected" | "gone" | "credential-rejected" }
   | {
       readonly outcome: "unavailable";
-      /** How long the store asked to wait, at most 60; null where it did not say. */
+      /** Seconds the store asked to wait, limited to 1 to 60; null where it did not say. */
       readonly retryAfterSeconds: number | null;
     }
 );
 
 const LONGEST_WAIT_SECONDS = 60;
 
-/** What Google says when the request's own words are wrong: the token is unknown, or of another kind, product or package. */
+/** Google's reasons for a bad request: the token is unknown, or of another kind, product or package. */
 const CALLER_REASONS: ReadonlySet<string | null> = new Set([
   "invalid",
   "invalidValue",
@@ -47,7 +47,7 @@ const CONFIGURATION_REASONS: ReadonlySet<string | null> = new Set([
 ]);
 const QUOTA_REASON = /limit_?exceeded|quota_?exceeded|resource_?exhausted/i;
 
-/** A reason is one word; what is not may be anything, a token too. */
+/** A reason is one word; anything else is dropped, because it may contain a token. */
 const WORD = /^[A-Za-z_]{1,48}$/;
 
 const failedRequest = once(() =>
@@ -68,7 +68,7 @@ const failedRequest = once(() =>
 
 const detail = once(() => z.object({ reason: z.optional(z.string()), location: z.optional(z.string()) }));
 
-/** Google's two forms of an error body, AIP-193 and its older one, and OAuth's (RFC 6749, 5.2). */
+/** Google's two error bodies (AIP-193 and the older one), and OAuth's (RFC 6749, 5.2). */
 const errorBody = once(() =>
   z.object({
     error: z.union([
@@ -102,7 +102,7 @@ interface Answered {
   readonly retryAfterSeconds: number | null;
 }
 
-/** Seconds or an HTTP date (RFC 9110, 10.2.3). */
+/** Parses `Retry-After`: seconds or an HTTP date (RFC 9110, 10.2.3). */
 const retryAfter = (header: string | null, now: Instant): number | null => {
   if (header === null) return null;
   const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - now) / 1000);
@@ -116,13 +116,13 @@ const unavailable = (reason: string | null, answered?: Answered): Failure => ({
   retryAfterSeconds: answered?.retryAfterSeconds ?? null,
 });
 
-/** A 200 that is not of the documented shape. */
+/** A 200 that does not have the documented shape. */
 export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), status: 200 };
 
-/** The same, of the token endpoint. */
+/** A malformed answer of the token endpoint. */
 export const malformedTokenAnswer: Failure = unavailable("malformedTokenAnswer");
 
-/** Nobody could say what the credential is. */
+/** The credential could not be read. */
 export const unreadableCredential: Failure = unavailable("credentialUnavailable");
 
 export const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });
@@ -133,7 +133,7 @@ export const credentialRejectedAs = (reason: string): Failure => ({
   reason,
 });
 
-/** What was answered to a failed request, null where nothing was; undefined where no request failed. */
+/** Answer to a failed request; null: there was none; undefined: the error is not a failed request. */
 const answeredTo = (error: unknown, now: Instant): Answered | null | undefined => {
   const parsed = failedRequest().safeParse(error);
   if (!parsed.success) return isTimeout(error) ? null : undefined;
@@ -149,7 +149,7 @@ const answeredTo = (error: unknown, now: Instant): Answered | null | undefined =
   };
 };
 
-/** By name, as what ends a request may be of another realm. */
+/** By name instead of `instanceof`: the error of an aborted request may come from another realm. */
 const nameOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "name" in error ? error.name : null;
 
@@ -164,9 +164,9 @@ const isTransient = ({ status, reason }: Answered): boolean =>
   (status === 403 && reason !== null && QUOTA_REASON.test(reason));
 
 /**
- * Classifies a failed call of the Android Publisher API by Google's reason, and by the status where that says it alone.
- * What cannot be told for certain is unavailable, so that no purchase is refused and no alarm raised because of, say, a
- * proxy's own 404. Throws what is no failed call.
+ * Classifies a failed call of the Android Publisher API by Google's reason, or by the status where that suffices.
+ * Anything uncertain is `unavailable`, so that a proxy's own 404, for example, refuses no purchase and raises no alarm.
+ * Rethrows an error that is not a failed call.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
  */
@@ -187,15 +187,15 @@ export const failureOfCall = (error: unknown, now: Instant): Failure => {
 };
 
 /**
- * Classifies a failed exchange of the operator's credential for an access token. Whatever the token endpoint refuses is
- * the credential's fault, and so is a credential that cannot even be sent.
+ * Classifies a failed exchange of the operator's credential for an access token. A refusal by the token endpoint is the
+ * credential's fault, and so is a credential that cannot even be sent.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2
  */
 export const failureOfTokenExchange = (error: unknown, now: Instant): Failure => {
   const answered = answeredTo(error, now);
   if (answered === undefined) {
-    // The client reads a token answer without looking, and fails so on one that is no object.
+    // The client does not validate the token answer, and throws a TypeError where it is not an object.
     return nameOf(error) === "TypeError" ? malformedTokenAnswer : credentialRejectedAs("credentialUnusable");
   }
   if (answered === null) return unavailable(null);

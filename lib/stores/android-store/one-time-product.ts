@@ -5,7 +5,8 @@ import { purchaseKeyOfToken } from "./purchase-token.ts";
 import type { Question, Reading } from "./reading.ts";
 
 /**
- * Reads the answer of `purchases.productsv2.getproductpurchasev2`. The store says that a purchase was refunded, not when.
+ * Parses the answer of `purchases.productsv2.getproductpurchasev2`. The store says that a purchase was refunded, but
+ * not when.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/one-time
  */
@@ -19,7 +20,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     return "product-not-in-purchase";
 
   const { purchaseState } = answer.purchaseStateContext;
-  // Without its time of completion it was never paid: cancelled while it was pending.
+  // Without a completion time it was never paid: it was cancelled while pending.
   const owned = purchaseState === "PENDING" || answer.purchaseCompletionTime === null ? [] : items;
   const lines = owned.map(({ productId, productOfferDetails: details }): Line => {
     const quantity = Math.max(1, details?.quantity ?? 1);

@@ -19,22 +19,22 @@ import {
 } from "./failure.ts";
 import { originOf } from "./workload-identity.ts";
 
-/** How long the store may take, in milliseconds. */
+/** Time limits of the store, in milliseconds. */
 export interface AndroidStoreTiming {
-  /** One HTTP request, from its start to the end of its body. */
+  /** One HTTP request, up to the end of its body. */
   readonly request: number;
-  /** Before the one retry. */
+  /** Pause before the one retry. */
   readonly pause: number;
-  /** Everything that one question to the store needs: secret, token exchange, calls, pause and retry. */
+  /** One lookup or acknowledgement as a whole: secret, token exchange, calls, pause and retry. */
   readonly total: number;
 }
 
-/** Reading and acknowledging one after the other stay within the 29 seconds that API Gateway waits. */
+/** A lookup and an acknowledgement in sequence stay within API Gateway's timeout of 29 seconds. */
 export const ANDROID_STORE_TIMING: AndroidStoreTiming = { request: 4_000, pause: 250, total: 10_000 };
 
 export type Purchases = androidpublisher_v3.Resource$Purchases;
 
-/** What every call is made with: `auth` goes with the parameters, `options` beside them. */
+/** Arguments of every call: `auth` is one of the parameters, `options` come beside them. */
 export interface CallContext {
   readonly auth: AccessTokens;
   readonly options: TransportLimits & {
@@ -47,19 +47,22 @@ export interface CallContext {
 export type Call = (purchases: Purchases, context: CallContext) => Promise<{ data: unknown }>;
 
 export type CallResult =
-  /** Time of the question: the answer is at least as new, and of two answers the one asked for later wins. */
+  /** `askedAt`: time of the request. The answer is at least as new; of two answers, the one requested later wins. */
   { readonly outcome: "answered"; readonly body: unknown; readonly askedAt: Instant } | Failure;
 
 export interface AndroidPublisher {
-  /** Ends one question to the store, however many calls it takes. */
+  /** Abort signal for one lookup or acknowledgement, however many calls it takes. */
   deadline(): AbortSignal;
-  /** Makes a call, and once more where that may help: the store did not answer, or it refused a credential loaded earlier. */
+  /**
+   * Makes a call, and retries it once where the store is unavailable without saying when to retry, or refuses a
+   * credential loaded earlier.
+   */
   call(credential: AndroidStoreCredential, send: Call, deadline: AbortSignal): Promise<CallResult>;
 }
 
 const GOOGLE_ROOT_URL = "https://androidpublisher.googleapis.com/";
 
-/** The promise, for as long as the signal allows. */
+/** Settles with the promise, or rejects as soon as the signal aborts. */
 const within = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> => {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason);
@@ -73,8 +76,8 @@ const within = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> =
 };
 
 /**
- * Google's client of the Android Publisher API with limits: its own are no timeout, three retries of a read, and three
- * more of the token exchange. Here every request has a timeout, and token exchange and call have one retry together.
+ * Google's client for the Android Publisher API, with limits. By default it has no timeout, three retries of a read,
+ * and three more of the token exchange. Here every request has a timeout, and token exchange and call share one retry.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */
@@ -111,7 +114,7 @@ export const createAndroidPublisher = (options: {
   const send = async (call: Call, auth: AccessTokens, signal: AbortSignal): Promise<CallResult> => {
     const askedAt = now();
     try {
-      // A root with a path of its own is kept only where it comes with the call, not with the client.
+      // The client keeps the path of a root URL only where the URL comes with the call.
       const limited = { ...limits, rootUrl, signal, responseType: "json" } as const;
       const { data } = await within(signal, call(purchases, { auth, options: limited }));
       return { outcome: "answered", body: data, askedAt };
@@ -137,7 +140,7 @@ export const createAndroidPublisher = (options: {
     const { tokens, fresh } = loaded;
     const result = (await exchange(tokens, deadline)) ?? (await send(call, tokens, deadline));
     const refused = result.outcome === "credential-rejected";
-    // The client keeps what it took for a token, be it nothing, as long as a token lasts.
+    // The client caches whatever it took for a token, even none, for as long as a token lasts.
     if (refused || result === malformedTokenAnswer) credentials.forget(credential, tokens);
     if (refused) return { result, again: !fresh };
     return { result, again: result.outcome === "unavailable" && result.retryAfterSeconds === null };

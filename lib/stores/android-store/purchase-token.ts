@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 
-/** The key of the purchase that a token names: its SHA-256, so that what is stored cannot be used with the store. */
+/** Purchase key of a token: its SHA-256, so that what is stored cannot be used with the store. */
 export const purchaseKeyOfToken = (purchaseToken: string): PurchaseKey =>
   purchaseKey(createHash("sha256").update(purchaseToken, "utf8").digest("hex"));

@@ -5,19 +5,19 @@ import { mentionedPurchase } from "../../entitlements/purchase.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
 import type { ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 
-/** An acknowledgement that the store waits for. It holds the purchase token, so it is never logged. */
+/** An acknowledgement that the store waits for. Holds the purchase token, so it is never logged. */
 export interface PendingAcknowledgement {
   readonly purchase: PurchaseReference;
   readonly packageName: string;
   readonly purchaseToken: string;
   readonly productKind: ProductKind;
-  /** One of the purchase's products: the store's call wants one, and acknowledges the whole purchase. */
+  /** One product of the purchase: the store's call requires one, and acknowledges the whole purchase. */
   readonly productIdentifier: string;
   /** The store refunds the purchase at this time unless it is acknowledged. */
   readonly deadline: Instant;
 }
 
-/** Which purchase was asked for, and when the store answered. */
+/** The requested purchase, and the time of the request, which counts as that of the answer. */
 export interface Question {
   readonly packageName: string;
   readonly purchaseToken: string;
@@ -26,20 +26,20 @@ export interface Question {
 }
 
 /**
- * A purchase as the store answered it, with the other purchases of the same person. The obfuscated account id is not read:
- * the client chooses it, so it proves nothing.
+ * A purchase as the store reports it, with the other purchases of the same person. The obfuscated account id is not
+ * read: the client chooses it, so it proves nothing.
  */
 export interface VerifiedPurchase {
   readonly purchase: Purchase;
-  /** The purchase whose place this one took; null while this one is pending. */
+  /** Purchase that this one replaced; null: none, or this one is pending. */
   readonly replaces: PurchaseKey | null;
-  /** Purchases that the store says are the same person's, and that this one did not replace. */
+  /** Other purchases of the same person, according to the store, that this one did not replace. */
   readonly samePerson: readonly PurchaseKey[];
-  /** The acknowledgement to make once the purchase is stored; null: none. */
+  /** Acknowledgement to make once the purchase is stored; null: none. */
   readonly acknowledgement: PendingAcknowledgement | null;
 }
 
-/** The purchase as proven, with those that it only mentions. */
+/** The purchase, with those that it only mentions. */
 export const provenPurchaseOf = ({
   purchase,
   replaces,

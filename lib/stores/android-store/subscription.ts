@@ -20,8 +20,8 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
 type Item = NonNullable<z.output<ReturnType<typeof subscriptionAnswer>>["lineItems"]>[number];
 
 /**
- * A line without a successful order or without an end is not owned yet: it is the product of a deferred replacement. A
- * line that is going to be replaced or removed is owned, with or without an order of its own.
+ * Whether a line is owned. One without an end or a successful order is not owned yet: it is the product of a deferred
+ * replacement. One that will be replaced or removed needs only an end.
  */
 const isOwned = ({
   expiryTime,
@@ -32,14 +32,14 @@ const isOwned = ({
   expiryTime !== null &&
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
-/** A line that is going to be removed or replaced does not renew, whatever its plan says. */
+/** A line that will be removed or replaced does not renew, whatever its plan says. */
 const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval }: Item): boolean =>
   autoRenewingPlan?.autoRenewEnabled === true &&
   deferredItemReplacement === null &&
   deferredItemRemoval === null;
 
 /**
- * Reads the answer of `purchases.subscriptionsv2.get`.
+ * Parses the answer of `purchases.subscriptionsv2.get`.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions
  */
@@ -55,14 +55,15 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
 
   const paid = items.filter(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
   const owned = items.filter(isOwned);
-  // A paid line has an end: without one the answer is not of the documented shape.
+  // A paid line has an end; without one the answer does not have the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
   const lastEnd = Math.max(...owned.map(({ expiryTime }) => expiryTime ?? 0));
   const lines =
     standing === null
       ? []
       : owned.map((item): Line => {
-          // Google may renew, retry or hold one line alone. One that lags behind, and is not to renew, was removed.
+          // Google may renew, retry or hold each line on its own. One that has ended before others and does not renew
+          // was removed.
           const isOver = !renews(item) && (item.expiryTime ?? 0) <= answeredAt && lastEnd > answeredAt;
           return {
             transactionIdentifier: null,
@@ -95,11 +96,11 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const linked = otherKey(answer.linkedPurchaseToken);
   const expired = otherKey(answer.outOfAppPurchaseContext?.expiredPurchaseToken);
   const [first] = lines;
-  // Only what is owned takes another purchase's place.
+  // Only an owned purchase replaces another.
   const replaces = first === undefined ? null : linked;
   const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEnd : null;
   const environment = answer.testPurchase === null ? "production" : "sandbox";
-  // What has expired was paid once, but there is nothing left to refund; a hold or a pause may still end.
+  // An expired purchase was paid once, but has nothing left to refund; a hold or a pause may still end.
   const due = answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING && standing !== "expired";
   const reference = { store: "android-store", environment, key } as const;
   return {

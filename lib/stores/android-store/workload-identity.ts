@@ -1,10 +1,10 @@
 /**
- * An `external_account` JSON of an AWS provider, with all that Google's client needs of one in a function and nothing
- * else. The keys are Google's.
+ * An `external_account` JSON of an AWS provider, with only what Google's client needs in a function. The keys are
+ * Google's.
  */
 export type WorkloadIdentity = {
   readonly type: "external_account";
-  /** The provider of the workload identity pool. */
+  /** Provider of the workload identity pool. */
   readonly audience: string;
   readonly subject_token_type: "urn:ietf:params:aws:token-type:aws4_request";
   readonly token_url: string;
@@ -15,7 +15,7 @@ export type WorkloadIdentity = {
   };
 };
 
-/** A problem of one field. The message follows the path in a sentence, and repeats no value. */
+/** A problem in one field. The message continues a sentence that starts with the path, and never quotes the value. */
 export interface WorkloadIdentityProblem {
   readonly path: readonly string[];
   readonly message: string;
@@ -25,7 +25,7 @@ export type WorkloadIdentityReading =
   | { readonly outcome: "valid"; readonly identity: WorkloadIdentity }
   | { readonly outcome: "invalid"; readonly problems: readonly WorkloadIdentityProblem[] };
 
-/** Whether tokens may be asked for at an origin that is none of Google's. */
+/** Whether tokens may be requested from an origin that is not Google's. */
 export type TrustsOrigin = (origin: string) => boolean;
 
 const httpUrl = (text: string): URL | null => {
@@ -33,17 +33,17 @@ const httpUrl = (text: string): URL | null => {
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : null;
 };
 
-/** Trusts the origin of the address that stands in for Google's, as in a local run; none where there is no address. */
+/** Trusts the origin of the address that replaces Google's, as in a local run; without an address, none. */
 export const originOf = (address: string | undefined): TrustsOrigin => {
   const trusted = address === undefined ? null : httpUrl(address);
   return (origin) => origin === trusted?.origin;
 };
 
-/** The rule of one field: `read` gives the text to keep, or null where it is refused. */
+/** Rule of one field. `read` returns the text to keep, or null to refuse it. */
 interface Rule {
   readonly read: (text: string) => string | null;
   readonly message: string;
-  /** `dropped`: may be there, and is not kept. */
+  /** `dropped`: accepted, but not kept. */
   readonly presence: "required" | "optional" | "dropped";
 }
 
@@ -53,14 +53,14 @@ const exactly = (text: string): Rule => ({
   presence: "required",
 });
 
-/** The whole text has the form, so that nobody who reads it later finds another host in it. */
+/** Matches the whole text, so that no later reader finds another host in it. */
 const ofForm = (form: RegExp, message: string, presence: Rule["presence"] = "required"): Rule => ({
   read: (text) => (form.test(text) ? text : null),
   message,
   presence,
 });
 
-/** Also takes an address whose origin is trusted, and keeps it as it was parsed. */
+/** Also accepts an address with a trusted origin, and keeps it as parsed. */
 const orTrusted = (rule: Rule, trustsOrigin: TrustsOrigin): Rule => ({
   ...rule,
   read: (text) => {
@@ -94,14 +94,14 @@ const identityRules = (trustsOrigin: TrustsOrigin): Readonly<Record<string, Rule
   ),
 });
 
-/** gcloud writes where a machine of EC2 asks for its credentials. A function has them in its environment. */
+/** Addresses that gcloud writes, where an EC2 instance gets its credentials. A function has them in its environment. */
 const metadataAddress = ofForm(
   /^http:\/\/169\.254\.169\.254(?:\/[A-Za-z0-9._/-]*)?$/,
   "must be an address of http://169.254.169.254, or be left out: it is not used",
   "dropped",
 );
 
-/** The function signs the request of this address for Google, which makes it. Its role signs no other request. */
+/** The function signs the request to this address, and Google sends it. The role must sign no other request. */
 const SOURCE_RULES: Readonly<Record<string, Rule>> = {
   environment_id: exactly("aws1"),
   regional_cred_verification_url: ofForm(
@@ -115,7 +115,7 @@ const SOURCE_RULES: Readonly<Record<string, Rule>> = {
 
 const SOURCE = "credential_source";
 
-/** The fields of a mapping that are its own: a name such as `constructor` is one only where it is written. */
+/** Own fields of a mapping: a name such as `constructor` counts only where it is written. */
 const fieldsOf = (value: unknown): ReadonlyMap<string, unknown> | null =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? new Map(Object.entries(value).filter(([, field]) => field !== undefined))
@@ -141,7 +141,7 @@ const readTexts = (
   const texts = new Map<string, string>();
   const problems = [...fields.keys()]
     .filter((name) => !Object.hasOwn(rules, name) && !besides.includes(name))
-    .map((name) => ({ path: [...path, name], message: "is not taken here: leave it out" }));
+    .map((name) => ({ path: [...path, name], message: "is not accepted here: leave it out" }));
   for (const [name, { read, message, presence }] of Object.entries(rules)) {
     const field = fields.get(name);
     const text = typeof field === "string" ? read(field) : null;
@@ -154,10 +154,10 @@ const readTexts = (
 };
 
 /**
- * Makes a workload identity anew from the JSON that Google offers for download.
+ * Rebuilds a workload identity from the JSON that Google offers for download.
  *
- * To Google's client such a JSON is a program: it names files to read, addresses to ask, and where to send what was
- * found. So only what an AWS provider needs is taken, and whatever else is there is refused. All problems are told
+ * To Google's client this JSON is a program: it names files to read, addresses to call, and where to send what was
+ * read. So only the fields of an AWS provider are accepted, and any other is refused. All problems are reported
  * together.
  *
  * @param trustsOrigin origins besides Google's that `token_url` and `service_account_impersonation_url` may have

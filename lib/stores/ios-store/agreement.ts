@@ -1,15 +1,15 @@
 import type { AppTransaction } from "./app-transaction.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The first transaction of a request that is not of the same app, environment or Apple Account, and how. */
+/** First transaction of a request that disagrees with the payloads before it, and the field in which it does. */
 export interface Disagreement {
   readonly index: number;
   readonly field: "bundleIdentifier" | "environment" | "appTransactionIdentifier";
 }
 
 /**
- * Finds the payload of a request that belongs to another app, environment or Apple Account than those before it; null
- * where all agree. Payloads from before app transaction ids agree with any.
+ * Finds the first transaction that belongs to another app, environment or Apple Account than the payloads before it;
+ * null where all agree. Older payloads, without an app transaction id, agree with any.
  */
 export const disagreement = (
   appTransaction: AppTransaction,

@@ -8,7 +8,7 @@ import { certificatesOf, splitJws } from "./jws.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
 /**
- * What the App Store signs of a customer's copy of an app.
+ * App transaction: the App Store's signed record of a customer's copy of an app.
  *
  * @see https://developer.apple.com/documentation/storekit/apptransaction
  */
@@ -16,7 +16,7 @@ export interface AppTransactionFields {
   readonly bundleIdentifier: string;
   /** The app's Apple ID; null outside production. */
   readonly appAppleIdentifier: number | null;
-  /** Names the Apple Account in this app; null in older ones. */
+  /** Identifies the Apple Account in this app; null in older app transactions, or where it is "0". */
   readonly appTransactionIdentifier: string | null;
 }
 
@@ -34,7 +34,7 @@ type Written = z.output<ReturnType<typeof schema>>;
 
 export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
   has: ["bundleId", "receiptType", "receiptCreationDate"],
-  // Transactions, renewal info, notifications.
+  // Fields of transactions, renewal info and notifications.
   lacks: ["transactionId", "originalTransactionId", "autoRenewStatus", "notificationType"],
   environment: "receiptType",
   signedAt: "receiptCreationDate",
@@ -43,12 +43,12 @@ export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
     bundleIdentifier: bundleId,
     // Outside production it is absent or zero.
     appAppleIdentifier: appAppleId === 0 ? null : appAppleId,
-    // StoreKit testing writes "0" for want of an identifier: it names nobody.
+    // StoreKit testing writes "0" where it has no identifier: it identifies nobody.
     appTransactionIdentifier: appTransactionId === "0" ? null : appTransactionId,
   }),
 };
 
-/** What a store configuration says of the app transactions it accepts. */
+/** App transactions that a store configuration accepts. */
 export interface AcceptedAppTransactions {
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number | null;
@@ -57,8 +57,8 @@ export interface AcceptedAppTransactions {
 }
 
 /**
- * Why a verified app transaction is not one of the configured app; null where it is. In production it must carry the
- * configured Apple ID, so a configuration without one accepts no production.
+ * Checks a verified app transaction against the configured app; null: it is accepted. Production requires the
+ * configured Apple ID, so a configuration without one does not accept production.
  */
 export const checkAppTransactionClaims = (
   appTransaction: AppTransaction,
@@ -78,8 +78,8 @@ export const checkAppTransactionClaims = (
 };
 
 /**
- * The bundle that a JWS in the form of StoreKit testing in Xcode (one certificate) claims, null for any other. It only
- * says whose configuration names the certificates to verify the JWS with: nothing of it is verified.
+ * Bundle that a JWS in the form of StoreKit testing in Xcode (one certificate) claims; null for any other JWS. Nothing
+ * is verified: the bundle only selects the configuration whose certificates can verify the JWS.
  */
 export const selfSignedBundle = (compact: string): string | null => {
   const jws = splitJws(compact);
@@ -88,6 +88,6 @@ export const selfSignedBundle = (compact: string): string | null => {
   if (certificates.outcome === "rejected" || certificates.payload.length !== 1) return null;
   const bundle = parseJsonObject(jws.payload.payload)?.["bundleId"];
   const isName = typeof bundle === "string" && bundle.length > 0 && bundle.length <= LONGEST_NAME;
-  // It becomes a key before anything is verified, and a key is Unicode text.
+  // It becomes part of a key before anything is verified, and a key is Unicode text.
   return isName && bundle.isWellFormed() ? bundle : null;
 };

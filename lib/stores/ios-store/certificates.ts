@@ -2,14 +2,14 @@ import { X509Certificate } from "node:crypto";
 import { readDer, TAGS, type DerValue } from "./der.ts";
 import { decodeCanonical } from "./encoding.ts";
 
-/** Object identifiers, as DER writes them, in hex. */
+/** Object identifiers: their DER content, in hex. */
 const BASIC_CONSTRAINTS = "551d13"; // 2.5.29.19
 const KEY_USAGE = "551d0f"; // 2.5.29.15
-/** Apple marks the certificates that sign for the App Store, and those that issue them. */
+/** Apple's markers of certificates that sign for the App Store, and of those that issue them. */
 export const APP_STORE_SIGNING = "2a864886f76364060b01"; // 1.2.840.113635.100.6.11.1
 export const APPLE_INTERMEDIATE = "2a864886f76364060201"; // 1.2.840.113635.100.6.2.1
 
-/** What is understood here, and may therefore be critical (RFC 5280, 4.2). */
+/** Extensions that are understood here, and may therefore be critical (RFC 5280, 4.2). */
 const UNDERSTOOD: ReadonlySet<string> = new Set([
   BASIC_CONSTRAINTS,
   KEY_USAGE,
@@ -17,21 +17,21 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([
   APPLE_INTERMEDIATE,
 ]);
 
-/** What a certificate says that `node:crypto` does not tell. */
+/** Certificate fields that `node:crypto` does not expose. */
 export interface CertificateFields {
-  /** Names as DER: equal only when equal byte for byte. */
+  /** DER-encoded names, compared byte for byte. */
   readonly issuer: Uint8Array;
   readonly subject: Uint8Array;
   readonly isAuthority: boolean;
-  /** How many authorities may stand between it and the signing certificate. */
+  /** Largest number of authorities between it and the signing certificate. */
   readonly pathLength: number;
   readonly maySignCertificates: boolean;
   readonly maySignData: boolean;
-  /** Object identifiers of all its extensions, as DER in hex. */
+  /** Object identifiers of all its extensions, in hex. */
   readonly extensions: ReadonlySet<string>;
 }
 
-/** The certificate of one `x5c` entry: canonical base64 of DER and of nothing after it (RFC 7515, 4.1.6). */
+/** Parses one `x5c` entry: canonical base64 of DER without trailing bytes (RFC 7515, 4.1.6); null for anything else. */
 export const parseCertificate = (base64: string): X509Certificate | null => {
   const der = decodeCanonical(base64, "base64");
   if (der === null) return null;
@@ -43,7 +43,7 @@ export const parseCertificate = (base64: string): X509Certificate | null => {
   }
 };
 
-/** @throws TypeError where there is no value, or one of another kind */
+/** @throws TypeError where the value is missing or has another tag */
 const expected = (value: DerValue | undefined, tag: number): DerValue => {
   if (value?.tag !== tag) throw new TypeError("Not of the expected ASN.1 type.");
   return value;
@@ -52,7 +52,7 @@ const expected = (value: DerValue | undefined, tag: number): DerValue => {
 const itemsOf = (value: DerValue | undefined, tag: number = TAGS.sequence): readonly DerValue[] =>
   readDer(expected(value, tag).content);
 
-/** The one value of these bytes. */
+/** Parses bytes that hold exactly one value. */
 const readOne = (bytes: Uint8Array): DerValue => {
   const [value, ...more] = readDer(bytes);
   if (value === undefined || more.length > 0) throw new TypeError("Not one ASN.1 value.");
@@ -68,7 +68,7 @@ const hex = ({ content }: DerValue): string => Buffer.from(content).toString("he
 
 const readBoolean = (value: DerValue | undefined): boolean => {
   const truth = BOOLEANS.get(hex(expected(value, TAGS.boolean)));
-  if (truth === undefined) throw new TypeError("Not a boolean of DER.");
+  if (truth === undefined) throw new TypeError("Not a DER boolean.");
   return truth;
 };
 
@@ -87,7 +87,7 @@ const readExtensions = (extensions: readonly DerValue[]): Map<string, Uint8Array
   return read;
 };
 
-/** A number of one byte: more authorities than that stand nowhere. */
+/** A single byte, at most 127: no chain has more authorities. */
 const readPathLength = (value: DerValue): number => {
   const [number = 0xff, ...more] = expected(value, TAGS.integer).content;
   if (number > 0x7f || more.length > 0) throw new TypeError("Not a path length.");
@@ -109,12 +109,12 @@ const readBasicConstraints = (
 const DIGITAL_SIGNATURE = 0x80;
 const KEY_CERT_SIGN = 0x04;
 
-/** A certificate without the extension may do anything (RFC 5280, 4.2.1.3). */
+/** Without the extension every usage is allowed (RFC 5280, 4.2.1.3). */
 const readKeyUsage = (
   value: Uint8Array | undefined,
 ): Pick<CertificateFields, "maySignCertificates" | "maySignData"> => {
   if (value === undefined) return { maySignCertificates: true, maySignData: true };
-  // The first byte says how many bits of the last one are not used; those are zero. There are nine usages.
+  // The first byte counts the unused bits of the last one, which must be zero. Nine usages fit into two bytes.
   const [unused = 8, bits = 0, ...more] = expected(readOne(value), TAGS.bitString).content;
   if (unused > 7 || more.length > 1 || ((more[0] ?? bits) & ((1 << unused) - 1)) !== 0)
     throw new TypeError("Not a key usage.");
@@ -124,13 +124,13 @@ const readKeyUsage = (
   };
 };
 
-/** The INTEGER 2: only certificates of version 3 have extensions (RFC 5280, 4.1.2.1). */
+/** The INTEGER 2: only version 3 certificates have extensions (RFC 5280, 4.1.2.1). */
 const VERSION_3 = "020102";
 
 const readFields = (der: Uint8Array): CertificateFields => {
   const [toBeSigned] = itemsOf(readOne(der));
   const [version, , , issuer, , subject, , ...optional] = itemsOf(toBeSigned);
-  if (hex(expected(version, TAGS.version)) !== VERSION_3) throw new TypeError("Not of version 3.");
+  if (hex(expected(version, TAGS.version)) !== VERSION_3) throw new TypeError("Not version 3.");
   const [list, ...more] = itemsOf(optional.at(-1), TAGS.extensions);
   if (more.length > 0) throw new TypeError("Not one list of extensions.");
   const extensions = readExtensions(itemsOf(list));
@@ -144,8 +144,8 @@ const readFields = (der: Uint8Array): CertificateFields => {
 };
 
 /**
- * Reads a certificate's names and extensions; null where an extension is duplicate or unreadable, or critical and
- * unknown. For certificates whose signature is verified, so that only OpenSSL ever reads what anybody may have made.
+ * Reads a certificate's names and extensions; null where an extension is duplicate, unreadable, or critical and
+ * unknown. Call it only for certificates whose signature is verified, so that only OpenSSL parses untrusted input.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.2
  */

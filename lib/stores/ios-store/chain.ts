@@ -10,13 +10,13 @@ import {
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
-/** Certificates that were verified up to one that is trusted. Whether they were valid is asked of each JWS's own time. */
+/** Certificates verified up to a trusted one. Their validity is checked at the signing time of each JWS. */
 export interface Chain {
   readonly signer: Signer;
-  /** SHA-256 (hex, lower case) of the certificate that is trusted: the root, or the one of Xcode. */
+  /** SHA-256 (hex, lower case) of the trusted certificate: the root, or Xcode's. */
   readonly anchor: string;
   readonly key: KeyObject;
-  /** All its certificates are valid from the one to the other, both included (RFC 5280, 4.1.2.5). */
+  /** All its certificates are valid in this interval, both ends included (RFC 5280, 4.1.2.5). */
   readonly notBefore: Instant;
   readonly notAfter: Instant;
 }
@@ -82,7 +82,7 @@ const verifyAppStoreChain = (
     : rejected("certificate_role");
 };
 
-/** StoreKit testing signs with a certificate that calls itself an authority, has no marker, and issues only itself. */
+/** StoreKit testing signs with a self-signed certificate that claims to be an authority and has no Apple marker. */
 const verifyXcodeCertificate = (certificate: X509Certificate, trust: Trust): Verdict<Chain> => {
   const anchor = fingerprint(certificate);
   if (!trusts(trust, { signer: "xcode", anchor })) return rejected("untrusted_xcode_certificate");
@@ -96,8 +96,8 @@ const verifyXcodeCertificate = (certificate: X509Certificate, trust: Trust): Ver
 };
 
 /**
- * Verifies the certificates of a JWS, apart from their validity: the App Store's three, up to a trusted root, or the one
- * of StoreKit testing in Xcode, itself trusted.
+ * Verifies the certificates of a JWS, except for their validity: the App Store's three, up to a trusted root, or the
+ * single trusted one of StoreKit testing in Xcode.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsdecodedheader
  */
@@ -113,7 +113,7 @@ export const verifyChain = (x5c: readonly string[], trust: Trust): Verdict<Chain
   return rejected("malformed_certificate");
 };
 
-/** Verified chains, by what brings them. What is trusted is asked every time. */
+/** Cache of verified chains, by certificates or header. `find` checks each time that the chain is trusted. */
 export interface KnownChains {
   find(key: string, trust: Trust): Chain | null;
   keep(key: string, chain: Chain): void;
@@ -123,8 +123,8 @@ export interface KnownChains {
 const CHAINS_KEPT = 64;
 
 /**
- * Forgets the oldest where there are too many. A list, as keys are long: one that is compared with the few that are known
- * costs less than one that is hashed.
+ * Evicts the oldest chain beyond `kept`. A list, because keys are long: comparing one with the few known ones costs
+ * less than hashing it.
  */
 export const createKnownChains = (kept: number = CHAINS_KEPT): KnownChains => {
   const chains: { readonly key: string; readonly chain: Chain }[] = [];
@@ -140,7 +140,7 @@ export const createKnownChains = (kept: number = CHAINS_KEPT): KnownChains => {
   };
 };
 
-/** As {@link verifyChain}; a chain that is known by its exact certificates costs nothing. */
+/** {@link verifyChain}, cached by the exact certificates. */
 export const verifyChainOnce = (x5c: readonly string[], trust: Trust, known: KnownChains): Verdict<Chain> => {
   const key = JSON.stringify(x5c);
   const chain = known.find(key, trust);

@@ -1,11 +1,11 @@
-/** A value in DER: its tag, what it holds, and all of it as it is written. */
+/** A DER value: tag, content, and the whole encoding. */
 export interface DerValue {
   readonly tag: number;
   readonly content: Uint8Array;
   readonly encoding: Uint8Array;
 }
 
-/** Tags as certificates have them: a class, whether it holds other values, and a number, in one byte. */
+/** One-byte tags that certificates use: class, constructed bit, and number. */
 export const TAGS = {
   boolean: 0x01,
   integer: 0x02,
@@ -13,30 +13,30 @@ export const TAGS = {
   octetString: 0x04,
   objectIdentifier: 0x06,
   sequence: 0x30,
-  /** Of a certificate's own, and holding another value: `[0]` and `[3]`. */
+  /** Context-specific and constructed: `[0]` and `[3]`. */
   version: 0xa0,
   extensions: 0xa3,
 } as const;
 
 const LONG_TAG = 0x1f;
 const LONG_LENGTH = 0x80;
-/** 16 MB. */
+/** Up to 16 MB. */
 const MOST_LENGTH_BYTES = 3;
 
-/** How many bytes the length is written with, and what it says. */
+/** Size of the length field in bytes, and the length it gives. */
 const readLength = (bytes: Uint8Array): { readonly written: number; readonly length: number } => {
   const [first = LONG_LENGTH, ...following] = bytes.subarray(0, 1 + MOST_LENGTH_BYTES);
   if (first < LONG_LENGTH) return { written: 1, length: first };
   const digits = following.slice(0, first - LONG_LENGTH);
   const length = digits.reduce((sum, digit) => sum * 0x100 + digit, 0);
-  // Only the shortest form is DER: none where the short one would do, and no leading zero.
+  // DER allows only the shortest form: no long form where the short one suffices, no leading zero.
   const fewest = Math.max(LONG_LENGTH, 0x100 ** (digits.length - 1));
-  if (digits.length !== first - LONG_LENGTH || length < fewest) throw new RangeError("Not a length of DER.");
+  if (digits.length !== first - LONG_LENGTH || length < fewest) throw new RangeError("Not a DER length.");
   return { written: 1 + digits.length, length };
 };
 
 /**
- * The values that fill these bytes, one after the other: tags of one byte, definite lengths.
+ * Parses consecutive values that fill the bytes: one-byte tags, definite lengths.
  *
  * @see https://www.itu.int/rec/T-REC-X.690
  * @throws RangeError where the bytes are anything else

@@ -1,6 +1,6 @@
-/** Strict readings of what a JWS is made of. Each gives null where another reading would be possible. */
+/** Strict parsers for the parts of a JWS. Each returns null where the input could be read in more than one way. */
 
-/** The bytes of a text that is their one canonical encoding: no whitespace, no foreign alphabet, no stray bits. */
+/** Decodes the one canonical encoding of its bytes: no whitespace, no other alphabet, no stray bits. */
 export const decodeCanonical = (text: string, encoding: "base64" | "base64url"): Buffer | null => {
   const bytes = Buffer.from(text, encoding);
   return bytes.toString(encoding) === text ? bytes : null;
@@ -14,7 +14,7 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** In JSON that parses: the colons outside strings, one for each member. */
+/** Counts colons outside strings, one per member. Expects valid JSON. */
 const countWrittenMembers = (json: string): number => {
   let members = 0;
   let inString = false;
@@ -27,7 +27,7 @@ const countWrittenMembers = (json: string): number => {
   return members;
 };
 
-/** Iterative, so that deep nesting cannot exhaust the stack. */
+/** Iterative, so that deep nesting cannot overflow the stack. */
 const countMembers = (json: unknown): number => {
   const values = [json];
   let members = 0;
@@ -44,14 +44,14 @@ const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * A JSON object in UTF-8 in which no object, at any depth, names a member twice: parsers disagree on which of the two
+ * Parses a JSON object in UTF-8. Refuses duplicate member names at any depth, because parsers disagree on which member
  * counts (RFC 8259, 4; RFC 7515, 10.12).
  */
 export const parseJsonObject = (bytes: Uint8Array): JsonObject | null => {
   try {
     const json = utf8.decode(bytes);
     const value: unknown = JSON.parse(json);
-    // Of a name that comes twice the parser keeps one member.
+    // The parser keeps only one member of a duplicate name.
     return isObject(value) && countMembers(value) === countWrittenMembers(json) ? value : null;
   } catch {
     return null;

@@ -4,7 +4,7 @@ import { isInstant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import type { Signer } from "./trust.ts";
 
-/** The environments that a signer signs for, by Apple's names of them. */
+/** Environments that a signer signs for, by Apple's names. */
 export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
   "app-store": new Map([
     ["Production", "production"],
@@ -15,13 +15,13 @@ export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
 
 const instant = once(() => z.number().check(z.refine(isInstant)));
 
-/** Milliseconds since 1970. Xcode signs fractions of them. */
+/** Milliseconds since 1970. Xcode signs fractions, which are rounded down. */
 export const TIMES: Record<Signer, () => z.ZodMiniType<number>> = {
   "app-store": instant,
   xcode: once(() => z.pipe(z.pipe(z.number(), z.transform(Math.floor)), instant())),
 };
 
-/** Apple's identifiers are digits; what is stored under one is bounded here. */
+/** Apple's identifiers are digits. Bounded here, because facts are stored under them. */
 export const storeIdentifier = once(() => z.string().check(z.regex(/^[\w.-]{1,128}$/)));
 
 export const LONGEST_NAME = 256;

@@ -1,10 +1,10 @@
 import { decodeCanonical, parseJsonObject } from "./encoding.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
-/** A compact JWS taken apart. Nothing of it is verified yet, and its header has not been read. */
+/** A compact JWS, split into its parts. Nothing is verified, and the header is not decoded. */
 export interface CompactJws {
   readonly compact: string;
-  /** As it is written, encoded. */
+  /** Still base64url-encoded. */
   readonly header: string;
   readonly payload: Uint8Array;
   readonly signature: Uint8Array;
@@ -13,13 +13,13 @@ export interface CompactJws {
 const ES256_SIGNATURE_BYTES = 64;
 
 /**
- * Characters of a header: three times what the App Store's has, which is little beside its three certificates. What is
- * longer is not decoded, so that neither its nesting nor its certificates cost anything.
+ * Maximum length of a header in characters: three times the App Store's, which is little more than its three
+ * certificates. A longer one is not decoded, so neither its nesting nor its certificates cost anything.
  */
 export const LONGEST_HEADER = 16 * 1024;
 
 /**
- * Takes a compact JWS apart, where there is only one way to.
+ * Splits a compact JWS; rejects one that could be read in more than one way.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7515#section-7.1
  */
@@ -37,8 +37,8 @@ const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");
 
 /**
- * The certificates that a header brings, the signing one first, as given. Only `alg` and `x5c` are read: keys that it
- * names in other ways (`jwk`, `jku`, `x5u`, `kid`) are nobody's.
+ * Certificates of the `x5c` header, the signing one first, as given. Keys named in other ways (`jwk`, `jku`, `x5u`,
+ * `kid`) are never used: nobody vouches for them.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7515#section-4.1
  */

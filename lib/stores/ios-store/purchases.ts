@@ -5,11 +5,11 @@ import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { IdentityReference, ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** StoreKit testing in Xcode numbers its test purchases from "0" on each machine, so its ids name nothing. */
+/** StoreKit testing in Xcode numbers purchases from "0" on each machine, so its ids identify nothing. */
 const isXcode = ({ environment }: Transaction): boolean => environment === "xcode";
 
 /**
- * The name of the purchase event, the same under every transaction id: `webOrderLineItemId` is "the unique identifier of
+ * Name of the purchase event, the same under every transaction id: `webOrderLineItemId` is "the unique identifier of
  * subscription purchase events across devices".
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/weborderlineitemid
@@ -31,17 +31,22 @@ const eventOf = (transaction: Transaction): string => {
 
 const ORIGINAL_START: ReadonlySet<Nature> = new Set(["non_renewing", "non_consumable"]);
 
-/** A restored copy of what was bought once carries the date of the restore as its own purchase date. */
+/**
+ * Start of the purchase. A restored copy of a non-consumable or non-renewing subscription has the date of the restore
+ * as its own purchase date.
+ */
 const startOf = ({ nature, purchasedAt, originalPurchasedAt }: Transaction): Instant =>
   ORIGINAL_START.has(nature) ? (originalPurchasedAt ?? purchasedAt) : purchasedAt;
 
-/** A milliunit of a per cent: 100,000 are the whole. */
+/** The whole share, in thousandths of a per cent. */
 const WHOLE = 100_000;
 
-/** Natures of which a part of several units can be refunded while the others stay. */
+/** Natures whose units can be refunded in part while the others stay. */
 const DIVISIBLE: ReadonlySet<Nature> = new Set(["consumable", "non_renewing"]);
 
-/** A revocation ends a transaction, whatever its percentage; of several passes or consumables it takes the refunded share. */
+/**
+ * A revocation ends a transaction, whatever its percentage; of several passes or consumables, only the refunded share.
+ */
 const revocationOf = ({
   nature,
   quantity,
@@ -79,8 +84,8 @@ const lineOf = (transaction: Transaction): Line => ({
 });
 
 /**
- * The key of a transaction's lineage: its original transaction id. Xcode's is "0" for everything, so there the
- * certificate that signed it, and the subscription group or the product, are part of the key.
+ * Key of a transaction's lineage: its original transaction id. In Xcode that is "0" for everything, so there the
+ * signing certificate, and the subscription group or the product, are part of the key.
  */
 const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   const { originalTransactionIdentifier: original, xcodeCertificate, productIdentifier } = transaction;
@@ -91,8 +96,8 @@ const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
 };
 
 /**
- * The lineage whose place the transaction's own took, from the start of this period on: at the latest its end, where a
- * copy was restored after that.
+ * The lineage that the transaction's own replaced, from the start of this period on, or from its end where a copy was
+ * restored after that.
  */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
   const {
@@ -114,12 +119,12 @@ const identityOf = ({
     ? null
     : { store: "ios-store", kind: "app-transaction", environment, value };
 
-/** The identity that any of a request's signed payloads names, which all agree on; null where none does. */
+/** Identity named by a request's signed payloads, which all agree; null where none names one. */
 export const appTransactionIdentityOf = (
   payloads: readonly Pick<Transaction, "environment" | "appTransactionIdentifier">[],
 ): IdentityReference | null => payloads.map(identityOf).find((identity) => identity !== null) ?? null;
 
-/** The purchases that verified transactions prove: one for each lineage, as they first come. */
+/** Purchases that verified transactions prove: one per lineage, in order of first appearance. */
 export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchase[] => {
   const lineages = Map.groupBy(
     transactions,
@@ -136,7 +141,7 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
       replacedAt: null,
       verifiedAt: transaction.signedAt,
     }));
-    // Most often a lineage has one transaction.
+    // Fast path: most often a lineage has one transaction.
     const [purchase] = said.length === 1 ? said : joinAll(said);
     if (purchase === undefined) return [];
     const named = lineage.flatMap((transaction) => replaced(transaction, purchase.key));

@@ -9,28 +9,28 @@ import type { SignatureCheck } from "./signature.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
-/** A kind of payload that the store signs, and how it is told from the others. */
+/** A kind of signed payload, and what distinguishes it from the others. */
 export interface PayloadKind<Written, Payload> {
-  /** Fields without which it is another kind. */
+  /** Fields that every payload of this kind has. */
   readonly has: readonly string[];
   /** Fields that only other kinds have. */
   readonly lacks: readonly string[];
   readonly environment: string;
   readonly signedAt: string;
-  /** Its other fields, as this signer writes them. Unknown ones are tolerated. */
+  /** Schema of its other fields, by signer. Unknown fields are tolerated. */
   readonly schema: Record<Signer, () => z.ZodMiniType<Written>>;
   readonly read: (written: Written) => Payload;
 }
 
-/** What the signature and its certificates say of any payload. */
+/** Facts that verification establishes for any payload. */
 export interface Signed {
   readonly environment: Environment;
   readonly signedAt: Instant;
-  /** SHA-256 (hex, lower case) of the certificate of StoreKit testing that signed it; null where the App Store did. */
+  /** SHA-256 (hex, lower case) of the StoreKit testing certificate that signed it; null: the App Store signed it. */
   readonly xcodeCertificate: string | null;
 }
 
-/** Clocks differ; a JWS may be signed so much later than now. */
+/** Tolerance for differing clocks: how far in the future a JWS may be signed. */
 const SKEW_MILLISECONDS = 60_000;
 
 const readPayload = <Written, Payload>(
@@ -59,19 +59,21 @@ const readPayload = <Written, Payload>(
   });
 };
 
-/** What was verified before, so that the next JWS of the same signer costs one signature check; and how that is done. */
+/**
+ * Signers verified before, so that the next JWS of the same signer costs one signature check, and the checks to use.
+ */
 export interface Signers {
-  /** By their exact certificates. */
+  /** Keyed by their exact certificates. */
   readonly chains: KnownChains;
-  /** By the exact header of a JWS whose signature was good. */
+  /** Keyed by the exact header of a JWS whose signature was valid. */
   readonly headers: KnownChains;
-  /** Of a JWS whose header is seen first. */
+  /** For a JWS whose header is new. */
   readonly checkFirst: SignatureCheck;
-  /** Of a JWS with a known header. */
+  /** For a JWS whose header is known. */
   readonly check: SignatureCheck;
 }
 
-/** Of a header that is seen first: verifies the certificates that it brings, and the JWS as a whole. */
+/** Verifies a JWS whose header is new: its certificates, then the JWS as a whole. */
 const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Promise<Verdict<Chain>> => {
   const certificates = certificatesOf(jws);
   if (certificates.outcome === "rejected") return certificates;
@@ -82,12 +84,12 @@ const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Pr
   return chain;
 };
 
-/** Whether a JWS brings a header that is known, so that it costs one signature check and no more. */
+/** Whether the header of a JWS is known, so that it costs only one signature check. */
 export const isKnownSigner = (compact: string, { headers }: Signers, trust: Trust): boolean =>
   headers.find(compact.slice(0, Math.max(0, compact.indexOf("."))), trust) !== null;
 
 /**
- * Verifies a JWS and reads its payload. Refused input is a verdict, never an error.
+ * Verifies a JWS and parses its payload. Refused input is a verdict, never an error.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransaction
  */

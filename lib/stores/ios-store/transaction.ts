@@ -12,19 +12,19 @@ import type { PayloadKind, Signed } from "./signed-payload.ts";
  */
 export interface TransactionFields {
   readonly transactionIdentifier: string;
-  /** The first transaction of the lineage, which its renewals and restorations share. */
+  /** First transaction of the lineage, shared by its renewals and restores. */
   readonly originalTransactionIdentifier: string;
   readonly productIdentifier: string;
   readonly bundleIdentifier: string;
-  /** Names the Apple Account in this app; null in older ones. */
+  /** Identifies the Apple Account in this app; null in older transactions, or where it is "0". */
   readonly appTransactionIdentifier: string | null;
-  /** The lineage that this one took the place of, where the subscription was moved; null otherwise. */
+  /** Lineage that this one replaced when the subscription was moved; null otherwise. */
   readonly previousOriginalTransactionIdentifier: string | null;
   readonly subscriptionGroupIdentifier: string | null;
-  /** Names a subscription's purchase event on all devices; null where it is absent, or "0". */
+  /** Identifies a subscription's purchase event on all devices; null where it is absent or "0". */
   readonly webOrderLineItemIdentifier: string | null;
   readonly nature: Nature;
-  /** Purchase date; the date of the restore in a restored copy. */
+  /** Purchase date; in a restored copy, the date of the restore. */
   readonly purchasedAt: Instant;
   readonly originalPurchasedAt: Instant | null;
   /** Set on auto-renewable subscriptions. */
@@ -32,15 +32,15 @@ export interface TransactionFields {
   /** Units bought, at least 1. */
   readonly quantity: number;
   readonly revokedAt: Instant | null;
-  /** The refunded share in thousandths of a per cent; null where the store does not say. */
+  /** Refunded share in thousandths of a per cent; null where the store does not say. */
   readonly revokedMilliPercent: number | null;
-  /** The customer has moved to a better subscription of the group, which ended this one. */
+  /** An upgrade within the subscription group ended this transaction. */
   readonly isUpgraded: boolean;
 }
 
 export interface Transaction extends TransactionFields, Signed {}
 
-/** By Apple's names of the types of products. */
+/** By Apple's product types. */
 const NATURES = {
   "Auto-Renewable Subscription": "auto_renewable",
   "Non-Renewing Subscription": "non_renewing",
@@ -50,7 +50,7 @@ const NATURES = {
 
 const productTypes = Object.keys(NATURES) as (keyof typeof NATURES)[];
 
-/** A field that may be absent may also be null, which says the same. */
+/** An optional field may also be null, which means absent. */
 const schemaWith = (time: z.ZodMiniType<Instant>) =>
   z
     .object({
@@ -77,7 +77,7 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
 
 type Written = z.output<ReturnType<typeof schemaWith>>;
 
-/** "0" is what StoreKit testing writes for want of an identifier: it names nothing. */
+/** StoreKit testing writes "0" where it has no identifier: it identifies nothing. */
 const identifierOrNull = (written: string | null | undefined): string | null =>
   written === "0" ? null : (written ?? null);
 
@@ -110,7 +110,7 @@ export const transactionKind: PayloadKind<Written, TransactionFields> = {
     "environment",
     "type",
   ],
-  // App transactions, renewal info, notifications.
+  // Fields of app transactions, renewal info and notifications.
   lacks: ["receiptType", "autoRenewStatus", "autoRenewProductId", "notificationType"],
   environment: "environment",
   signedAt: "signedDate",

@@ -1,5 +1,5 @@
 /**
- * The roots that the App Store's JWS chain up to: Apple Root CA – G3.
+ * Root certificates of the App Store's JWS: Apple Root CA – G3.
  *
  * @see https://www.apple.com/certificateauthority/
  */
@@ -7,13 +7,13 @@ export const APPLE_ROOTS: readonly string[] = [
   "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
 ];
 
-/** Who may sign. Certificates are named by the SHA-256 of their DER, hex in lower case. */
+/** Trusted certificates, by the SHA-256 of their DER, hex in lower case. */
 export interface Trust {
   /** Roots of chains that sign for production and sandbox. */
   readonly roots: ReadonlySet<string>;
-  /** Self-signed certificates of StoreKit testing in Xcode, which sign for xcode and for nothing else. */
+  /** Self-signed certificates of StoreKit testing in Xcode, which sign only for the environment `xcode`. */
   readonly xcodeCertificates: ReadonlySet<string>;
 }
 
-/** Who signed: a chain of the App Store, or StoreKit testing in Xcode. */
+/** Signer of a JWS: a chain of the App Store, or StoreKit testing in Xcode. */
 export type Signer = "app-store" | "xcode";

@@ -1,6 +1,9 @@
-/** Why a JWS was refused: for metrics and logs, never for the caller. No reason holds anything of the JWS. */
+/** Reasons to refuse a JWS, for metrics and logs, never for the caller. None quotes the JWS. */
 export const REJECTIONS = [
-  /** Not three canonical base64url parts, a signature of another length, or a header that is too long or no unambiguous JSON object. */
+  /**
+   * Not three canonical base64url parts, a signature of the wrong length, or a header that is too long or not an
+   * unambiguous JSON object.
+   */
   "malformed_jws",
   "algorithm_not_accepted",
   "critical_header",
@@ -8,11 +11,11 @@ export const REJECTIONS = [
   "malformed_certificate",
   "untrusted_root",
   "untrusted_xcode_certificate",
-  /** A certificate is not signed, or not named as issued, by the next one. */
+  /** A certificate is not signed by the next one, or does not name it as its issuer. */
   "broken_chain",
   /** An extension is duplicate or unreadable, or critical and unknown. */
   "certificate_extensions",
-  /** A certificate may not do what it is used for: issue certificates, or sign for the App Store. */
+  /** A certificate is not allowed its use: issuing certificates, or signing for the App Store. */
   "certificate_role",
   "signature",
   /** Not an unambiguous JSON object in UTF-8, or a field is not of the documented type. */
@@ -21,7 +24,7 @@ export const REJECTIONS = [
   "wrong_kind",
   /** An unknown environment, or one that this signer does not sign for. */
   "environment",
-  /** The time of signing is missing, no time, or in the future. */
+  /** The signing time is missing, invalid, or in the future. */
   "signing_time",
   /** A certificate of the chain was not valid at the time of signing. */
   "outside_validity",

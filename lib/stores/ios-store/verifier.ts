@@ -7,13 +7,13 @@ import { transactionKind, type Transaction } from "./transaction.ts";
 import type { Trust } from "./trust.ts";
 import { verified, type Rejected, type Verdict, type Verified } from "./verdict.ts";
 
-/** Verifies what the App Store signs. `moment` is now: what is signed later is refused. */
+/** Verifies what the App Store signs. `moment` is now: a later signing time is refused. */
 export interface IosStoreVerifier {
   verifyAppTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<AppTransaction>>;
   verifyTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Transaction>>;
   /**
-   * All of them, in their order; or the first that is refused, and where it is: then those far behind it are not looked
-   * at. Those of known signers are verified side by side.
+   * All transactions in order, or the first refused one with its index; those far behind it are then not verified. JWS
+   * of known signers are verified in parallel.
    */
   verifyTransactions(
     compacts: readonly string[],
@@ -23,12 +23,12 @@ export interface IosStoreVerifier {
 }
 
 /**
- * JWS of a request that are verified at once. A refused one costs at most so many signature checks; 1,000 good ones take
- * 8 % longer than begun all at once, and 25 % with 32.
+ * JWS of a request that are verified concurrently. A refused one wastes at most this many signature checks. 1,000 valid
+ * ones take 8 % longer than all at once, and 25 % longer with 32.
  */
 export const AT_ONCE = 128;
 
-/** A verifier with the signers it has come to know. */
+/** A verifier with a cache of known signers. */
 export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECKS): IosStoreVerifier => {
   const alone: Signers = {
     chains: createKnownChains(),
@@ -46,10 +46,11 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
       const signers = compacts.length > 1 ? together : alone;
       const verdicts: Promise<Verdict<Transaction>>[] = [];
       for (const [index, compact] of compacts.entries()) {
-        // A new signer costs signatures of certificates, on this thread: nothing else begins before they are verified.
+        // A new signer costs certificate signature checks on this thread: nothing else starts before they are done.
         const last = isKnownSigner(compact, signers, trust) ? index + 1 - AT_ONCE : index;
         const verdict = verifySignedPayload(compact, transactionKind, signers, trust, moment);
-        // A check that throws is heard of below; until then nobody listens, which would end the process.
+        // A check that throws is handled by the awaits below; without this, the rejection would be unhandled until then
+        // and end the process.
         verdict.catch(() => undefined);
         verdicts.push(verdict);
         if ((await verdicts[last])?.outcome === "rejected") break;
