@@ -8,7 +8,7 @@ import { policyFor } from "./policy.ts";
 
 const authorize = composeAuthorize({ table, now });
 
-/** Without a stack: Lambda logs what is thrown, and a refused key is no fault to be looked into. */
+/** No stack: Lambda logs what is thrown, and a refused key needs no investigation. */
 const unauthorized = (): Error => {
   const error = new Error("Unauthorized");
   error.stack = "";
@@ -20,8 +20,8 @@ const FOLDER = "authorize-credential";
 type Outcome = "ALLOWED" | "REFUSED" | "FAILED";
 
 /**
- * API key → policy and context. API Gateway answers 401 to the error `Unauthorized`, by its exact message, and 500 to
- * any other.
+ * API key → policy and context. API Gateway answers 401 if the error's message is exactly `Unauthorized`, and 500 to
+ * any other error.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
  */

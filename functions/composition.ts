@@ -30,20 +30,20 @@ import {
 } from "./observability/observation.ts";
 
 /**
- * Composition: configuration in, the wired dependencies of use cases out. Each function composes those of its own use
- * case, so that its bundle holds nothing else.
+ * Configuration from which use cases are wired. Each function composes only its own, so that its bundle holds nothing
+ * else.
  */
 export interface ServiceConfiguration {
   readonly table: Table;
   readonly now: () => Instant;
-  /** Takes what is worth counting; unset: nobody does. */
+  /** Receives service events; unset: they are dropped. */
   readonly observe?: Observe;
 }
 
-/** Applications, their configurations and catalogs may be this old: a changed catalog acts after at most this long. */
+/** Longest time until a changed application or catalog takes effect. */
 const DIRECTORY_AGE_MILLISECONDS = 60_000;
 
-/** Customers that an account may have by clients' claims alone. */
+/** Most customers that clients' claims alone may link to an account, per claims counter. */
 const CLAIMS_PER_ACCOUNT = 20;
 
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
@@ -68,7 +68,6 @@ const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): Fa
   claimsPerAccount: CLAIMS_PER_ACCOUNT,
 });
 
-/** Decides on the value of an `Authorization` header. */
 export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {
   const { find } = createCredentialTable(table);
   return (authorization: string | undefined): Promise<Decision> => authorize(authorization, now(), find);
@@ -80,10 +79,9 @@ export const composeAccountReading = (configuration: ServiceConfiguration): Acco
   now: configuration.now,
 });
 
-/** How the Android store is reached. */
 export interface AndroidStoreAccess {
   readonly readSecret: (name: string) => Promise<string | null>;
-  /** The root of the Android Publisher API; unset: Google's. */
+  /** Root URL of the Android Publisher API; unset: Google's. */
   readonly androidPublisherUrl: string | undefined;
 }
 
@@ -113,7 +111,6 @@ export const composeAndroidStoreLinking = (
   acknowledgements: createAcknowledgementQueue(configuration.table),
 });
 
-/** SHA-256 fingerprints of the roots that iOS-store chains may end in. */
 export interface IosStoreTrust {
   readonly trustedRoots: ReadonlySet<string>;
 }

@@ -1,12 +1,12 @@
-/** A variable that a function cannot run without: its absence stops the function at its start. */
+/** A required environment variable; the function fails at start without it. */
 export const requiredVariable = (name: string): string => {
   const value = process.env[name];
   if (value === undefined || value === "") throw new Error(`The environment variable ${name} is missing.`);
   return value;
 };
 
-/** A variable that changes a default; empty is absent. */
+/** An optional environment variable; empty counts as absent. */
 export const optionalVariable = (name: string): string | undefined => process.env[name] || undefined;
 
-/** The moment, for all that asks for it. */
+/** The functions' one clock. */
 export const now = (): number => Date.now();

@@ -4,16 +4,16 @@ import { endpoints, type Endpoint } from "../lib/contract/endpoints.ts";
 
 type Authorized = Extract<Decision, { outcome: "authorized" }>;
 
-/** `arn:…:<api>/<stage>`, which every route of the stage begins with. */
+/** `arn:…:<api>/<stage>`, the start of every route's ARN. */
 const stageOf = (methodArn: string): string => methodArn.split("/").slice(0, 2).join("/");
 
 const routeOf = ({ method, path }: Endpoint): string => `${method}${path.replace(/\{\w+\}/g, "*")}`;
 
 /**
- * The policy allows **every** route of the key's scopes, not only the one that was asked for: API Gateway caches it by
- * key, and uses it for the next request to another route too.
+ * Allows **every** route of the key's scopes, not only the requested one: API Gateway caches the policy by key and reuses
+ * it for other routes.
  *
- * @param methodArn the route that was asked for; the others are on the same stage
+ * @param methodArn ARN of the requested route; the others are on the same stage
  */
 export const policyFor = (
   { applicationIdentifier, keyIdentifier, scopes }: Authorized,

@@ -1,12 +1,12 @@
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 
-/** As the table's (`openTable`), of two attempts. */
+/** Timeouts as in `openTable`, with two attempts. */
 const CONNECT_WITHIN_MILLISECONDS = 2_000;
 const ANSWER_WITHIN_MILLISECONDS = 3_000;
 
 let client: SecretsManagerClient | undefined;
 
-/** What says that there is no such secret to read, however often one asks. */
+/** Errors that mean the secret does not exist or may not be read; a retry does not help. */
 const NO_SECRET: ReadonlySet<string> = new Set([
   "AccessDeniedException",
   "DecryptionFailure",
@@ -15,10 +15,7 @@ const NO_SECRET: ReadonlySet<string> = new Set([
   "ResourceNotFoundException",
 ]);
 
-/**
- * The text of a secret of AWS Secrets Manager; null where there is none or it may not be read. Rejects where it could
- * not be asked for.
- */
+/** Text of a secret; null if it does not exist or may not be read. Rejects if Secrets Manager cannot be reached. */
 export const readSecret = async (name: string): Promise<string | null> => {
   client ??= new SecretsManagerClient({
     maxAttempts: 2,

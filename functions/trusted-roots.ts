@@ -4,8 +4,8 @@ import { optionalVariable } from "./configuration.ts";
 const FINGERPRINT = /^[0-9a-f]{64}$/;
 
 /**
- * The roots that iOS-store chains may end in: `IOS_STORE_TRUSTED_ROOTS`, SHA-256 fingerprints separated by commas, or
- * Apple's. A deployed stack does not set it.
+ * Trusted roots of iOS-store chains: `IOS_STORE_TRUSTED_ROOTS` (SHA-256 fingerprints, separated by commas), or Apple's. A
+ * deployed stack does not set it.
  */
 export const trustedRoots = (): ReadonlySet<string> => {
   const given = optionalVariable("IOS_STORE_TRUSTED_ROOTS");

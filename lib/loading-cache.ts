@@ -1,25 +1,25 @@
-/** Values that are loaded when asked for, and kept for a while. */
+/** Values loaded on demand and kept for a while. */
 export interface LoadingCache<Name, Value> {
-  /** The value, or null where there is none. Rejects as its load does. */
+  /** Null: there is no such value. Rejects if its load does. */
   get(name: Name): Promise<Value | null>;
-  /** Whether `get` has the value, or its load, already. */
+  /** Whether the cache holds a fresh value, or its load. */
   has(name: Name): boolean;
-  /** Loads the value anew when it is next asked for; where a condition is given, only if the value meets it. */
+  /** Makes the next `get` load the value again; with a condition, only if the value meets it. */
   forget(name: Name, condition?: (value: Value) => boolean): void;
 }
 
 /**
- * Keeps what was loaded until it is `maximumAgeMilliseconds` old, counted from the start of its load. Concurrent
- * requests share one load. A load that failed or found nothing is forgotten. Beyond `maximumEntries` the oldest goes.
+ * Keeps a value for `maximumAgeMilliseconds` from the start of its load. Concurrent requests share one load. A load that
+ * fails or finds nothing is not kept. Beyond `maximumEntries` the oldest entry goes.
  */
 export const createLoadingCache = <Name, Value>(options: {
-  /** `before` is the value that has grown too old, if it is still there. */
+  /** `before`: the expired value, if the cache still holds it. */
   readonly load: (name: Name, before: Promise<Value | null> | undefined) => Promise<Value | null>;
-  /** Milliseconds of a clock that only rises. */
+  /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly maximumAgeMilliseconds: number;
   readonly maximumEntries: number;
-  /** Names with the same text are one. */
+  /** Cache key of a name. */
   readonly textOf: (name: Name) => string;
 }): LoadingCache<Name, Value> => {
   const entries = new Map<string, { readonly since: number; readonly value: Promise<Value | null> }>();

@@ -1,6 +1,5 @@
 /**
- * A value that is made when it is first asked for, and kept. For schemas: making one takes long beside using it, and a
- * function needs few of them.
+ * Creates a value on first use and keeps it. For schemas: creating one is slow beside using it, and a function needs few.
  */
 export const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const LONGEST_PAUSE_MILLISECONDS = 500;
 
 /**
- * Waits before an attempt, longer the later it is. Full jitter: those who met once do not meet again at the same moment.
+ * Waits before a retry, longer with each attempt. Full jitter keeps colliding writers from meeting again.
  *
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */

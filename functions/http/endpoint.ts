@@ -7,7 +7,7 @@ import { readRequest, type Call, type EventWithCall } from "./read-request.ts";
 import { json } from "./response.ts";
 import { writeLine } from "./write-line.ts";
 
-/** The handler of an endpoint: event → call → use case → response or error, and a line in the log. */
+/** Handler of an endpoint: event → call → use case → response or error, and a log line. */
 export const endpoint = <E extends Endpoint>(
   definition: E,
   useCase: (call: Call<E>) => Promise<z.input<ReturnType<E["response"]>>>,

@@ -3,14 +3,14 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { errorBody, ServiceError } from "../../lib/contract/errors.ts";
 import { json } from "./response.ts";
 
-/** Seconds after which a store that could not be reached may be asked again. */
+/** Default `Retry-After` of a 429 or 503, in seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What a caller is shown of a failure: what is not of the contract is `INTERNAL_ERROR`. */
+/** The error shown to a caller: `INTERNAL_ERROR` for anything outside the contract. */
 export const shownOf = (error: unknown): ServiceError =>
   error instanceof ServiceError ? error : new ServiceError("INTERNAL_ERROR");
 
-/** Failure → response of the contract. */
+/** Error → response of the contract. */
 export const presentError: MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult> = {
   onError: (handling) => {
     const shown = shownOf(handling.error);

@@ -6,21 +6,21 @@ import { ServiceError, type Issue } from "../../lib/contract/errors.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { readRequestBody } from "./request-body.ts";
 
-/** Arguments of a use case: the parsed request, and the application of the credential where there is one. */
+/** Arguments of a use case: the parsed request, and the credential's application, if any. */
 export interface Call<E extends Endpoint> {
   readonly request: z.output<ReturnType<E["request"]>>;
   readonly applicationIdentifier: E["scope"] extends null ? null : ApplicationId;
 }
 
-/** The event, and what it asks for once it is read. */
+/** The event, with the call read from it. */
 export type EventWithCall<E extends Endpoint> = APIGatewayProxyEvent & { call: Call<E> };
 
-/** Shown issues of one request; the first ones tell enough. */
+/** Most issues shown for one request; the first ones tell enough. */
 const ISSUES_SHOWN = 20;
 
 const invalid = (issues: readonly Issue[]): ServiceError => new ServiceError("INVALID_REQUEST", { issues });
 
-/** REST APIs pass path parameters on as they were sent: percent-encoded. They are decoded here, exactly once. */
+/** Decodes path parameters, exactly once: a REST API passes them on percent-encoded. */
 const pathParametersOf = ({ pathParameters }: APIGatewayProxyEvent): Record<string, string> =>
   Object.fromEntries(
     Object.entries(pathParameters ?? {}).map(([name, value]) => {
@@ -53,14 +53,14 @@ const applicationOf = <E extends Endpoint>(
   type Identifier = Call<E>["applicationIdentifier"];
   if (endpoint.scope === null) return null as Identifier;
   const identifier: unknown = requestContext.authorizer?.["applicationIdentifier"];
-  if (typeof identifier !== "string") throw new Error("The authorizer passed no application on.");
+  if (typeof identifier !== "string") throw new Error("The authorizer passed no application identifier.");
   return applicationId(identifier) as Identifier;
 };
 
 /**
  * Event → call, by the endpoint's schema.
  *
- * @throws ServiceError `INVALID_REQUEST` with the paths of what is wrong
+ * @throws ServiceError `INVALID_REQUEST` with the paths of the invalid fields
  */
 export const readRequest = <E extends Endpoint>(
   endpoint: E,

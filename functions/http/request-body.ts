@@ -3,9 +3,9 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { ServiceError } from "../../lib/contract/errors.ts";
 
 /**
- * Bounds of a body's JSON, counted before it is parsed: five megabytes of brackets compress to five kilobytes and take
- * half a second of processor time to parse. The contract needs a depth of two and some 1,100 values; the rest is room for
- * unknown members. Long strings, names, numbers and white space cost less than JWS of the same size, and are not bounded.
+ * Bounds of a body's JSON, checked before parsing: five megabytes of brackets compress to five kilobytes and take half a
+ * second of CPU to parse. The contract needs a depth of two and about 1,100 values; the rest leaves room for unknown
+ * members. Long strings, names, numbers and white space cost less than JWS of the same size, so they have no bound.
  */
 export const BOUNDS = { depth: 16, values: 4_096 } as const;
 
@@ -23,7 +23,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Position of the closing quote of the JSON string that opens at `start`; the end of the body where it never closes. */
+/** Position of the quote that closes the JSON string opened at `start`; the body's end if none does. */
 const endOfText = (json: string, start: number): number => {
   let end = start;
   for (;;) {
@@ -36,8 +36,8 @@ const endOfText = (json: string, start: number): number => {
 };
 
 /**
- * Finds the first position at which a body exceeds a bound; null where it stays within both. One pass that skips strings
- * and stops at the excess. Opening brackets and commas count as values. Invalid JSON is not detected here.
+ * First position at which a body exceeds a bound; null if none. One pass, which skips strings. Opening brackets and
+ * commas count as values. Invalid JSON is not detected here.
  */
 export const findExcess = (json: string): Excess | null => {
   let depth = 0;
@@ -83,16 +83,12 @@ const textOf = ({
 }: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">): string => {
   if (!isBase64Encoded) return body ?? "";
   const bytes = Buffer.from(body ?? "", "base64");
-  // Decoding replaces invalid bytes by U+FFFD, which could make two member names equal.
+  // Decoding replaces invalid bytes with U+FFFD, which could make two member names equal.
   if (!isUtf8(bytes)) throw invalid(NOT_JSON);
   return bytes.toString("utf8");
 };
 
-/**
- * Parses the body of a request as JSON.
- *
- * @throws ServiceError `INVALID_REQUEST` where it is not JSON in UTF-8, or over a bound
- */
+/** @throws ServiceError `INVALID_REQUEST` if the body is not JSON in UTF-8, or exceeds a bound */
 export const readRequestBody = (event: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">): unknown => {
   const text = textOf(event);
   const excess = findExcess(text);

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyResult } from "aws-lambda";
 
-/** A response with a JSON body, which nobody may keep. */
+/** A JSON response that must not be cached. */
 export const json = (
   statusCode: number,
   body: unknown,

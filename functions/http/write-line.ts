@@ -19,15 +19,15 @@ const credentialOf = ({ requestContext }: APIGatewayProxyEvent) => {
   return { application: applicationIdentifier, keyIdentifier };
 };
 
-/** Kept with the request until its line is written. */
+/** Request state, kept until the line is written. */
 interface Begun extends Record<string, unknown> {
   startedAt?: number;
   coldStart?: boolean;
 }
 
 /**
- * One line in the log for each request, and its metrics. The line tells what was asked of whom, how it ended and what it
- * took; nothing that a caller or a store said is in it.
+ * Writes one log line and the metrics of each request. The line holds nothing that a caller sent, and of a store's answer
+ * only the status and a one-word reason.
  */
 export const writeLine = ({
   function: endpoint,

@@ -1,14 +1,11 @@
 import { Logger } from "@aws-lambda-powertools/logger";
 
-/**
- * Structured logs, one JSON object a line; the service's name is the environment's. Nothing of a request's content is
- * ever given to it.
- */
+/** Structured logger: one JSON object per line; the environment names the service. Never pass it request content. */
 export const logger = new Logger();
 
 const DEEPEST_CAUSE = 4;
 
-/** A line of a stack, which is a place and nothing that a message could hold. */
+/** A stack frame: a place in the code, with no message text. */
 const FRAME = /^ {4}at [\w.<>[\]$ #]*\(?(?:file:\/\/|node:|\/)[\w./@+-]*:\d+:\d+\)?$/;
 
 interface SafeError {
@@ -20,8 +17,8 @@ interface SafeError {
 }
 
 /**
- * An error as it may be logged: its name, its code and where it was thrown. Messages of libraries are left out, for
- * they quote what they were given: tokens in addresses, values of items.
+ * An error, reduced to what may be logged: its name, its code and where it was thrown. Library messages are left out:
+ * they quote their input, such as tokens in URLs or values of items.
  */
 export const safely = (error: unknown, depth = 0): SafeError => {
   if (!(error instanceof Error)) return { name: typeof error };

@@ -2,7 +2,7 @@ import { Metrics } from "@aws-lambda-powertools/metrics";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
 import { optionalVariable } from "../configuration.ts";
 
-/** The service's name is the environment's. */
+/** The environment names the service. */
 const metrics = new Metrics({ namespace: METRICS.namespace });
 
 type MetricName = Exclude<keyof typeof METRICS, "namespace">;
@@ -20,18 +20,16 @@ const write = (
   metrics.addMetric(METRICS[name], unit, value).publishStoredMetrics();
 };
 
-/** Counts what happened, once or so many times. */
 export const count = (name: MetricName, dimensions: Dimensions = {}, times = 1): void =>
   write(name, "Count", times, dimensions);
 
-/** Notes how long something took. */
 export const time = (name: MetricName, milliseconds: number, dimensions: Dimensions = {}): void =>
   write(name, "Milliseconds", milliseconds, dimensions);
 
-// Environments that are kept ready start before anybody asks.
+// Provisioned environments initialize before a request arrives.
 let isFirst = optionalVariable("AWS_LAMBDA_INITIALIZATION_TYPE") === "on-demand";
 
-/** Whether this is the environment's first invocation, on which somebody waited for it to start; counted when it is. */
+/** Whether this is a cold start, the first invocation of an environment started on demand. Counts it. */
 export const takeColdStart = (): boolean => {
   const isCold = isFirst;
   isFirst = false;

@@ -6,27 +6,24 @@ import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
-/**
- * What happens inside a request that is worth counting. No event holds anything of a purchase, of a credential, or of
- * an account.
- */
+/** Event worth counting. It holds no data of a purchase, a credential or an account. */
 export type ServiceEvent =
-  /** A JWS was refused. */
+  /** A JWS was rejected. */
   | { readonly kind: "verification-failed"; readonly reason: Rejection }
-  /** Transactions of a request that were verified, each once. */
+  /** A request's distinct transactions were verified. */
   | { readonly kind: "transactions-verified"; readonly transactions: number }
-  /** The application is known, and its table is asked about so many purchases. */
+  /** The application is known, and the table is asked about this many purchases. */
   | { readonly kind: "facts-resolved"; readonly application: ApplicationId; readonly purchases: number }
   | {
       readonly kind: "store-asked";
       readonly store: "android-store";
       readonly outcome: "answered" | "unavailable" | "credential-rejected";
       readonly milliseconds: number;
-      /** What the store said where it gave no answer about the purchase: HTTP status and a single word of its own. */
+      /** HTTP status and one-word reason of any answer but a verified purchase. */
       readonly status: number | null;
       readonly reason: string | null;
     }
-  /** The store did not take an acknowledgement, as which of its failures, and what it said. */
+  /** The store did not take an acknowledgement: kind of failure, HTTP status and reason. */
   | {
       readonly kind: "acknowledgement-due";
       readonly because: Failure["outcome"];
@@ -37,7 +34,7 @@ export type ServiceEvent =
 
 export type Observe = (event: ServiceEvent) => void;
 
-/** The same writer, whose conflicts are seen. */
+/** Wraps a writer to report its conflicts. */
 export const observedWrite =
   <Given extends readonly unknown[]>(
     write: (...given: Given) => Promise<"written" | "conflict">,
@@ -49,7 +46,7 @@ export const observedWrite =
     return outcome;
   };
 
-/** The same table, whose questions about purchases are seen. */
+/** Wraps a customer table to report its reads of facts. */
 export const observedCustomerTable = (table: CustomerTable, observe: Observe): CustomerTable => ({
   ...table,
   findFacts: (application, identities, purchases, moment) => {
@@ -58,7 +55,7 @@ export const observedCustomerTable = (table: CustomerTable, observe: Observe): C
   },
 });
 
-/** The same verifier, whose refusals are seen. */
+/** Wraps a verifier to report rejections and verified transactions. */
 export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): IosStoreVerifier => {
   const seen = <Verdict extends { outcome: "verified" } | { outcome: "rejected"; reason: Rejection }>(
     verdict: Verdict,
@@ -78,7 +75,7 @@ export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): 
   };
 };
 
-/** The same store, whose answers and silences are timed. */
+/** Wraps a store to time its lookups and report acknowledgements that stay due. */
 export const observedAndroidStore = (
   store: AndroidStore,
   observe: Observe,

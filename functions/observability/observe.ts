@@ -2,40 +2,40 @@ import type { ApplicationId } from "../../lib/identifiers.ts";
 import { count, time } from "./metrics.ts";
 import type { Observe } from "./observation.ts";
 
-/** What was seen of the request that is being served. */
+/** Observations of the current request. */
 export interface Observations {
   readonly application?: ApplicationId;
-  /** Signed transactions that were verified, each once. */
+  /** Distinct signed transactions that were verified. */
   readonly transactions?: number;
-  /** Purchases that the request is about. */
+  /** Purchases that the request names. */
   readonly purchases?: number;
   readonly storeMilliseconds?: number;
-  /** What the store said where it did not do as it was asked: HTTP status and a single word of its own. */
+  /** The store's failure: HTTP status and its one-word reason. */
   readonly storeStatus?: number;
   readonly storeReason?: string;
   readonly conflicts?: number;
   readonly acknowledgementDue?: true;
-  /** Why a JWS was refused. */
+  /** Why a JWS was rejected. */
   readonly refusedBecause?: string;
 }
 
-// An environment serves one request at a time.
+// An execution environment serves one request at a time.
 let current: Observations = {};
 
-/** What was seen since it was taken last. */
+/** Returns the observations since the last call and clears them. */
 export const takeObservations = (): Observations => {
   const taken = current;
   current = {};
   return taken;
 };
 
-/** What the store said where it did not do as it was asked. */
+/** The store's failure, as observations. */
 const saidBy = ({ status, reason }: { readonly status: number | null; readonly reason: string | null }) => ({
   ...(status !== null && { storeStatus: status }),
   ...(reason !== null && { storeReason: reason }),
 });
 
-/** Counts what happens in the library, and keeps it for the request's line in the log. */
+/** Counts an event, and keeps it for the request's log line. */
 export const observe: Observe = (event) => {
   switch (event.kind) {
     case "verification-failed":
@@ -54,7 +54,7 @@ export const observe: Observe = (event) => {
       return count("storeErrors", { store: event.store, reason: event.outcome });
     case "acknowledgement-due":
       current = { ...current, acknowledgementDue: true, ...saidBy(event) };
-      // It stays in the queue, which has metrics of its own; but nobody else tells of a credential that may only read.
+      // The queue has its own metrics, but none for a credential that may read but not acknowledge.
       if (event.because === "credential-rejected")
         count("storeErrors", { store: "android-store", reason: event.because });
       return;

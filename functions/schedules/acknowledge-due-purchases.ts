@@ -11,7 +11,7 @@ import { observe } from "../observability/observe.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 
-/** One acknowledgement takes at most two store calls; none is begun that could be cut off by the function's end. */
+/** Longest try: a lookup and an acknowledgement. No try starts that the function's timeout could cut off. */
 const LONGEST_TRY_MILLISECONDS = 25_000;
 
 const run = composeAcknowledgementRun({
@@ -22,7 +22,7 @@ const run = composeAcknowledgementRun({
   observe,
 });
 
-/** Runs on a schedule: acknowledgements that failed when their purchase was linked are tried until their deadline. */
+/** Runs on a schedule. Retries acknowledgements that failed when their purchase was linked, until their deadline. */
 export const handler = async (
   _event: unknown,
   context: Pick<Context, "getRemainingTimeInMillis">,

@@ -8,33 +8,31 @@ import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { FindOwnership } from "./operation-table.ts";
 
-/** A customer linked to an account, with all that is known of what it bought. */
+/** A customer linked to an account, with all its purchases. */
 export interface ReportedCustomer {
   readonly customerIdentifier: CustomerId;
   readonly assertedBy: AssertedBy;
   readonly linkedAt: Instant;
   readonly createdAt: Instant;
-  /** Customers that were merged into this one. */
+  /** Customers merged into this one. */
   readonly aliases: readonly CustomerId[];
   readonly purchases: readonly Purchase[];
 }
 
-/** Dependencies of the reports. */
 export interface Reports {
   readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
   readonly findOwnership: FindOwnership;
 }
 
-/** All that is known of an account. */
 export interface AccountReport {
   readonly application: Pick<Application, "identifier" | "name">;
   readonly account: AccountId;
   readonly customers: readonly ReportedCustomer[];
-  /** As the account's reader is answered at the moment. */
+  /** As a read of the account answers at the moment. */
   readonly entitlements: readonly CustomerEntitlement[];
 }
 
-/** Reads an account with every purchase of its customers; one that was never seen has no customers. */
+/** Reads an account with all purchases of its customers; an unknown account has no customers. */
 export const loadAccountReport = async (
   { customers, findOwnership }: Reports,
   application: Application,

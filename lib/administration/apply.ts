@@ -3,12 +3,12 @@ import type { ApplicationId } from "../identifiers.ts";
 import { differenceOf, type Change } from "./difference.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** A bundle or package and the one application that has it. */
+/** A bundle or package, with the one application it belongs to. */
 export interface StoreRegistration extends StoreReference {
   readonly application: ApplicationId;
 }
 
-/** An application as it was read; its version moves with every change. */
+/** An application as read. Every change increments its version. */
 export interface StoredApplication {
   readonly application: Application;
   readonly version: number;
@@ -16,17 +16,17 @@ export interface StoredApplication {
 
 export type SaveOutcome =
   | { readonly outcome: "saved" }
-  /** Somebody else changed the application, or took one of its bundles or packages, since it was read: read again. */
+  /** The application was changed, or one of its bundles or packages taken, since it was read: read again. */
   | { readonly outcome: "changed_meanwhile" }
   | { readonly outcome: "too_many_store_changes"; readonly limit: number }
   | { readonly outcome: "catalog_too_large"; readonly bytes: number; readonly limit: number };
 
-/** Where applications are kept, as applying a manifest needs it. */
+/** Applications as stored. */
 export interface ApplicationStore {
   read(identifier: ApplicationId): Promise<StoredApplication | null>;
-  /** Those of the bundles and packages that some application has. */
+  /** Registrations of these bundles and packages; unregistered ones are left out. */
   registrationsOf(stores: readonly StoreReference[]): Promise<readonly StoreRegistration[]>;
-  /** Writes all of the change from `before` (null: new) to `after`, or nothing. */
+  /** Writes the whole change from `before` (null: new) to `after`, or nothing. */
   save(before: StoredApplication | null, after: Application): Promise<SaveOutcome>;
 }
 
@@ -35,7 +35,7 @@ export type ApplyOutcome =
       readonly outcome: "applied";
       readonly application: ApplicationId;
       readonly created: boolean;
-      /** Empty where the application was so already: then nothing was written. */
+      /** Empty if the application matched already; nothing was written. */
       readonly changes: readonly Change[];
     }
   | { readonly outcome: "nothing_names_it" }
@@ -43,7 +43,7 @@ export type ApplyOutcome =
   | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
-/** Is shown what an application that is there becomes, and throws where that is not meant: then nothing is written. */
+/** Throws to refuse a change of an existing application; then nothing is written. */
 export type Approve = (before: Application, after: Application) => Promise<void>;
 
 const ATTEMPTS = 5;
@@ -64,7 +64,8 @@ const applyOnce = async (
   if (foreign.length > 0) return { outcome: "registered_elsewhere", registrations: foreign };
 
   const before = await applications.read(identifier);
-  // Found by its bundles alone it must also be called so: one name copied from another file rewrites nobody's catalog.
+  // An application found by bundles or packages alone must also have the manifest's name: one bundle copied from another
+  // file must not rewrite that application's catalog.
   const isOther = before !== null && before.application.name !== manifest.name;
   if (manifest.identifier === null && isOther) return { outcome: "registered_elsewhere", registrations };
   const after = { ...manifest, identifier };
@@ -82,11 +83,11 @@ const applyOnce = async (
 };
 
 /**
- * Brings an application in line with its manifest, all of it or nothing. A manifest without an identifier is the
- * application of the same name that has its bundles and packages, or else a new one, called `newIdentifier`; so applying
- * it again changes nothing. Where somebody else changes the application meanwhile, it is tried again from what is there then.
+ * Brings an application in line with its manifest, all of it or nothing. A manifest without an identifier means the
+ * application of the same name with its bundles and packages, else a new one called `newIdentifier`; applying it again
+ * changes nothing. If the application changes meanwhile, tries again from its new state.
  *
- * @param approve unset: every change is meant
+ * @param approve unset: every change is approved
  */
 export const applyManifest = async (
   manifest: Manifest,

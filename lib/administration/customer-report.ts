@@ -7,18 +7,17 @@ import { compare } from "../order.ts";
 import type { Reports } from "./account-report.ts";
 import type { NamedIdentity } from "./operation-table.ts";
 
-/** All that is known of a customer. */
 export interface CustomerReport {
   readonly customerIdentifier: CustomerId;
   readonly createdAt: Instant;
   readonly link: Link | null;
-  /** Customers that were merged into this one. */
+  /** Customers merged into this one. */
   readonly aliases: readonly CustomerId[];
   readonly identities: readonly NamedIdentity[];
   readonly purchases: readonly Purchase[];
 }
 
-/** Reads a customer, or the one it was merged into; null where there is none. */
+/** Reads a customer, or the one it was merged into; null if there is none. */
 export const loadCustomerReport = async (
   { customers, findOwnership }: Reports,
   application: Application,

@@ -1,13 +1,13 @@
 import type { Application } from "../applications/application.ts";
 import { manifestOf } from "./manifest-document.ts";
 
-/** What a manifest changes in one part of an application. */
+/** Change of one part of an application. */
 export interface Change {
   readonly kind: "added" | "changed" | "removed";
   readonly subject: "application" | "store" | "entitlement" | "product";
-  /** Names the part among those of its subject, such as `ios-store com.example.app`. */
+  /** Name of the part within its subject, such as `ios-store com.example.app`. */
   readonly name: string;
-  /** The fields that differ: of an added part all it has, of a removed one none. */
+  /** The fields that differ: all of an added part, none of a removed one. */
   readonly fields: readonly { readonly field: string; readonly before: unknown; readonly after: unknown }[];
 }
 
@@ -59,8 +59,8 @@ const differingFields = (before: Part["fields"], after: Part["fields"]): Change[
     .filter((field) => JSON.stringify(field.before) !== JSON.stringify(field.after));
 
 /**
- * What makes the application `before` (null: there is none yet) into `after`. Empty where they are the same; the order
- * in which either lists its parts is no difference.
+ * Changes that turn `before` (null: no application yet) into `after`; empty if they are the same. The order of parts does
+ * not matter.
  */
 export const differenceOf = (before: Application | null, after: Application): readonly Change[] => {
   const old = before === null ? new Map<string, Part>() : partsOf(before);

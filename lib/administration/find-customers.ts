@@ -9,18 +9,18 @@ import { purchaseKey, type CustomerId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../stores/ios-store/fields.ts";
 
-/** Who is known by a name. */
+/** Customers found by a name. */
 export interface KnownCustomers {
   readonly customers: readonly StoredCustomer[];
-  /** Customers who are named and are no more: their erasure broke off. */
+  /** Customers that the name leads to and that no longer exist: their erasure was interrupted. */
   readonly gone: readonly CustomerId[];
   /** An erased customer's tombstone still reserves it. */
   readonly erased: boolean;
 }
 
 /**
- * Whoever has what a store, or `account show`, calls by this name in any environment: an iOS original transaction id or
- * app transaction id, an Android purchase token, or a purchase's key.
+ * Finds the owners of what a store, or `account show`, calls by this name in any environment: an iOS original transaction
+ * id or app transaction id, an Android purchase token, or a purchase key.
  */
 export const findCustomersKnownAs = async (
   customers: Pick<CustomerTable, "findFacts" | "findCustomers">,
@@ -28,7 +28,7 @@ export const findCustomersKnownAs = async (
   name: string,
   moment: Instant,
 ): Promise<KnownCustomers> => {
-  // Anything else is a token at most, and may be too long for a key.
+  // Any other name can only be a token, possibly too long for a key.
   const asItIs = storeIdentifier().safeParse(name).success;
   const purchases = ENVIRONMENTS.flatMap((environment): PurchaseReference[] => [
     { store: "android-store", environment, key: purchaseKeyOfToken(name) },

@@ -3,7 +3,7 @@ import type { Catalog, CatalogProduct } from "../entitlements/catalog.ts";
 import { plusPeriod, type Period } from "../entitlements/time.ts";
 import { periodText } from "./manifest-document.ts";
 
-/** Periods compare by where they end. */
+/** Periods compare by their ends; null never ends. */
 const end = (period: Period | null): number => (period === null ? Infinity : plusPeriod(0, period));
 
 const without = <T>(values: readonly T[], kept: readonly T[]): readonly T[] =>
@@ -14,7 +14,7 @@ const productName = (product: CatalogProduct): string =>
     .filter((part) => part !== null)
     .join(" ");
 
-/** A product with a base plan or purchase option comes before the one without, so that a new one can grant less than what it stands before. */
+/** A product with a base plan or purchase option takes precedence over the one without, so adding it can grant less. */
 const productLosses = (before: Catalog, after: Catalog): string[] => {
   const named = new Map([...before.products, ...after.products].map((one) => [productName(one), one]));
   return [...named].flatMap(([name, product]) => {
@@ -58,8 +58,8 @@ const storeLosses = (before: Application, after: Application): string[] => {
 };
 
 /**
- * What customers can lose where `after` takes the place of `before`, in words: empty where every purchase is accepted and
- * grants as before, or more.
+ * Access that customers can lose when `after` replaces `before`, in words; empty if every purchase is still accepted and
+ * grants at least as much.
  */
 export const lostAccess = (before: Application, after: Application): readonly string[] => [
   ...productLosses(before.catalog, after.catalog),

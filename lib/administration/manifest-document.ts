@@ -4,7 +4,7 @@ import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 
-/** A manifest as data: what reading it again gives the same application from. */
+/** A manifest as data. Reading it gives the same application again. */
 export interface ManifestDocument {
   readonly application: {
     readonly identifier: ApplicationId;
@@ -62,7 +62,7 @@ const productsOf = ({ products }: Catalog): ManifestDocument["products"] =>
     ...(product.accessDuration !== null && { accessDuration: periodText(product.accessDuration) }),
   }));
 
-/** Describes an application as the manifest that makes it so. */
+/** The manifest that describes an application. */
 export const manifestOf = ({
   identifier,
   name,

@@ -16,13 +16,13 @@ import {
 
 const NAME_CHARACTERS = 256;
 const DEFAULT_ENVIRONMENTS: readonly Environment[] = ["production", "sandbox"];
-/** What only a credential that is itself a secret holds. */
+/** Keys that only a secret credential has. */
 const SECRET_KEYS: ReadonlySet<string> = new Set(["private_key", "client_secret", "refresh_token"]);
 
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A rule on some fields is asked even where others are wrong, so that all problems are told together. */
+/** Checks a rule on these fields even if others are invalid, so that all problems are reported together. */
 const whenReadable =
   (...fields: readonly string[]) =>
   ({ value, issues }: z.core.ParsePayload): boolean =>
@@ -32,7 +32,7 @@ const distinct = <Item extends z.ZodType>(item: Item) =>
   z
     .array(item)
     .min(1)
-    .refine((values) => new Set(values).size === values.length, { message: "must not name anything twice" });
+    .refine((values) => new Set(values).size === values.length, { message: "must not contain duplicates" });
 
 const name = z
   .string()
@@ -44,7 +44,7 @@ const name = z
     message: "must not contain control characters",
   });
 
-/** A bundle identifier or a package name: what the stores themselves allow in one. */
+/** A bundle identifier or package name, in the characters that stores allow. */
 export const bundleOrPackage = name.regex(
   /^[A-Za-z0-9._-]*$/,
   "must be letters, digits, '.', '-' and '_' only",
@@ -83,7 +83,7 @@ const iosStore = z
       !environments.includes("xcode") || xcodeCertificates !== undefined,
     {
       path: ["xcodeCertificates"],
-      message: "must be given where environments has xcode",
+      message: "is required where environments includes xcode",
       when: whenReadable("environments", "xcodeCertificates"),
     },
   )
@@ -124,7 +124,7 @@ const androidCredential = (trustsOrigin: TrustsOrigin) =>
     .unknown()
     .refine((value) => !holdsSecret(value), {
       message:
-        "holds a secret, which does not belong in this file: store the service account's JSON in Secrets Manager, and name it here as { secret: <its name> }",
+        "contains a secret, which does not belong in this file: store the service account's JSON in Secrets Manager and name it here as { secret: <its name> }",
       abort: true,
     })
     .pipe(
@@ -161,12 +161,12 @@ const period = z.string().transform((text, context): Period => {
   if (read !== null) return read;
   context.addIssue({
     code: "custom",
-    message: "must be an ISO 8601 duration longer than nothing, such as P1D",
+    message: "must be an ISO 8601 duration longer than zero, such as P1D",
   });
   return z.NEVER;
 });
 
-/** What names a product: the catalog maps it once. */
+/** The name of a product; the catalog maps each name once. */
 export const productName = z.object({
   store: z.enum(STORES),
   productIdentifier: name,
@@ -178,14 +178,14 @@ const product = z
   .strictObject({ ...productName.shape, grants: distinct(name), accessDuration: period.optional() })
   .refine(({ store, basePlanIdentifier }) => store !== "ios-store" || basePlanIdentifier === undefined, {
     path: ["basePlanIdentifier"],
-    message: "is known to android-store only",
+    message: "is for android-store only",
     when: whenReadable("store", "basePlanIdentifier"),
   })
   .refine(
     ({ store, purchaseOptionIdentifier }) => store !== "ios-store" || purchaseOptionIdentifier === undefined,
     {
       path: ["purchaseOptionIdentifier"],
-      message: "is known to android-store only",
+      message: "is for android-store only",
       when: whenReadable("store", "purchaseOptionIdentifier"),
     },
   )
@@ -195,7 +195,7 @@ const product = z
     {
       path: ["purchaseOptionIdentifier"],
       message:
-        "must not stand beside a basePlanIdentifier: that is of a subscription, this of a one-time product",
+        "must not be combined with basePlanIdentifier: base plans belong to subscriptions, purchase options to one-time products",
       when: whenReadable("basePlanIdentifier", "purchaseOptionIdentifier"),
     },
   )
@@ -204,7 +204,7 @@ const product = z
       basePlanIdentifier === undefined || accessDuration === undefined,
     {
       path: ["accessDuration"],
-      message: "must not stand beside a basePlanIdentifier: a subscription has an end of its own",
+      message: "must not be combined with basePlanIdentifier: a subscription has its own end",
       when: whenReadable("basePlanIdentifier", "accessDuration"),
     },
   )
@@ -219,7 +219,7 @@ const product = z
 
 const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
 
-/** The shape of a manifest: what each of its parts can know without the others. */
+/** Schema of a manifest: what each part can check without the others. */
 export const manifestSchema = (trustsOrigin: TrustsOrigin) =>
   z.strictObject({
     application: z.strictObject({
@@ -246,7 +246,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   record: "a mapping",
 };
 
-/** What is wrong with a value, to follow its path in a sentence. */
+/** Message for an invalid value, phrased to follow its path. */
 export const messageOf: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined) return "is required";
   switch (issue.code) {
@@ -255,7 +255,7 @@ export const messageOf: z.core.$ZodErrorMap = (issue) => {
     case "invalid_value":
       return `must be ${issue.values.map(String).join(" or ")}`;
     case "invalid_key":
-      return `is no name: it ${issue.issues.map(({ message }) => message).join(", and it ")}`;
+      return `is not a valid name: it ${issue.issues.map(({ message }) => message).join(", and it ")}`;
     case "too_small":
       return "must not be empty";
     case "too_big":

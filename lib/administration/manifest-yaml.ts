@@ -6,7 +6,7 @@ export type YamlReading =
   | {
       readonly outcome: "read";
       readonly data: unknown;
-      /** The line, from 1, of what the path leads to, or of the nearest to it that is there. */
+      /** Line, from 1, of the node at the path, or of its nearest existing ancestor. */
       readonly lineOf: (path: YamlPath) => number;
     }
   | {
@@ -31,15 +31,18 @@ const offsetOf = (yaml: Document.Parsed, path: YamlPath): number => {
   return offset;
 };
 
-/** After a colon the parser repeats what it found, which may be part of a secret that was pasted. */
+/** After a colon the parser quotes its input, which may be part of a pasted secret. */
 const withoutSource = (message: string): string => message.split(": ", 1)[0] ?? "";
 
-/** What YAML allows and a manifest does not need: it would be read as something else than it looks. */
+/** YAML features that a manifest does not need and that read differently than they look. */
 const unusualNodes = (yaml: Document.Parsed): { readonly offset: number; readonly message: string }[] => {
   const found: { offset: number; message: string }[] = [];
   visit(yaml, {
     Alias: (_, node) =>
-      void found.push({ offset: node.range?.[0] ?? 0, message: "An alias is not supported: write it out." }),
+      void found.push({
+        offset: node.range?.[0] ?? 0,
+        message: "An alias is not supported: write the value out.",
+      }),
     Pair: (_, { key }) => {
       if (isScalar(key) && key.value !== "__proto__" && key.value !== null) return;
       const offset = isScalar(key) || isCollection(key) ? (key.range?.[0] ?? 0) : 0;
@@ -49,7 +52,7 @@ const unusualNodes = (yaml: Document.Parsed): { readonly offset: number; readonl
   return found;
 };
 
-/** Reads YAML as plain data of which the lines are known. No message repeats what the text holds. */
+/** Reads YAML as plain data with line numbers. No message quotes the text. */
 export const readYaml = (text: string): YamlReading => {
   const lines = new LineCounter();
   const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false });

@@ -7,14 +7,14 @@ import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts"
 import { bundleOrPackage, manifestSchema, messageOf, productName } from "./manifest-schema.ts";
 import { readYaml, type YamlPath } from "./manifest-yaml.ts";
 
-/** An application as its operator describes it in one file; its identifier may be left to the service. */
+/** An application as its operator describes it in one file; the identifier is optional. */
 export interface Manifest extends Omit<Application, "identifier"> {
   readonly identifier: ApplicationId | null;
 }
 
-/** What is wrong with a manifest, and where: the message follows the path in a sentence. */
+/** A problem in a manifest and its place; the message follows the path in a sentence. */
 export interface ManifestProblem {
-  /** Line of the YAML text, from 1: of the value, or of what lacks it. */
+  /** Line of the YAML text, from 1: of the value, or of the node that lacks it. */
   readonly line: number;
   /** Such as `products[2].grants`; empty for the whole file. */
   readonly path: string;
@@ -33,7 +33,7 @@ interface Problem {
 const shapeProblems = (error: z.ZodError): Problem[] =>
   error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => ({ path: [...issue.path, key], message: "is not known here" }))
+      ? issue.keys.map((key) => ({ path: [...issue.path, key], message: "is not a known field" }))
       : [{ path: issue.path, message: issue.message }],
   );
 
@@ -42,7 +42,7 @@ const member = (value: unknown, key: string): unknown =>
     ? Reflect.get(value, key)
     : undefined;
 
-/** The entries of a list of which at least the named part can be read, with their paths. */
+/** Entries of a list in which at least `part` is valid, with their paths. */
 const readableEntries = <Part extends z.ZodType>(
   list: unknown,
   path: YamlPath,
@@ -66,7 +66,7 @@ const repeated = <Value>(
     })),
   );
 
-/** What one entry cannot know of the others. Asked of the raw data, so that it is told beside what is wrong in shape. */
+/** Problems between entries. Checked on the raw data, to be reported together with schema problems. */
 const crossProblems = (data: unknown): Problem[] => {
   const entitlements = member(data, "entitlements");
   const defined = new Set(Object.keys(entitlements ?? {}));
@@ -124,10 +124,9 @@ const pathText = (path: YamlPath): string =>
 const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.line;
 
 /**
- * Reads a manifest from its YAML text. Everything is checked, and all that is wrong is told together; no message
- * repeats a value of a credential.
+ * Reads a manifest from YAML and reports all problems together. No message quotes a credential's value.
  *
- * @param trustsOrigin origins besides Google's at which a workload identity may ask for tokens; unset: none
+ * @param trustsOrigin origins besides Google's from which a workload identity may request tokens; unset: none
  */
 export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => false): ManifestReading => {
   const yaml = readYaml(text);
@@ -162,6 +161,6 @@ export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => fa
   };
 };
 
-/** One line for a person: `line 7: products[0].grants must not be empty`. */
+/** One line of text: `line 7: products[0].grants must not be empty`. */
 export const problemText = ({ line, path, message }: ManifestProblem): string =>
   `line ${line}: ${path}${path === "" ? "" : " "}${message}`;

@@ -10,14 +10,13 @@ import type {
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 
-/** An entry as it is read: a later version may know further actions. */
+/** An audit entry as read; a later version may have written other actions. */
 export type AuditRecord = Omit<AuditEntry, "action"> & { readonly action: string };
 
-/** Writes of the operator alone: no function of the service may send them. */
+/** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {
   /**
-   * Takes a customer away from its account; to another one, where that is given. A move that broke off is completed with
-   * the link it has, and is in the audit already.
+   * Unlinks a customer, or moves it to `link`. Its own link completes an interrupted move, which is in the audit already.
    */
   relink(
     application: ApplicationId,
@@ -26,33 +25,33 @@ export interface OperationTable {
     audit: Audited,
   ): Promise<"written" | "conflict">;
   /**
-   * Ends a customer: from here on whatever names it is refused, and nobody can write anything for it any more. What it
-   * owned is replaced by `bury` afterwards.
+   * Deletes a customer: requests that name it are refused, and nothing can be written for it any more. `bury` then
+   * replaces what it owned.
    */
   end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
-  /** Deletes aliases that lead nowhere any more. */
+  /** Deletes aliases of a customer that no longer exists. */
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   auditOf(application: ApplicationId): Promise<readonly AuditRecord[]>;
   /** Transfers of customers by links, oldest first. */
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
-  /** Every living customer of an application, a page at a time. Reads the whole table: for the operator, seldom. */
+  /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */
   customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
 }
 
-/** All that belongs to a customer, its aliases' included. */
+/** All that a customer owns, including what its aliases own. */
 export interface Ownership {
   readonly purchases: readonly StoredPurchase[];
-  /** Customers that were merged into it. */
+  /** Customers merged into it. */
   readonly aliases: readonly StoredCustomer[];
   readonly identities: readonly OwnedIdentity[];
 }
 
 export interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer"> {
-  /** What it says; null: this version does not know its kind. */
+  /** The identity that the item's key names; null: this version does not know its kind. */
   readonly identity: NamedIdentity | null;
 }
 
-/** An identity as its item names it. */
+/** An identity as its item's key names it. */
 export interface NamedIdentity {
   readonly store: string;
   readonly kind: IdentityReference["kind"];
@@ -60,5 +59,5 @@ export interface NamedIdentity {
   readonly value: string;
 }
 
-/** Finds all that a customer owns, by an index that may be a moment behind. */
+/** Finds all that a customer owns, through an index that may lag. */
 export type FindOwnership = (application: ApplicationId, customer: CustomerId) => Promise<Ownership>;

@@ -9,7 +9,6 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
-/** Dependencies of the operator's work on customers. */
 export interface Operations {
   readonly customers: Pick<CustomerTable, "findCustomers">;
   readonly table: OperationTable;
@@ -18,20 +17,20 @@ export interface Operations {
   readonly bury: Bury;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
-  /** Waits as long as the index of owners may be behind the table. */
+  /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
   readonly newEntry: () => string;
 }
 
-/** Who does something, and why. */
+/** Who acts, and why. */
 export type Authority = Pick<AuditEntry, "by" | "reason">;
 
 const ATTEMPTS = 20;
 
-/** Looks by the index that find nothing, with a wait between them, before an erasure takes its word. */
+/** Index reads in a row that find nothing, with a wait between them, before an erasure counts as complete. */
 const EMPTY_LOOKS = 3;
 
-/** Does something to a customer as it is read, again until nobody was faster. */
+/** Acts on a customer as read, again after each conflict. */
 const withCustomer = async <Outcome, Gone>(
   { customers, pause }: Operations,
   application: ApplicationId,
@@ -48,27 +47,25 @@ const withCustomer = async <Outcome, Gone>(
     const outcome = customer === undefined ? "conflict" : await act(customer);
     if (outcome !== "conflict") return outcome;
   }
-  throw new Error("Others kept changing the customer; try again.");
+  throw new Error("The customer kept changing concurrently; try again.");
 };
 
 const nobody = (): null => null;
 
-/** Outcome of unlinking a customer. */
 export type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
   | { readonly outcome: "not_linked" }
-  /** Its link is not the expected one any more. */
+  /** The link is no longer the expected one. */
   | { readonly outcome: "linked_otherwise" };
 
-/** Options of an unlinking. */
 export interface UnlinkingOptions {
-  /** The account that the customer moves to in the same write; null: none. */
+  /** The account to move the customer to in the same change; null: none. */
   readonly to?: AccountId | null;
-  /** The link that the operator was shown: another one changes nothing; unset: any. */
+  /** The link that the operator was shown; nothing changes if it differs. Unset: any. */
   readonly expected?: Pick<Link, "account" | "assertedBy"> | null;
 }
 
-/** Takes a customer away from its account, so that it can be linked to another; or moves it to another. Audited. */
+/** Unlinks a customer, or moves it to another account. Audited. Null: there is no such customer. */
 export const unlinkCustomer = async (
   operations: Operations,
   application: ApplicationId,
@@ -113,11 +110,14 @@ export interface Erasure {
 }
 
 /**
- * Erases a customer: its link and holdings, its purchases and identities. For a while these stay as tombstones without
- * content, and whatever names them is refused as `CUSTOMER_NOT_FOUND`; afterwards they are free. When it breaks off, or
- * the index hid something, the customer is refused already, and the same command completes it. Audited.
+ * Erases a customer with its link, holdings, purchases and identities. For {@link ERASURE_BLOCKS_MILLISECONDS}, empty
+ * tombstones reserve the purchases and identities: requests that name them get `CUSTOMER_NOT_FOUND`, unless a credential
+ * links them again. Audited.
  *
- * Null: there is no such customer, and nothing of it is left; or it is not linked to the account, where one is given.
+ * If the erasure is interrupted, or the index misses something, the customer is refused all the same, and the same
+ * command completes it.
+ *
+ * Null: there is no such customer and nothing of it is left, or it is not linked to the given account.
  */
 export const eraseCustomer = async (
   operations: Operations,
@@ -134,7 +134,7 @@ export const eraseCustomer = async (
     const written = await table.end(application, stored, { entryIdentifier: newEntry(), entry });
     return written === "conflict" ? written : { identifier: stored.identifier, wasThere: true };
   };
-  // Of a customer that was ended before, whatever is left is still found under its identifier.
+  // What is left of a customer deleted earlier is still found under its identifier.
   const ended = await withCustomer(operations, application, customer, end, (identifier) => ({
     identifier,
     wasThere: false,
@@ -156,22 +156,21 @@ export const eraseCustomer = async (
     const isEmpty = owned.purchases.length + owned.identities.length === 0;
     empty = isEmpty ? empty + 1 : 0;
     if (isEmpty) continue;
-    // Where somebody was faster, what is left is found again.
+    // After a conflict, the next read finds what is left.
     await bury(application, identifier, owned, erasedUntil);
     for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));
     for (const { item } of owned.identities) identities.add(item);
     progress(counts());
   }
-  // Last: purchases of an alias are found through the alias.
+  // Aliases go last: their purchases are found through them.
   await table.forget(application, [...aliases]);
   const nothing = purchases.size + identities.size + aliases.size === 0;
   return !wasThere && nothing ? null : counts();
 };
 
-/** The customer has left the account that was to be erased. */
+/** The customer is no longer linked to the given account. */
 const LEFT = Symbol("left");
 
-/** Counts of a re-projection. */
 export interface Reprojection {
   readonly customers: number;
   readonly changed: number;
@@ -187,7 +186,7 @@ const reprojectCustomer = async (
     const { purchases } = await findOwnership(application, stored.identifier);
     const holdings = holdingsOf(
       new Map([
-        // The index may not know yet of what was stored this moment, which the holdings do.
+        // The index may not list the newest purchases yet; the holdings have them.
         ...stored.holdings.map((purchase) => [referenceText(purchase), purchase] as const),
         ...purchases.map(({ purchase }) => [referenceText(purchase), purchase] as const),
       ]).values(),
@@ -202,8 +201,8 @@ const reprojectCustomer = async (
 };
 
 /**
- * Takes the holdings of every customer of an application from its purchases anew: after a change of the catalog that
- * maps what was not held before.
+ * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
+ * purchases that were not held.
  */
 export const reprojectApplication = async (
   operations: Operations,

@@ -12,17 +12,17 @@ export interface AcknowledgementRun {
   readonly now: () => Instant;
 }
 
-/** What a run came to. */
+/** Outcome of a run. */
 export interface AcknowledgementReport {
-  /** Acknowledged, or found to need it no more. */
+  /** Acknowledged, or no longer in need of it. */
   readonly done: number;
-  /** Tried, and still due. */
+  /** Processed, and still due. */
   readonly due: number;
-  /** Of those, the ones whose deadline is less than a day away. */
+  /** Of these, production purchases less than a day from their deadline. */
   readonly nearDeadline: number;
-  /** Refused for good, or past the deadline: purchases that the store has refunded, or will. Production only. */
+  /** Rejected for good, or past the deadline: refunded by the store, or soon to be. Production only. */
   readonly failed: number;
-  /** Applications whose credential the store refuses; absent where there is none. */
+  /** Applications whose credential the store rejects; absent if none. */
   readonly credentialRejectedOf?: readonly ApplicationId[];
 }
 
@@ -31,8 +31,8 @@ type Outcome = "done" | "due" | "failed";
 const NEAR_MILLISECONDS = 24 * 3600 * 1000;
 
 /**
- * Tries one. `unusable` notes applications whose credential the store refuses to read with: the rest of theirs can wait for
- * a hand. `rejected` notes those and the ones that may read and not acknowledge.
+ * `unusable` collects applications whose credential the store rejects for reading: their other acknowledgements wait for
+ * an operator. `rejected` also collects those whose credential may read but not acknowledge.
  */
 const tryOne = async (
   { directory, androidStore }: AcknowledgementRun,
@@ -64,7 +64,7 @@ const tryOne = async (
       if (answer.acknowledgement === null) return "done";
       const acknowledged = await androidStore.acknowledge(configuration, answer.acknowledgement);
       if (acknowledged.outcome === "acknowledged") return "done";
-      // It may be this purchase alone: the others are tried all the same.
+      // The rejection may concern this purchase alone, so the others are still tried.
       if (acknowledged.because === "credential-rejected") rejected.add(due.application);
       return "due";
     }
@@ -72,11 +72,10 @@ const tryOne = async (
 };
 
 /**
- * Tries the acknowledgements that are due, the oldest of each shard first and the shards side by side, until all were
- * tried or the moment given has come. What is past its deadline is tried once more, and then given up. A failure of one
- * leaves the others alone.
+ * Tries the due acknowledgements, shards in parallel and each oldest first, until all are tried or `until` has come. One
+ * past its deadline gets a last try and is given up. A failure of one does not stop the others.
  *
- * @param until no further one is begun from this moment on
+ * @param until no try starts from this moment on
  */
 export const acknowledgeDuePurchases = async (
   run: AcknowledgementRun,
@@ -112,7 +111,7 @@ export const acknowledgeDuePurchases = async (
   const failures = (await Promise.allSettled(shards)).flatMap((shard) =>
     shard.status === "rejected" ? [shard.reason as unknown] : [],
   );
-  // The other shards are done by now; the run is to be seen as one that failed.
+  // All shards have finished by now; rethrow, so that the run counts as failed.
   if (failures.length > 0) throw failures[0];
   return rejected.size === 0 ? report : { ...report, credentialRejectedOf: [...rejected] };
 };

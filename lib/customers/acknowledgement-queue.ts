@@ -1,13 +1,13 @@
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { DueAcknowledgement } from "./records.ts";
 
-/** The queue of acknowledgements that are due. They enter it in the transaction that stores their purchase. */
+/** Queue of due acknowledgements. An entry is written in the transaction that stores its purchase. */
 export interface AcknowledgementQueue {
-  /** The number of shards, which can be worked off side by side. */
+  /** Shards can be processed in parallel. */
   readonly shards: number;
-  /** What waits in a shard, counted from 0, a page at a time, the oldest first. */
+  /** Pages of a shard's entries, oldest first. Shards count from 0. */
   waiting(shard: number): AsyncIterable<readonly DueAcknowledgement[]>;
-  /** Takes one out of the queue: it is acknowledged, or will never be. */
+  /** Removes an entry that is acknowledged or given up. */
   remove(
     due: Pick<DueAcknowledgement, "application" | "dueSince"> & { readonly purchase: PurchaseReference },
   ): Promise<void>;

@@ -44,7 +44,7 @@ const configured = <Configuration>(configuration: Configuration | undefined): Co
   return configuration;
 };
 
-/** @throws ServiceError `PAYWALL_NOT_FOUND` where the application sells nothing in the store */
+/** @throws ServiceError `PAYWALL_NOT_FOUND` if the catalog has no product in the store */
 export const requirePaywall = (application: Application, store: Store): void => {
   if (!application.catalog.sellsIn(store)) throw new ServiceError("PAYWALL_NOT_FOUND");
 };

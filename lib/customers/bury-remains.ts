@@ -3,22 +3,23 @@ import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import type { FoundCustomers, KnownFacts } from "./customer-table.ts";
 import type { StoredIdentity, StoredPurchase } from "./records.ts";
 
-/** Lifetime of the tombstones that refuse an erased customer's identities and purchases. */
+/** Lifetime of the tombstones that reserve an erased customer's identities and purchases. */
 export const ERASURE_BLOCKS_MILLISECONDS = 30 * 24 * 3600 * 1000;
 
-/** Purchases and identities of a customer that is gone. */
+/** Purchases and identities that an erased customer left behind. */
 export interface Remains {
   readonly purchases: readonly StoredPurchase[];
   readonly identities: readonly Pick<StoredIdentity, "item" | "customer">[];
 }
 
 /**
- * Replaces what a customer that is gone has left by tombstones that expire. Each is replaced where its owner is still the
- * one that was read, for a person who has signed up again meanwhile keeps the purchases that a credential has linked.
+ * Replaces an erased customer's remains with tombstones that expire. Each item must still have the owner that was read: a
+ * person who has signed up again keeps the purchases that a credential has linked since.
  *
- * `conflict`: some have another owner by now, or the customer is there; the others are buried. Idempotent.
+ * `conflict`: an item has another owner by now, or the customer exists; transactions without such an item are written.
+ * Read the remains again to repeat it.
  *
- * @param end the customer that is gone, at the end of the aliases that what it left may be stored for
+ * @param end the erased customer; its remains may be stored for its aliases
  */
 export type Bury = (
   application: ApplicationId,
@@ -28,8 +29,8 @@ export type Bury = (
 ) => Promise<"written" | "conflict">;
 
 /**
- * Completes the erasure of customers that are gone, of what is known here: it broke off, or the index that it went by was
- * behind. Whoever was faster has done the same, or has linked it anew.
+ * Completes the erasures of customers in `gone`, for the facts in `known`: one was interrupted, or its index lagged.
+ * Conflicts need no handling: a concurrent request has buried the facts, or linked them again.
  */
 export const buryRemains = async (
   bury: Bury,

@@ -4,43 +4,43 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AuditEntry, DueAcknowledgement, StoredCustomer, StoredPurchase } from "./records.ts";
 
-/** All that one request changes, of one customer and of those who turn out to be the same person. */
+/** All that one request changes, of one customer and of those that turn out to be the same person. */
 export interface CustomerChange {
   readonly application: ApplicationId;
-  /** As it was read; null: it is new. */
+  /** The customer as read; null: it is new. */
   readonly before: StoredCustomer | null;
-  /** As it shall be; what only the table needs is added when it is written. */
+  /** The customer afterwards. The omitted fields are set on write. */
   readonly after: Omit<StoredCustomer, "version" | "aliasOf" | "survivorVersion" | "absorbed" | "unsettled">;
-  /** Holdings once only the first of the change's purchases are written: a large change takes several transactions. */
+  /** Holdings when only these first purchases are written: a large change takes several transactions. */
   readonly holdingsWith: (written: readonly StoredPurchase[]) => readonly Purchase[];
-  /** Customers that become aliases of this one, as they were read. */
+  /** Customers that become its aliases, as read. */
   readonly absorbed: readonly StoredCustomer[];
-  /** Identities that nobody has yet. */
+  /** Identities without an owner yet. */
   readonly identities: readonly IdentityReference[];
-  /** Purchases to write, those that will be held first, with the revision each was read at; 0: it is new. */
+  /** Purchases to write, those to be held first, each with the revision read; 0: it is new. */
   readonly purchases: readonly StoredPurchase[];
-  /** Acknowledgements that become due with the change, or are due no more. */
+  /** Acknowledgements that the change enqueues (`due`) or removes (`done`). */
   readonly acknowledgements: {
     readonly due: readonly DueAcknowledgement[];
     readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
   };
-  /** Customers that an account may have by clients' claims alone, of one environment. */
+  /** Most customers that clients' claims alone may link to an account, per claims counter. */
   readonly claimsPerAccount: number;
-  /** Whether tombstones of erased customers give way before their time. */
+  /** Whether unexpired tombstones give way. */
   readonly liftsErasures: boolean;
-  /** The operator's audit entry; null: the change is a request's, which records moves as transfers. */
+  /** Audit entry of an operator's change; null: none, and moves are recorded as transfers. */
   readonly audit: Audited | null;
-  /** Tombstones that end at this moment or before no longer block. */
+  /** Time of the change. Tombstones that expire at or before it no longer reserve anything. */
   readonly moment: Instant;
 }
 
-/** An audit entry, and the identifier that tells it from another of the same millisecond. */
+/** An audit entry, and the identifier that distinguishes it from others of the same millisecond. */
 export interface Audited {
   readonly entryIdentifier: string;
   readonly entry: AuditEntry;
 }
 
-/** A change by an operator, of one customer's link or holdings and of nothing that it owns. */
+/** An operator's change of one customer's link or holdings, and of nothing that it owns. */
 export const operatorChange = (
   application: ApplicationId,
   before: StoredCustomer,
@@ -63,10 +63,10 @@ export const operatorChange = (
 });
 
 /**
- * Customers absorbed in one transaction. Each may take four items: its alias, its item of an account, that account's
- * count of claims, and the record of its transfer.
+ * Customers absorbed per transaction. Each takes up to four items: its alias, its account item, that account's claims
+ * counters, and its transfer record.
  */
 export const ABSORBED_PER_TRANSACTION = 20;
 
-/** Writes a change. `conflict`: somebody was faster; read again and decide anew. */
+/** Writes a change. `conflict`: a concurrent write came first; read and decide again. */
 export type WriteCustomerChange = (change: CustomerChange) => Promise<"written" | "conflict">;

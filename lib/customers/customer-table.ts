@@ -6,30 +6,30 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { StoredCustomer, StoredIdentity, StoredPurchase } from "./records.ts";
 
-/** Who is known by a request's identities and purchases. */
+/** Stored owners of a request's identities and purchases. */
 export interface KnownFacts {
-  /** Each identity asked for, in the order asked; null: nobody's. */
+  /** One entry for each requested identity, in the same order; null: no owner. */
   readonly identities: readonly (StoredIdentity | null)[];
-  /** By `referenceText`. */
+  /** Keyed by `referenceText`. */
   readonly purchases: ReadonlyMap<string, StoredPurchase>;
-  /** Those, by `referenceText`, that belonged to a customer who was erased, and whose erasure still blocks them. */
+  /** By `referenceText`: purchases that an erased customer's tombstone still reserves. */
   readonly erasedPurchases: ReadonlySet<string>;
-  /** Whether an erasure still blocks one of the identities. */
+  /** Whether a tombstone still reserves one of the identities. */
   readonly erasedIdentity: boolean;
 }
 
-/** The customers that facts are stored for, aliases among them. */
+/** Customers that the facts are stored for, aliases included. */
 export const customersOf = ({ identities, purchases }: KnownFacts): ReadonlySet<CustomerId> =>
   new Set([
     ...identities.flatMap((identity) => identity?.customer ?? []),
     ...[...purchases.values()].map(({ customer }) => customer),
   ]);
 
-/** Whether an erasure still blocks any of the facts. */
+/** Whether a tombstone still reserves any of the facts. */
 export const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
   erasedIdentity || erasedPurchases.size > 0;
 
-/** A customer and its holdings, as an account's read finds them. */
+/** A customer of an account, with its holdings. */
 export interface AccountCustomer {
   readonly customer: CustomerId;
   readonly holdings: readonly Purchase[];
@@ -37,17 +37,17 @@ export interface AccountCustomer {
 }
 
 /**
- * Whom identifiers of customers lead to, aliases followed. One that is in neither map leads to a survivor whose item does
- * not show the merge yet, though it was read again and again.
+ * Customers that identifiers lead to, with aliases followed. An identifier in neither map leads to a survivor that, even
+ * after repeated reads, does not show the merge yet.
  */
 export interface FoundCustomers {
-  /** By each identifier asked for: the customer that it leads to. Those that lead to one customer share its record. */
+  /** By requested identifier. Identifiers of one customer share its object. */
   readonly living: ReadonlyMap<CustomerId, StoredCustomer>;
-  /** By each identifier that leads to nobody: the identifier at which its aliases end. */
+  /** By requested identifier that leads to nobody: the last identifier of its alias chain. */
   readonly gone: ReadonlyMap<CustomerId, CustomerId>;
 }
 
-/** Identities and purchases that belonged to nobody when they were read. */
+/** Identities and purchases that had no owner when they were read. */
 export interface Unowned {
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly PurchaseReference[];
@@ -67,14 +67,13 @@ export const isBehindIdentity = ({ identities }: KnownFacts, living: FoundCustom
     );
   });
 
-/** Each customer once, however many identifiers lead to it. */
+/** The distinct customers. */
 export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
   ...new Set(living.values()),
 ];
 
-/** Customers and what they own, read by key. */
 export interface CustomerTable {
-  /** One strongly consistent read, in parallel batches of 100 keys. */
+  /** Strongly consistent, in parallel batches of 100 keys. */
   findFacts(
     application: ApplicationId,
     identities: readonly IdentityReference[],
@@ -82,13 +81,14 @@ export interface CustomerTable {
     moment: Instant,
   ): Promise<KnownFacts>;
   /**
-   * One strongly consistent read of all of them together, and one more for each step of an alias. A batch of reads is no
-   * snapshot: a survivor that an alias has seen in a later version is read again.
+   * Strongly consistent: one round of reads, and one more for each alias step. A batch is no snapshot: a survivor older
+   * than the version its alias names is read again.
    */
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
-   * Whether customers are as they were read, and what was nobody's still is, once every transaction is seen whole of which
-   * those reads have seen a part: one TransactGetItems for every hundred, or more where customers are large.
+   * Whether the customers still have the versions read, and the unowned facts still have no owner. Earlier reads may have
+   * seen half of a transaction; TransactGetItems sees all of it or none. One call per 100 items, more for large
+   * customers.
    */
   areUnchanged(
     application: ApplicationId,
@@ -96,10 +96,10 @@ export interface CustomerTable {
     unowned: Unowned,
   ): Promise<boolean>;
   /**
-   * The customers linked to an account, in order of identifier: one strongly consistent Query. A Query is no snapshot:
-   * while two customers merge it may see either or both, so those that another lists as absorbed are left out.
+   * Customers linked to an account, by identifier: one strongly consistent Query. A Query is no snapshot: during a merge
+   * it may see either customer or both, so those that another lists as absorbed are left out.
    */
   findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
-  /** Customers of an account that clients alone have claimed, counted with those of the environment. One read. */
+  /** Customers linked to an account by clients' claims alone, in the environment's counter. One read. */
   countClaims(application: ApplicationId, account: AccountId, environment: Environment): Promise<number>;
 }

@@ -4,15 +4,17 @@ import type { Bury } from "./bury-remains.ts";
 import type { CustomerChange } from "./customer-change.ts";
 import type { CustomerTable } from "./customer-table.ts";
 
-/** Dependencies of storing facts. */
 export interface FactStore {
   readonly table: CustomerTable;
   readonly write: (change: CustomerChange) => Promise<"written" | "conflict">;
   readonly bury: Bury;
   readonly newCustomerIdentifier: () => CustomerId;
-  /** Waits before an attempt, longer and more at random the later it is. */
+  /** Waits before a retry: longer with each attempt, with jitter. */
   readonly pause: (attempt: number) => Promise<void>;
   readonly now: () => Instant;
-  /** Customers that an account may have by clients' claims alone, of production, and of all other environments together. */
+  /**
+   * Most customers that clients' claims alone may link to an account: in production, and in all other environments
+   * together.
+   */
   readonly claimsPerAccount: number;
 }

@@ -23,22 +23,21 @@ import type { FactStore } from "./fact-store.ts";
 import { storeFacts, type ResolvedCustomer } from "./store-facts.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
-/** Dependencies of the endpoints that take iOS-store requests. */
 export interface IosStoreCustomers extends FactStore {
   readonly directory: ApplicationDirectory;
   readonly verifier: IosStoreVerifier;
-  /** SHA-256 fingerprints of the roots that the App Store's chains may end in. */
+  /** SHA-256 fingerprints of the roots that App Store chains may end in. */
   readonly trustedRoots: ReadonlySet<string>;
 }
 
 type SignedRequest = Pick<IosStoreSynchronizeRequest, "signedAppTransaction" | "signedTransactions">;
 
-/** Finds the application that a request is for, by the verified bundle or by the credential. */
+/** Finds the application of a request, by its bundle or by its credential. */
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
 
 /**
- * Whom to trust for this app transaction. StoreKit testing in Xcode signs with a certificate that only the bundle's own
- * configuration can name; a bundle that has none trusts none.
+ * Trust for an app transaction. StoreKit testing in Xcode signs with a certificate that only the bundle's own
+ * configuration can name; a bundle without one trusts none.
  */
 const trustFor = async (
   { trustedRoots }: IosStoreCustomers,
@@ -73,19 +72,19 @@ const verifyTransactions = async (
     throw invalidTransaction(indexOf(verdict.index), "could not be verified");
   const other = disagreement(appTransaction, verdict.payload);
   if (other !== null)
-    throw invalidTransaction(indexOf(other.index), `is of another ${DISAGREEMENTS[other.field]}`);
+    throw invalidTransaction(indexOf(other.index), `has a different ${DISAGREEMENTS[other.field]}`);
   return verdict.payload;
 };
 
 const DISAGREEMENTS = {
   bundleIdentifier: "bundle than the app transaction",
   environment: "environment than the app transaction",
-  appTransactionIdentifier: "app transaction id",
+  appTransactionIdentifier: "app transaction id than the request's other payloads",
 } as const;
 
 /**
- * Verifies everything of a request before anything is stored, in the order of the contract, so that one request has one
- * right answer.
+ * Verifies the whole request before anything is stored. The contract orders the checks, so a request with several faults
+ * always gets the same error.
  */
 const verifyRequest = async (
   customers: IosStoreCustomers,
@@ -112,7 +111,7 @@ const verifyRequest = async (
   return { application, facts: verifiedFactsOf(appTransaction, transactions) };
 };
 
-/** All payloads of a request agree on the app transaction id, so any of them names it. */
+/** All payloads of a request agree on the app transaction id, so any that has one names it. */
 const verifiedFactsOf = (
   appTransaction: AppTransaction,
   transactions: readonly Transaction[],
@@ -126,7 +125,7 @@ const verifiedFactsOf = (
   };
 };
 
-/** Verifies a request and stores its facts; the account that it names is linked on the word of whoever asserts it. */
+/** Verifies a request, stores its facts, and links the customer to the account it names, if any. */
 export const storeIosStoreRequest = async (
   customers: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,

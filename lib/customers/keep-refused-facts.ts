@@ -10,7 +10,7 @@ import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
-/** A refused link lifts no erasure: what was erased stays so. */
+/** Drops facts that a tombstone reserves: a refused link lifts no erasure. */
 const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => {
   const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
   return {
@@ -28,9 +28,8 @@ const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
 });
 
 /**
- * Groups the purchases of contradicting facts by owner. A purchase that nobody has goes to the owner of the purchase
- * that it replaced, through any number of replacements, or else to the owner of its app transaction id; without either it
- * is left out.
+ * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase it mentions,
+ * directly or through others, else to the owner of its app transaction id, else it is left out.
  */
 const factsByOwner = (
   facts: VerifiedFacts,
@@ -77,7 +76,7 @@ const isDue = ({ acknowledgementDue }: VerifiedFacts, known: KnownFacts): boolea
   acknowledgementDue !== null &&
   known.purchases.get(referenceText(acknowledgementDue.purchase))?.acknowledgementDueSince != null;
 
-/** Plans for a refused link: those of the same request without an account, or else each owner's own facts. */
+/** Plans for a refused link: that of the same request without an account, or, if that is refused too, one per owner. */
 const plansWithoutClaim = (
   store: FactStore,
   application: Application,
@@ -102,7 +101,7 @@ const plansWithoutClaim = (
       absorbed: [],
       link: owner.link,
       identifier: owner.identifier,
-      // Google is told that a purchase has arrived once it is somebody's.
+      // An acknowledgement becomes due once its purchase belongs to an account.
       acknowledgementDue: owner.link === null && !isDue(facts, known) ? null : facts.acknowledgementDue,
     }),
   );
@@ -110,8 +109,8 @@ const plansWithoutClaim = (
 };
 
 /**
- * Stores what a refused request brings. `conflict`: somebody was faster; `round`: there is more to merge. The refusal itself
- * is to be decided anew then.
+ * Stores the facts of a refused request. `conflict`: a concurrent write came first. `round`: there is more to merge.
+ * Decide the refusal again after either.
  */
 export const keepRefusedFacts = async (
   store: FactStore,
@@ -129,8 +128,8 @@ export const keepRefusedFacts = async (
     living,
     moment,
   );
-  // Of a transaction in its middle some items are seen as after it and others as before: that refuses nobody. A write for
-  // a single owner has conditions that say so; otherwise the table is asked.
+  // The reads may have seen half of a transaction, which must refuse nobody. The conditions of a write for a single owner
+  // rule that out; otherwise the table is asked.
   const owners = eachOnce(living);
   const isProvenByWrite = owners.length === 1 && plans.length === 1 && plans[0]?.change !== null;
   if (!isProvenByWrite) {

@@ -29,7 +29,7 @@ export interface AndroidStoreLinking extends FactStore {
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
-/** A purchase as stored, where the store has dropped it since. */
+/** The stored purchase, for one that the store has dropped. */
 const storedPurchase = async (
   { table, bury, now }: AndroidStoreLinking,
   application: Application,
@@ -99,7 +99,7 @@ const verifiedFactsOf = (verified: VerifiedPurchase): VerifiedFacts => ({
   acknowledgementDue: verified.acknowledgement,
 });
 
-/** Tells the store that the purchase has arrived. It is in the queue by now, so no failure here loses it. */
+/** The purchase is queued by now, so a failure here loses no acknowledgement. */
 const acknowledge = async (
   { androidStore, acknowledgements }: AndroidStoreLinking,
   application: Application,
@@ -115,8 +115,8 @@ const acknowledge = async (
 };
 
 /**
- * Verifies an Android-store purchase with the store, stores it, links its customer to the account, and acknowledges it
- * where the store waits for that.
+ * Verifies an Android-store purchase, stores it, links its customer to the account, and acknowledges it if the store
+ * waits for that.
  *
  * @throws ServiceError the errors of the endpoint
  */
@@ -143,7 +143,7 @@ export const linkAndroidStoreCustomer = async (
     stored.outcome === "refused"
       ? stored.acknowledgementDueSince
       : (stored.customer?.acknowledgementDueSince ?? null);
-  // A purchase with an owner is acknowledged for the owner, even where this link is refused.
+  // A purchase with an owner is acknowledged even if this link is refused.
   if (due !== null && dueSince !== null)
     await acknowledge(linking, application, configuration, due, dueSince);
   if (stored.outcome === "refused") throw new ServiceError(stored.code);

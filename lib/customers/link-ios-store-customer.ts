@@ -5,8 +5,7 @@ import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-reques
 import { presentLink } from "./present.ts";
 
 /**
- * Verifies an iOS-store purchase identity, stores its purchases, and links its customer to the account. The application
- * is the credential's.
+ * Verifies a request, stores its purchases, and links its customer to the account. The credential names the application.
  *
  * @throws ServiceError the errors of the endpoint
  */

@@ -5,7 +5,7 @@ import type { Link, StoredCustomer } from "./records.ts";
 import { resolveCustomer, type Claim } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
-/** The link that customers have together, whatever a request says. */
+/** The link that the customers share, whatever the request claims; null if they have none or disagree. */
 export const standingLink = (owners: readonly StoredCustomer[], moment: Instant): Link | null => {
   const standing = resolveCustomer(owners, null, moment);
   return standing.outcome === "resolved" ? standing.link : null;
@@ -14,8 +14,9 @@ export const standingLink = (owners: readonly StoredCustomer[], moment: Instant)
 type Merge = Pick<PlanInput, "survivor" | "absorbed" | "link">;
 
 /**
- * Very many customers of one person are merged in rounds, and nothing else until they are one. Where the new link would set
- * those who are left at odds with the survivor, a round keeps the link that its own have: the last one makes the new one.
+ * Merges more than {@link ABSORBED_PER_TRANSACTION} customers in rounds, and stores facts only in the last one. If the
+ * new link would contradict the customers left, a round keeps the link that its own customers share; the last round makes
+ * the new one.
  */
 export const mergeOf = (
   facts: VerifiedFacts,

@@ -20,13 +20,12 @@ import type { Link, StoredCustomer } from "./records.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 /**
- * A store's answer that says again what is stored is a replay when it comes this soon: asking twice writes once, and
- * "last verified" is never shown more than this much too old. Said again after an end it is none: then it says that the
- * store is still retrying the payment.
+ * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by no
+ * more. An unchanged answer across an end is none: it says that the store is still retrying the payment.
  */
 export const SAME_ANSWER_MILLISECONDS = 60_000;
 
-/** A purchase as stored, with what the store says of it now. */
+/** Joins a stored purchase with what the store says now; a replay gives the stored one. */
 export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Purchase => {
   if (stored === undefined) return said;
   const joined = joinPurchases(stored, said);
@@ -57,14 +56,14 @@ export interface PlanInput {
   readonly survivor: StoredCustomer | null;
   readonly absorbed: readonly StoredCustomer[];
   readonly link: Link | null;
-  /** The customer's: the survivor's, or a new one. */
+  /** The survivor's identifier, or a new one. */
   readonly identifier: CustomerId;
   readonly claimsPerAccount: number;
   readonly liftsErasures: boolean;
   readonly moment: Instant;
 }
 
-/** The part of the input that the customers have no part in. */
+/** Input that does not depend on the owners. */
 export const inputOf = (
   application: Application,
   { environment, acknowledgementDue }: VerifiedFacts,
@@ -82,17 +81,17 @@ export const inputOf = (
   moment,
 });
 
-/** The customer as it shall be, and the change to write; null: nothing changes. */
+/** The customer afterwards, and the change to write; null: nothing changes. */
 export interface Plan {
   readonly customer: CustomerChange["after"];
-  /** Since when the facts's acknowledgement is due; null where none is. */
+  /** Time since which the facts' acknowledgement is due; null: none is. */
   readonly acknowledgementDueSince: Instant | null;
   readonly change: CustomerChange | null;
 }
 
 type Joined = ReturnType<typeof joinStated>[number];
 
-/** Step one: each purchase as stored, joined with the facts of the request. */
+/** Step 1: joins each purchase of the request with its stored state. */
 const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: PlanInput) =>
   joinAll(purchases).map((said) => {
     const reference = referenceText(said);
@@ -119,12 +118,12 @@ const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }
     };
   });
 
-/** Gives the holdings of these customers together, once these purchases are stored. */
+/** Holdings of these customers as a function of the purchases to be stored. */
 const projectionOf = (
   before: ReadonlyMap<string, Purchase>,
   catalog: Catalog,
 ): ((purchases: readonly Purchase[]) => readonly Purchase[]) => {
-  // The catalog may be a minute old: only a re-projection drops holdings that it no longer maps.
+  // The catalog may be a minute old, so only a re-projection drops holdings that it no longer maps.
   const isHeld = (reference: string): boolean => before.has(reference);
   return (purchases) => holdingsOf(new Map([...before, ...byReference(purchases)]).values(), catalog, isHeld);
 };
@@ -132,7 +131,7 @@ const projectionOf = (
 const heldBy = (customers: readonly (StoredCustomer | null)[]): ReadonlyMap<string, Purchase> =>
   byReference(customers.flatMap((customer) => customer?.holdings ?? []));
 
-/** Step two: the holdings afterwards, and the purchases to write. */
+/** Step 2: the holdings afterwards, and the purchases to write. */
 const project = ({ survivor, absorbed, catalog }: PlanInput, joined: readonly Joined[]) => {
   const before = heldBy([survivor, ...absorbed]);
   const holdingsWith = projectionOf(before, catalog);
@@ -152,7 +151,7 @@ const project = ({ survivor, absorbed, catalog }: PlanInput, joined: readonly Jo
   };
 };
 
-/** Step three: acknowledgements that become due, or are due no more. */
+/** Step 3: acknowledgements to enqueue and to remove. */
 const acknowledge = (
   { application, acknowledgementDue }: PlanInput,
   joined: readonly Joined[],
@@ -168,7 +167,7 @@ const acknowledge = (
   ),
 });
 
-/** The holdings that the owners would have together with these purchases; nothing is planned yet. */
+/** Holdings that the owners would have together with these purchases. */
 export const holdingsWith = (
   purchases: readonly Purchase[],
   known: KnownFacts,
@@ -185,8 +184,8 @@ export const holdingsWith = (
   );
 
 /**
- * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again after the
- * plan is written changes nothing.
+ * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again once it
+ * is written changes nothing.
  */
 export const planCustomerChange = (input: PlanInput): Plan => {
   const { application, environment, known, survivor, absorbed, link, identifier, moment } = input;

@@ -4,7 +4,7 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ResolvedCustomer } from "./store-facts.ts";
 
-/** The answer to a synchronize: the customer, and what it is entitled to at the moment. */
+/** The customer, and its entitlements at the moment. */
 export const presentCustomer = (
   { catalog }: Application,
   customer: ResolvedCustomer | null,
@@ -22,7 +22,6 @@ export const presentCustomer = (
   };
 };
 
-/** The answer to a link. */
 export const presentLink = (
   application: Application,
   customer: ResolvedCustomer | null,

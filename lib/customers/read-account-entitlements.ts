@@ -15,8 +15,8 @@ export interface AccountReading {
 }
 
 /**
- * The entitlements of all customers linked to an account, as of now: one Query. An account never seen has none; neither
- * has the account of an application that is gone, for its catalog grants nothing.
+ * Entitlements, as of now, of all customers linked to an account: one Query. An unknown account has none; nor has one of
+ * an application that no longer exists, as no catalog grants any.
  */
 export const readAccountEntitlements = async (
   { directory, table, now }: AccountReading,

@@ -5,54 +5,57 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
-/** A customer belongs to at most one account. */
+/** The one account that a customer belongs to. */
 export interface Link {
   readonly account: AccountId;
   readonly assertedBy: AssertedBy;
   readonly linkedAt: Instant;
 }
 
-/** A customer as stored. Whoever writes anything that belongs to it moves its version on. */
+/** A customer as stored. Every write of it increments the version. */
 export interface StoredCustomer {
   readonly identifier: CustomerId;
-  /** A customer is of one environment, as all its identities are. */
+  /** Environment of the customer and of all its identities. */
   readonly environment: Environment;
   readonly createdAt: Instant;
   readonly version: number;
   readonly link: Link | null;
   readonly holdings: readonly Purchase[];
-  /** Whether a store has ever vouched for a purchase of it, held or not. */
+  /** Whether a store has ever verified a purchase of it, held or not. */
   readonly hasPurchased: boolean;
-  /** Customers that were merged into it while linked to its account, whose items of the account may still be there. */
+  /** Customers merged into it while linked to the same account; their account items may still exist. */
   readonly absorbed: readonly CustomerId[];
-  /** A move to another account is under way or broke off: the customer's item of that account is to be written. */
+  /** A move to another account is under way or was interrupted: the item in that account is still to be written. */
   readonly unsettled: boolean;
-  /** The customer it was merged into: it has no link and no holdings of its own any more. */
+  /** The customer it was merged into; an alias has no link and no holdings. Null: it is no alias. */
   readonly aliasOf: CustomerId | null;
-  /** Of an alias: the version from which on the survivor has what the alias had; 0: it is no alias, or does not say. */
+  /** For an alias: the survivor's first version that includes it. 0: no alias, or unknown. */
   readonly survivorVersion: number;
 }
 
 /**
- * A purchase as stored, with the customer it was stored for (who may be an alias by now). Its revision moves with every
- * write, so that nobody joins new facts with facts that have been replaced since they were read.
+ * A purchase, and the customer it was stored for, possibly an alias by now. Every write increments the revision, so that
+ * new facts are never joined with outdated ones.
  */
 export interface StoredPurchase {
   readonly revision: number;
   readonly purchase: Purchase;
   readonly customer: CustomerId;
-  /** Since when the store waits for an acknowledgement; null: it does not. */
+  /** Time since which an acknowledgement is due; null: none is. */
   readonly acknowledgementDueSince: Instant | null;
 }
 
-/** A customer that a link moved to another account: because the application's policy says so, or a client's claim gave way. */
+/** A move to another account by a link: the application's policy allows it, or a client's claim gave way. */
 export interface Transfer {
   readonly customer: CustomerId;
   readonly moment: Instant;
   readonly because: "policy" | "claim-gave-way";
 }
 
-/** An operator's change of a customer: who, when and why. It names no account and no purchase, so it outlives an erasure. */
+/**
+ * An operator's change of a customer: who, when and why. It names no account and no purchase, so it outlives an
+ * erasure.
+ */
 export interface AuditEntry {
   readonly action: "unlink" | "move" | "erase";
   readonly customer: CustomerId;
@@ -61,11 +64,11 @@ export interface AuditEntry {
   readonly reason: string;
 }
 
-/** An identity as stored, other than a purchase. */
+/** A stored identity other than a purchase. */
 export interface StoredIdentity {
-  /** The table's name of the item. */
+  /** Text of the item's key, in the table's form. */
   readonly item: string;
-  /** The customer that it was stored for, who may be an alias by now. */
+  /** The customer it was stored for, possibly an alias by now. */
   readonly customer: CustomerId;
   /** The customer's version with what was stored together with the identity; 0: it does not say. */
   readonly customerVersion: number;

@@ -5,13 +5,13 @@ import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Link } from "./records.ts";
 
-/** The account that a request says its customer belongs to. */
+/** The account that a request claims for its customer. */
 export interface Claim {
   readonly account: AccountId;
   readonly assertedBy: AssertedBy;
 }
 
-/** A customer that one of the request's verified identities belongs to. */
+/** A customer that owns one of the request's verified identities. */
 export interface Owner {
   readonly identifier: CustomerId;
   readonly createdAt: Instant;
@@ -23,9 +23,9 @@ export type LinkRefusal = Extract<ErrorCode, "CUSTOMER_ALREADY_LINKED" | "IDENTI
 export type Resolution<Customer extends Owner> =
   | {
       readonly outcome: "resolved";
-      /** Null: nobody has these identities yet. */
+      /** Null: no customer owns these identities yet. */
       readonly survivor: Customer | null;
-      /** The others, who are the same person and become aliases of the survivor. */
+      /** The same person's other customers; they become aliases of the survivor. */
       readonly absorbed: readonly Customer[];
       readonly link: Link | null;
     }
@@ -36,13 +36,13 @@ const yields = (link: Link, claim: Claim | null): boolean =>
   claim?.assertedBy === "credential" && link.assertedBy === "client" && link.account !== claim.account;
 
 /**
- * Decides who the customer of a request is, and which account it belongs to from then on. Never steals: a customer
- * that is linked to another account is refused, unless the application lets a credential move it. Customers of one
- * person are merged where their links agree: the linked one stays before the unlinked, the older before the younger.
+ * Decides which customer a request is about, and which account it is linked to afterwards. Never steals: a customer
+ * linked to another account is refused, unless the link yields or the application lets a credential move it. Customers of
+ * one person merge if their links agree: linked survives unlinked, then older survives younger.
  *
- * @param owners the distinct customers that the request's identities belong to, in any order
- * @param claim what the request says; null: it names no account
- * @param moment when a link that is made now begins
+ * @param owners the distinct customers that own the request's identities, in any order
+ * @param claim null: the request names no account
+ * @param moment `linkedAt` of a new link
  * @param mayTransfer whether the application lets a credential move these customers from the one account they all have
  */
 export const resolveCustomer = <Customer extends Owner>(

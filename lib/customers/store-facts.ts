@@ -18,15 +18,15 @@ import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
   readonly holdings: readonly Purchase[];
-  /** Since when the purchase's acknowledgement is due; null where none is. */
+  /** Time since which the purchase's acknowledgement is due; null: none is. */
   readonly acknowledgementDueSince: Instant | null;
 }
 
-/** A link is refused, a fact never: what the store said of purchases that have an owner is stored either way. */
+/** A link can be refused, a fact cannot: facts of purchases that have an owner are stored either way. */
 export type StoringOutcome =
   | {
       readonly outcome: "stored";
-      /** Null: the facts name nobody, or only somebody unknown where nothing may be created. */
+      /** Null: the facts name no customer, or only an unknown one that the request may not create. */
       readonly customer: ResolvedCustomer | null;
     }
   | {
@@ -36,14 +36,14 @@ export type StoringOutcome =
     };
 
 /**
- * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. Where ten requests of one person are always under way, two of
- * 18,000 needed more than 20. The pauses between 30 come to 7 seconds on average, 15 at most.
+ * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000
+ * needed more than 20. The pauses between 30 attempts add up to 7 seconds on average, 15 at most.
  */
 const ATTEMPTS = 30;
 
 /**
- * Attempt from which on a customer that is not there is one that is gone. Before, it may be a new one, whose identities
- * are seen already.
+ * First attempt at which a missing customer counts as erased. Before, it may be new: its identities can be visible before
+ * its own item.
  */
 const GONE_FROM_ATTEMPT = 4;
 
@@ -53,8 +53,8 @@ const isEmpty = ({ identities, purchases }: VerifiedFacts): boolean =>
   identities.length === 0 && purchases.length === 0;
 
 /**
- * A person who was erased and signs up again is known to the application's backend, and to nobody else. Once a credential
- * has linked the app transaction id again, what that very id's transactions bring is the person's too.
+ * Whether a client may lift an erasure. Only the application's backend knows that an erased person has signed up again.
+ * Once a credential has linked the app transaction id again, purchases signed with that id are the person's too.
  */
 const isVouchedFor = (
   { purchases }: VerifiedFacts,
@@ -73,7 +73,7 @@ const isVouchedFor = (
 const findFacts = ({ table }: FactStore, application: Application, facts: VerifiedFacts, moment: Instant) =>
   table.findFacts(application.identifier, facts.identities, statedPurchases(facts), moment);
 
-/** Whether the application lets a credential move these customers, with all that is known of them now. */
+/** Whether the application lets a credential move these customers, given the request's facts too. */
 const mayTransfer = (
   { transfers, catalog }: Application,
   facts: VerifiedFacts,
@@ -93,8 +93,8 @@ const mayTransfer = (
 };
 
 /**
- * A client's claim makes a link only with a verified purchase, in the request or before it, and only while the account
- * has room for claims; to be refused it needs neither.
+ * A client's claim makes a link only with a verified purchase, in the request or earlier, and, if no owner is linked yet,
+ * only while the account has room for claims. Refusals are decided before.
  */
 const mayLink = async (
   { table, claimsPerAccount }: FactStore,
@@ -110,10 +110,10 @@ const mayLink = async (
 };
 
 /**
- * Resolves whose the facts are, and stores them: two reads, and one transaction, or none where all is known. Under
- * contention it reads again and decides anew, so that every answer is true of the state it was written to.
+ * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
+ * contention it reads and decides again, so that each answer is true of the state it was written to.
  *
- * @throws ServiceError `CUSTOMER_NOT_FOUND`, or `TOO_MANY_REQUESTS` where others were faster every time
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`; `TOO_MANY_REQUESTS` if every attempt conflicts
  */
 export const storeFacts = async (
   store: FactStore,

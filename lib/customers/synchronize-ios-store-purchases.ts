@@ -4,8 +4,8 @@ import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-reques
 import { presentCustomer } from "./present.ts";
 
 /**
- * Verifies what a client sends without a credential, stores the purchases, and answers what they entitle to. The
- * application is the one that has the verified bundle; an account that the client names is linked as a client's word.
+ * Verifies a client's request without a credential, stores its purchases, and answers with the entitlements. The verified
+ * bundle names the application. An account is linked as asserted by the client.
  *
  * @throws ServiceError the errors of the endpoint
  */

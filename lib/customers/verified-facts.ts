@@ -3,11 +3,9 @@ import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-p
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
-/**
- * Facts about one person that a store has vouched for in one request. Nothing else reaches the table.
- */
+/** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
 export interface VerifiedFacts {
-  /** All of it is of one environment. */
+  /** The environment of all the facts. */
   readonly environment: Environment;
   /** Identities other than purchases: every purchase is an identity of its own. */
   readonly identities: readonly IdentityReference[];
@@ -16,6 +14,6 @@ export interface VerifiedFacts {
   readonly acknowledgementDue: PendingAcknowledgement | null;
 }
 
-/** Every purchase of the facts, with those that are only mentioned (a replaced token). */
+/** All purchases of the facts, with those that are only mentioned (a replaced token). */
 export const statedPurchases = ({ purchases }: Pick<VerifiedFacts, "purchases">): readonly Purchase[] =>
   purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]);

@@ -40,7 +40,7 @@ export const createAcknowledgementQueue = (table: Table): AcknowledgementQueue =
       },
     };
     let removed = await transact(table, [noMoreDue, taken]);
-    // The purchase is gone, or somebody else was told so first: nothing waits for this one any more.
+    // The purchase is gone or no longer waits for this entry: delete the entry alone.
     if (removed.outcome === "conflict" && removed.failed.has(0)) removed = await transact(table, [taken]);
     if (removed.outcome === "conflict") throw removed.cause;
   },

@@ -14,8 +14,8 @@ import { TABLE_FORMAT } from "./format.ts";
 import * as shape from "./shapes.ts";
 
 /**
- * The shapes of the items that describe an application and its credentials: each says its kind, since one Query reads
- * several. Keys are added where items are written.
+ * Schemas of the items that describe an application and its credentials. Each names its kind, because one Query reads
+ * several. Keys are added on write.
  */
 const identifier = () => shape.branded<ApplicationId>(shape.uuid());
 
@@ -30,7 +30,7 @@ export const applicationItem = once(() =>
   }),
 );
 
-/** An application among all those of the table. */
+/** An application's entry in the table's list of applications. */
 export const applicationOfTableItem = once(() => z.object({ identifier: identifier(), name: shape.text() }));
 
 export const iosStoreItem = once(() =>
@@ -43,7 +43,7 @@ export const iosStoreItem = once(() =>
   }),
 );
 
-/** A workload identity is kept as the JSON text it is: nothing of it is lost or reordered. */
+/** Stored as JSON text, so that nothing is lost or reordered. */
 const workloadIdentity = once(() =>
   z.pipe(
     shape.text(),
@@ -87,15 +87,12 @@ export const catalogItem = once(() =>
   }),
 );
 
-/**
- * The end of a credential is not called as the table's time-to-live attribute is: an expired credential stays, to be
- * listed, until an operator removes it.
- */
+/** The expiry is not called `expiresAt`, the table's time-to-live attribute: an expired credential stays listed. */
 const credentialSummary = once(() => ({
   keyIdentifier: shape.branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
   application: identifier(),
   label: shape.nullableText(),
-  // Scopes that a later version issues give nothing here.
+  // Scopes that only a later version knows are ignored.
   scopes: z.pipe(
     z.array(z.string()),
     z.transform((given) => SCOPES.filter((scope) => given.includes(scope))),
@@ -109,7 +106,7 @@ export const credentialIndexItem = once(() =>
   z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
 );
 
-/** The kind of an item in an application's partition. Kinds that a later version writes are ignored. */
+/** Kind of an item in an application's partition; unknown kinds, of a later version, are ignored. */
 export const applicationPartitionItem = once(() => z.object({ kind: shape.text() }));
 
 export const credentialItem = once(() =>

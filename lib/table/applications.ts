@@ -34,13 +34,13 @@ import { knownItems, parseItem, parseItems, type Table } from "./table.ts";
 import { transact, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 import { setAttributes, type TransactItem, put, deletion } from "./writes.ts";
 
-/** What the table knows of applications. All reads are strongly consistent. */
+/** Applications in the table. All reads are strongly consistent. */
 export interface ApplicationTable extends ApplicationStore, ApplicationLoader {
-  /** All applications of the table, in order of identifier. */
+  /** All applications of the table, ordered by identifier. */
   list(): Promise<readonly Pick<Application, "identifier" | "name">[]>;
 }
 
-/** DynamoDB's limit for one item; JSON is never shorter than what DynamoDB counts. */
+/** DynamoDB's item size limit; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
 
 interface StoreItem extends StoreReference {
@@ -77,8 +77,7 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
     if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
     const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
-    // Parsed when they are asked for: no function has a use for both. One that is malformed and mended is seen as late as
-    // any other change.
+    // Parsed on first use: no function needs both. The repair of a malformed item shows up as late as any other change.
     const iosStore = once(() => parseItems(iosStoreItem, ofIosStore).map(fromIosStoreItem));
     const androidStore = once(() => parseItems(androidStoreItem, ofAndroidStore).map(fromAndroidStoreItem));
     return {
@@ -119,7 +118,7 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
       before === null ? absent : versionUnchanged(before.version),
     );
 
-  /** Marks the table as of this format, and the application as one of its. */
+  /** Marks the table's format, and lists the application. */
   const register = ({ identifier, name }: Application): TransactItem[] => [
     setAttributes(TableName, keys.format(), { tableFormat: TABLE_FORMAT }, unmarkedOrOfFormat(TABLE_FORMAT)),
     setAttributes(TableName, keys.applicationOfTable(identifier), { identifier, name }),

@@ -3,7 +3,7 @@ import { chunks } from "./chunks.ts";
 import { keyText, type Key } from "./keys.ts";
 import type { Item, Table } from "./table.ts";
 
-/** Items by {@link keyText}; what is not there is not in the map. */
+/** Items by {@link keyText}; missing ones are left out. */
 export type BatchReader = (wanted: readonly Key[]) => Promise<Map<string, Item>>;
 
 const KEYS_PER_BATCH = 100;
@@ -15,7 +15,7 @@ export const eachKeyOnce = (wanted: readonly Key[]): readonly Key[] => [
 
 const itemText = (item: Item): string => keyText({ pk: String(item["pk"]), sk: String(item["sk"]) });
 
-/** Reads any number of items by key, strongly consistent, in parallel batches of 100. What DynamoDB leaves out is asked for again. */
+/** Strongly consistent reads in parallel batches of 100. Keys that DynamoDB leaves unprocessed are asked for again. */
 export const createBatchReader = (
   { client, name }: Table,
   pause: (attempt: number) => Promise<void>,
@@ -24,7 +24,7 @@ export const createBatchReader = (
     const items: Item[] = [];
     let wanted: Item[] = batch.map((key) => ({ ...key }));
     for (let attempt = 1; wanted.length > 0; attempt += 1) {
-      if (attempt > BATCH_ATTEMPTS) throw new Error("DynamoDB kept leaving keys of a batch unprocessed.");
+      if (attempt > BATCH_ATTEMPTS) throw new Error("DynamoDB repeatedly left keys of a batch unprocessed.");
       if (attempt > 1) await pause(attempt);
       const answer = await client.send(
         new BatchGetCommand({ RequestItems: { [name]: { Keys: wanted, ConsistentRead: true } } }),

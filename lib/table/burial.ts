@@ -11,10 +11,10 @@ import { deletion, type TransactItem, put, check } from "./writes.ts";
 
 const SECOND = 1000;
 
-/** The items of one purchase or identity: its tombstone, and the deletion of the acknowledgement that it waits for. */
+/** Most items per purchase or identity: its tombstone, and the deletion of its due acknowledgement. */
 const ITEMS_OF_ONE = 2;
 
-/** Fills {@link Bury}. */
+/** Implements {@link Bury}. */
 export const bury = async (
   table: Table,
   application: ApplicationId,

@@ -1,4 +1,4 @@
-/** The values in groups of at most so many. */
+/** Splits values into groups of at most `size`. */
 export const chunks = <T>(values: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
     values.slice(index * size, (index + 1) * size),

@@ -6,7 +6,7 @@ import { keys } from "./keys.ts";
 import { parseItem, type Table } from "./table.ts";
 import { type TransactItem, deletion, add } from "./writes.ts";
 
-/** Places that a change takes in an account's count of claims, or gives back. */
+/** Places that a change takes in an account's claims counter; negative: gives back. */
 export interface ClaimsDifference {
   readonly account: AccountId;
   readonly counter: ClaimsCounter;
@@ -16,8 +16,8 @@ export interface ClaimsDifference {
 const OTHER: Readonly<Record<ClaimsCounter, ClaimsCounter>> = { production: "other", other: "production" };
 
 /**
- * Accounts whose count comes to zero by these differences, as it is read now: {@link claimsWrite} deletes it, for its key
- * names the account. One read for each account that gives back places.
+ * Accounts whose claims end at zero with these differences, by a read made now. {@link claimsWrite} deletes their item,
+ * because its key names the account. One read per account that gives back places.
  */
 export const countsThatEnd = async (
   { client, name: TableName }: Table,
@@ -35,8 +35,8 @@ export const countsThatEnd = async (
 };
 
 /**
- * Raises an account's count of claims, below its limit, or lowers it, or deletes it where it comes to zero. Whether it does
- * is a condition: where somebody was faster, it is read anew.
+ * Raises an account's claims counter below its limit, lowers it, or deletes the item if it `ends`. A condition proves
+ * `ends`; a concurrent write makes it a conflict.
  */
 export const claimsWrite = (
   TableName: string,

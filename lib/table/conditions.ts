@@ -2,7 +2,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId, ApplicationId } from "../identifiers.ts";
 import { customerPartition, TABLE } from "./keys.ts";
 
-/** A condition of a write, and the names and values that it compares. */
+/** A write's condition, with the names and values it compares. */
 export interface Condition {
   readonly ConditionExpression: string;
   readonly ExpressionAttributeNames?: Record<string, string>;
@@ -12,7 +12,7 @@ export interface Condition {
 export const absent: Condition = { ConditionExpression: "attribute_not_exists(pk)" };
 export const present: Condition = { ConditionExpression: "attribute_exists(pk)" };
 
-/** The version that was read is the version that is replaced. */
+/** The item still has the version that was read. */
 export const versionUnchanged = (version: number): Condition => ({
   ConditionExpression: "version = :version",
   ExpressionAttributeValues: { ":version": version },
@@ -23,13 +23,13 @@ export const revisionUnchanged = (revision: number): Condition => ({
   ExpressionAttributeValues: { ":revision": revision },
 });
 
-/** Nobody's: absent, or the tombstone of an erasure that is over. */
+/** No owner: absent, or an expired tombstone. */
 export const unowned = (moment: Instant): Condition => ({
   ConditionExpression: `${absent.ConditionExpression} OR erasedUntil <= :moment`,
   ExpressionAttributeValues: { ":moment": moment },
 });
 
-/** Nobody's: absent, or the tombstone of an erasure, which gives way. */
+/** No owner: absent, or any tombstone, expired or not. */
 export const unownedOrErased: Condition = {
   ConditionExpression: `${absent.ConditionExpression} OR attribute_exists(erasedUntil)`,
 };
@@ -40,7 +40,7 @@ export const ownedBy = (application: ApplicationId, owner: CustomerId): Conditio
   ExpressionAttributeValues: { ":owner": customerPartition(application, owner) },
 });
 
-/** A registration that nobody has, or the application has already. */
+/** The registration is free, or already the application's. */
 export const absentOrOf = (application: ApplicationId): Condition => ({
   ConditionExpression: `${absent.ConditionExpression} OR application = :application`,
   ExpressionAttributeValues: { ":application": application },
@@ -51,20 +51,19 @@ export const unrevoked: Condition = {
   ExpressionAttributeValues: { ":none": null },
 };
 
-/** A table without a format yet, or of the given one. */
+/** The table has no format marker yet, or this one. */
 export const unmarkedOrOfFormat = (format: number): Condition => ({
   ConditionExpression: `${absent.ConditionExpression} OR tableFormat = :format`,
   ExpressionAttributeValues: { ":format": format },
 });
 
-/** A counter is below its limit. */
 export const hasRoom = (counter: string, limit: number): Condition => ({
   ConditionExpression: "attribute_not_exists(#counter) OR #counter < :limit",
   ExpressionAttributeNames: { "#counter": counter },
   ExpressionAttributeValues: { ":limit": limit },
 });
 
-/** Nothing remains of two counters once so many are taken from the first. */
+/** Neither counter stays above zero once `taken` is subtracted from the first. */
 export const countsEnd = (counter: string, other: string, taken: number): Condition => ({
   ConditionExpression:
     "(attribute_not_exists(#counter) OR #counter <= :taken) AND (attribute_not_exists(#other) OR #other <= :zero)",
@@ -72,7 +71,7 @@ export const countsEnd = (counter: string, other: string, taken: number): Condit
   ExpressionAttributeValues: { ":taken": taken, ":zero": 0 },
 });
 
-/** Something remains of two counters once so many are taken from the first. */
+/** At least one counter stays above zero once `taken` is subtracted from the first. */
 export const countsRemain = (counter: string, other: string, taken: number): Condition => ({
   ConditionExpression: "#counter > :taken OR #other > :zero",
   ExpressionAttributeNames: { "#counter": counter, "#other": other },

@@ -21,14 +21,14 @@ export type RevokeOutcome =
   | { readonly outcome: "revoked"; readonly credential: CredentialSummary; readonly already: boolean }
   | { readonly outcome: "not_found" };
 
-/** What the table knows of credentials. All reads are strongly consistent. */
+/** Credentials in the table. All reads are strongly consistent. */
 export interface CredentialTable {
   find(keyIdentifier: KeyId): Promise<Credential | null>;
-  /** All that were ever issued for an application, the oldest first. */
+  /** All credentials ever issued for an application, oldest first. */
   list(application: ApplicationId): Promise<readonly CredentialSummary[]>;
   /** Stores a new credential, unless its application does not exist. */
   add(credential: Credential): Promise<"added" | "application_not_found">;
-  /** Revokes for good; a credential that was revoked before keeps its time. */
+  /** Revokes for good; an earlier revocation keeps its time. */
   revoke(keyIdentifier: KeyId, moment: Instant): Promise<RevokeOutcome>;
 }
 

@@ -37,7 +37,7 @@ export const storedCustomer = (item: Item): StoredCustomer => {
   return { identifier, ...customer, survivorVersion, holdings: decodeHoldings(holdings) };
 };
 
-/** The customers of an account without those that another has absorbed. */
+/** Customers of an account, without those that another has absorbed. */
 const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] => {
   const parsed = items.map((item) => parseItem(accountCustomerItem, item));
   const absorbed = new Set(parsed.flatMap((customer) => customer.absorbed));
@@ -54,7 +54,7 @@ const isTombstone = (item: Item): boolean => "erasedUntil" in item;
 
 type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
 
-/** Reads of a survivor that does not show a merge which its alias shows: the transaction is being applied. */
+/** Reads of a survivor that does not show a merge which its alias shows: the transaction is still being applied. */
 const MERGE_ATTEMPTS = 5;
 
 /** A transaction reads at most 4 MB. Items are smaller than their customers as JSON. */
@@ -87,7 +87,7 @@ const survivorsBehind = (read: ReadCustomers): ReadonlySet<CustomerId> =>
     ),
   );
 
-/** Follows aliases among what was read. */
+/** Follows aliases among the customers that were read. */
 const ends = (asked: Iterable<CustomerId>, read: ReadCustomers): FoundCustomers => {
   const living = new Map<CustomerId, StoredCustomer>();
   const gone = new Map<CustomerId, CustomerId>();
@@ -108,7 +108,7 @@ export const createCustomerTable = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  /** Reads customers, and all that their aliases lead to, into the map; null: there is no such item. */
+  /** Reads customers into the map, aliases followed; null: no such item. */
   const readCustomers = async (
     application: ApplicationId,
     identifiers: Iterable<CustomerId>,

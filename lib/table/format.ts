@@ -3,25 +3,24 @@ import { keys } from "./keys.ts";
 import { type Table } from "./table.ts";
 
 /**
- * The format of all items of the table. From here on a version reads what the next one writes: unknown items of a
- * partition are left aside, unknown attributes survive a rewrite, and lists of positions grow at their end. Only what
- * breaks that takes another number.
+ * Format of all items. A version reads what the next one writes: unknown items of a partition are ignored, unknown
+ * attributes survive a rewrite, and lists of positions grow only at their end. Only what breaks this gets a new number.
  */
 export const TABLE_FORMAT = 1;
 
-/** A table that another version wrote, which this one cannot read. */
+/** The table has a format that this version cannot read. */
 export class TableFormatError extends Error {
   constructor(table: string, format: unknown) {
     super(
       format === undefined
-        ? `The table ${table} was written before its format was settled, and there is no way to bring it along: begin with a new table (locally: another --data folder).`
-        : `The table ${table} is of format ${JSON.stringify(format)}, and this version reads format ${TABLE_FORMAT} only.`,
+        ? `The table ${table} was written before its format was settled, and it cannot be migrated: start with a new table (locally: another --data folder).`
+        : `The table ${table} is of format ${JSON.stringify(format)}; this version reads only format ${TABLE_FORMAT}.`,
     );
     this.name = "TableFormatError";
   }
 }
 
-/** @throws TableFormatError where the table holds anything of another format */
+/** @throws TableFormatError if the table has another format, or items and no format */
 export const requireTableFormat = async ({ client, name: TableName }: Table): Promise<void> => {
   const { Item } = await client.send(
     new GetCommand({ TableName, Key: { ...keys.format() }, ConsistentRead: true }),

@@ -13,8 +13,8 @@ import { decodeLines, encodeLines, encodedLine, memberOf } from "./lines.ts";
 import * as shape from "./shapes.ts";
 
 /**
- * The shapes of the items that belong to customers. Every item is parsed by one of these; attributes that only the
- * table needs (keys, index, time to live) are added where items are written.
+ * Schemas of the items that belong to customers. Attributes that only the table needs (keys, index, time to live) are
+ * added on write.
  */
 const instant = shape.integer;
 const nullableInstant = shape.nullableInteger;
@@ -33,12 +33,12 @@ export const purchaseItem = once(() =>
     replacedBy: z.nullable(storedPurchaseKey()),
     replacedAt: nullableInstant(),
     verifiedAt: instant(),
-    /** Set while the store has not confirmed that it was acknowledged. */
+    /** Set while an acknowledgement is due. */
     acknowledgementDueSince: z.optional(instant()),
   }),
 );
 
-/** The queue of acknowledgements: the only place where a purchase token is kept, until it is not needed any more. */
+/** An entry of the acknowledgement queue: the only item with a purchase token, kept only while needed. */
 export const acknowledgementItem = once(() =>
   z.object({
     application: shape.branded<ApplicationId>(shape.text()),
@@ -62,7 +62,7 @@ export const identityItem = once(() =>
   }),
 );
 
-/** What stays of an identity or a purchase whose customer was erased, until the moment it names. */
+/** Reserves an erased customer's identity or purchase until `erasedUntil`. */
 export const tombstoneItem = once(() => z.object({ erasedUntil: instant() }));
 
 const encodedHolding = once(() =>
@@ -139,7 +139,7 @@ export const customerItem = once(() =>
     absorbed: customerIdentifiers(),
     unsettled: z.boolean(),
     aliasOf: z.nullable(customerIdentifier()),
-    /** Of an alias: the survivor's version that absorbed it. */
+    /** For an alias: the survivor's version that absorbed it. */
     survivorVersion: z.optional(shape.integer()),
   }),
 );
@@ -153,13 +153,13 @@ export const accountCustomerItem = once(() =>
   }),
 );
 
-/** Customers of an account that clients alone have claimed, by {@link claimsCounter}; absent: none. */
+/** Customers linked to an account by clients' claims alone, by {@link claimsCounter}; absent: none. */
 export const accountClaimsItem = once(() =>
   z.object({ production: z.optional(shape.integer()), other: z.optional(shape.integer()) }),
 );
 export type ClaimsCounter = "production" | "other";
 
-/** The counter of an environment: test purchases cost nothing, so they must not use up the room of paid ones. */
+/** Test purchases cost nothing, so they must not use up the room of paid ones. */
 export const claimsCounter = (environment: Environment): ClaimsCounter =>
   environment === "production" ? "production" : "other";
 

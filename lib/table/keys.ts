@@ -6,8 +6,8 @@ import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
 
 /**
- * The keys of the one table, all of them: nobody else writes `#`. Whatever a caller or a store names comes last in a
- * key, so that no value can pretend to be another key; everything a tenant owns starts with its application.
+ * All keys are made in this file: no other code writes `#`. What a caller or a store names comes last, so that no value
+ * can pass for another key. All that a tenant owns starts with its application.
  */
 export interface Key {
   readonly pk: string;
@@ -39,7 +39,7 @@ export const keys = {
     pk: applicationPartition(application),
     sk: `CREDENTIAL#${credential}`,
   }),
-  /** The uniqueness of a bundle or package in the whole table, and the way from a bundle to its application. */
+  /** Keeps a bundle or package unique in the table, and leads from a bundle to its application. */
   storeRegistration: (store: Store, bundleOrPackage: string): Key => ({
     pk: `STORE#${store}#${bundleOrPackage}`,
     sk: "STORE",
@@ -62,39 +62,39 @@ export const keys = {
     pk: accountPartition(application, account),
     sk: `${ACCOUNT_CUSTOMERS}${customer}`,
   }),
-  /** Count of the customers of the account that clients alone have claimed. */
+  /** Customers linked to the account by clients' claims alone. */
   accountClaims: (application: ApplicationId, account: AccountId): Key => ({
     pk: accountPartition(application, account),
     sk: "CLAIMS",
   }),
   /** One item for each application of the table. */
   applicationOfTable: (application: ApplicationId): Key => ({ pk: APPLICATIONS_PARTITION, sk: application }),
-  /** The format that the whole table is written in. */
+  /** Format of the whole table. */
   format: (): Key => ({ pk: APPLICATIONS_PARTITION, sk: "FORMAT" }),
 } as const;
 
 export const APPLICATIONS_PARTITION = "APPLICATIONS";
 
-/** Sort keys of an account's customers begin with this. */
+/** Prefix of the sort keys of an account's customers. */
 export const ACCOUNT_CUSTOMERS = "CUSTOMER#";
 
 export const customerPartition = (application: ApplicationId, customer: CustomerId): string =>
   `${applicationPartition(application)}#CUSTOMER#${customer}`;
 
-/** All customers of an account are under one partition: reading an account is one Query. */
+/** One partition per account, so reading an account is one Query. */
 export const accountPartition = (application: ApplicationId, account: AccountId): string =>
   `${applicationPartition(application)}#ACCOUNT#${account}`;
 
-/** An application, its store configurations, its catalog and its credential index are under one partition. */
+/** One partition holds an application, its store configurations, its catalog and its credential index. */
 export const partitionOfApplication = applicationPartition;
 
-/** So many partitions share the queue of acknowledgements, that no one of them is hot. */
+/** Enough partitions that none gets hot. */
 export const ACKNOWLEDGEMENT_SHARDS = 8;
 
-/** One partition of the queue of acknowledgements that are due, of all applications, the oldest first. */
+/** Due acknowledgements of all applications, oldest first. */
 export const acknowledgementPartition = (shard: number): string => `ACKNOWLEDGEMENT#${shard}`;
 
-/** An acknowledgement that is due, found from its purchase. Purchase keys of the Android store are hexadecimal hashes. */
+/** Derived from the purchase. Purchase keys of the Android store are hexadecimal hashes. */
 export const acknowledgementKey = (
   application: ApplicationId,
   { environment, key }: PurchaseReference,
@@ -104,7 +104,7 @@ export const acknowledgementKey = (
   sk: `${isoTime(dueSince)}#${application}#${environment}#${key}`,
 });
 
-/** What operators did to an application's customers, in order of time. */
+/** Audit of operators' changes to an application's customers, ordered by time. */
 export const auditPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}#AUDIT`;
 
@@ -113,7 +113,7 @@ export const auditKey = (application: ApplicationId, moment: Instant, entry: str
   sk: `${isoTime(moment)}#${entry}`,
 });
 
-/** Transfers of customers by links, in order of time. Functions write them; they may not write the audit. */
+/** Transfers of customers by links, ordered by time. Functions write them; they may not write the audit. */
 export const transfersPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}#TRANSFERS`;
 
@@ -122,7 +122,7 @@ export const transferKey = (application: ApplicationId, moment: Instant, entry: 
   sk: `${isoTime(moment)}#${entry}`,
 });
 
-/** What an identity's key says; null for the key of anything else. */
+/** The identity that a key names; null for any other key. */
 export const identityOfKey = ({ pk, sk }: Key): NamedIdentity | null => {
   const [, store, kind, environment, value] =
     /^APPLICATION#[^#]+#IDENTITY#([^#]+)#([^#]+)#([^#]+)#(.*)$/s.exec(pk) ?? [];
@@ -131,10 +131,10 @@ export const identityOfKey = ({ pk, sk }: Key): NamedIdentity | null => {
   return kind === "app-transaction" ? { store, kind, environment, value } : null;
 };
 
-/** One text for one key, for maps. */
+/** Text of a key, for maps. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 
-/** The key that {@link keyText} made a text of. */
+/** Inverse of {@link keyText}. */
 export const keyOf = (text: string): Key => {
   const [pk, sk] = JSON.parse(text) as [string, string];
   return { pk, sk };

@@ -3,8 +3,8 @@ import { NATURES, STANDINGS, type Line } from "../entitlements/purchase.ts";
 import { once } from "../once.ts";
 
 /**
- * Lines as they are stored in purchases, customers and accounts, and read on every read: positions in place of names, so
- * that one takes about a hundred bytes. The lists that give the positions may only grow at their end.
+ * Lines as stored in purchases, customers and accounts, and decoded on every read. Positions replace names, so a line
+ * takes about a hundred bytes. The lists that define them may only grow at their end.
  */
 
 type Guard<T> = (value: unknown) => value is T;
@@ -21,7 +21,7 @@ const isPositionIn =
   (value): value is number =>
     isInteger(value) && value >= 0 && value < values.length;
 
-/** Guards, and not a schema of each position: a replay of a thousand purchases reads forty thousand of them. */
+/** Guards, for speed, instead of a schema per position: a replay of a thousand purchases reads forty thousand. */
 const POSITIONS = [
   nullable(isText),
   isText,
@@ -49,7 +49,7 @@ type Guarded<Guards extends readonly unknown[]> = {
 };
 export type EncodedLine = [...known: Guarded<typeof POSITIONS>, ...further: unknown[]];
 
-/** A later version may add fields at the end: they are kept as they are. */
+/** Fields that a later version appends are kept as they are. */
 const isEncodedLine = (value: unknown): value is EncodedLine =>
   Array.isArray(value) && POSITIONS.every((is, index) => is(value[index]));
 

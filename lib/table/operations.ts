@@ -21,7 +21,7 @@ const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>
 
 export const createOperationTable = (table: Table): OperationTable => {
   const { client, name: TableName } = table;
-  /** Removes a customer that ends from its account: its item, and its place in the count of claims. */
+  /** Removes an ending customer from its account: its item, and its place in the claims counter. */
   const leaveAccount = async (
     application: ApplicationId,
     customer: StoredCustomer,

@@ -6,7 +6,7 @@ import { storedCustomer, storedPurchase } from "./customers.ts";
 import { customerPartition, TABLE, type Key, identityOfKey, keyText } from "./keys.ts";
 import type { Item, Table } from "./table.ts";
 
-/** Fills {@link FindOwnership}, with a request for every hundred purchases. */
+/** Implements {@link FindOwnership}, with a request per hundred items. */
 export const createFindOwnership = (
   table: Table,
   pause: (attempt: number) => Promise<void>,
@@ -18,10 +18,10 @@ export const createFindOwnership = (
       index: { name: TABLE.ownerIndex, partitionKey: TABLE.ownerAttribute },
     });
     const owned = found.map(({ pk, sk }): Key => ({ pk: String(pk), sk: String(sk) }));
-    // The index has no order of its own.
+    // The index defines no order.
     owned.sort((a, b) => compare(a.pk, b.pk));
 
-    // What the index shows may be gone or another's by now: the items themselves say whose they are.
+    // The index may lag: an item may be gone or another's by now, so the item itself decides.
     const items = await createBatchReader(table, pause)(owned);
     const read = [...items.values()].filter((item) => item[TABLE.ownerAttribute] === owner);
     const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);

@@ -5,15 +5,15 @@ import type { Item, Table } from "./table.ts";
 /** Items of a partition, of the table or of its index. */
 export interface PartitionQuery {
   readonly pk: string;
-  /** Only those whose sort keys begin with this; unset: all. */
+  /** Prefix of the sort keys to return; unset: all. */
   readonly sortKeyPrefix?: string;
   /** Unset: as many as 1 MB holds. */
   readonly itemsPerPage?: number;
-  /** Unset: the table itself. An index follows its table, so it is not strongly consistent. */
+  /** Unset: the table itself. An index lags behind its table, so it is not strongly consistent. */
   readonly index?: { readonly name: string; readonly partitionKey: string };
 }
 
-/** The items, a page at a time, in order of their sort keys: one request for each page. */
+/** Pages of items, ordered by sort key; one request per page. */
 export const queryPages = async function* (
   { client, name }: Table,
   { pk, sortKeyPrefix, itemsPerPage, index }: PartitionQuery,
@@ -35,7 +35,6 @@ export const queryPages = async function* (
   for await (const { Items = [] } of pages) yield Items;
 };
 
-/** All of the items. */
 export const queryItems = async (table: Table, query: PartitionQuery): Promise<readonly Item[]> => {
   const items: Item[] = [];
   for await (const page of queryPages(table, query)) items.push(...page);

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ENVIRONMENTS, STORES } from "../contract/schemas.ts";
 import { once } from "../once.ts";
 
-/** What items are made of. A shape is made once: making one takes longer than parsing with it. */
+/** Parts of item schemas, each created once: creating a schema takes longer than parsing with it. */
 export const text = once(() => z.string());
 export const texts = once(() => z.array(text()));
 export const nullableText = once(() => z.nullable(text()));
@@ -16,10 +16,10 @@ export const store = once(() => z.enum(STORES));
 export const environment = once(() => z.enum(ENVIRONMENTS));
 export const environments = once(() => z.array(environment()));
 
-/** A position in the list. */
+/** An index of `values`. */
 export const positionIn = (values: readonly unknown[]) => z.literal([...values.keys()]);
 
-/** Texts that are identifiers of one kind: only their types tell those apart, so nothing is done when one is parsed. */
+/** Gives parsed texts an identifier type. The brand exists only in the type, so nothing is done at run time. */
 export const branded = <Identifier extends string>(
   identifiers: z.ZodMiniType<string, string>,
 ): z.ZodMiniType<Identifier, string> => identifiers as z.ZodMiniType<Identifier, string>;

@@ -1,7 +1,6 @@
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
 
-/** The one table, and the client that reaches it. */
 export interface Table {
   readonly client: DynamoDBDocumentClient;
   readonly name: string;
@@ -9,7 +8,7 @@ export interface Table {
 
 export type Item = Record<string, unknown>;
 
-/** An item that is not of its documented shape: the key is named, its content is not. */
+/** An item does not match its schema. The message names its key, never its content. */
 export class MalformedItemError extends Error {
   constructor(item: Item, cause: unknown) {
     super(`The item ${JSON.stringify([item["pk"], item["sk"]])} is not of its shape.`, { cause });
@@ -23,7 +22,11 @@ type Written<Value> = { readonly [Name in keyof Value]: ReadonlyList<Value[Name]
 /** Attributes of an item as they are written: in the shape that reads them. */
 export type Attributes<Schema extends () => z.ZodMiniType> = Written<z.input<ReturnType<Schema>>>;
 
-/** Items are parsed, never cast. */
+/**
+ * Items are parsed, never cast.
+ *
+ * @throws MalformedItemError
+ */
 export const parseItem = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
   item: Item,
@@ -36,7 +39,7 @@ export const parseItem = <Schema extends z.ZodMiniType>(
   return parsed.data;
 };
 
-/** The items of a shape, where a later version may have put others beside them, which are left aside. */
+/** Items that match a schema. Others, perhaps of a later version, are ignored. */
 export const knownItems = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
   items: readonly Item[] = [],
@@ -46,7 +49,7 @@ export const knownItems = <Schema extends z.ZodMiniType>(
     return parsed.success ? [parsed.data] : [];
   });
 
-/** Each item by {@link parseItem}. */
+/** @throws MalformedItemError */
 export const parseItems = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
   items: readonly Item[] = [],

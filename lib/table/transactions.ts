@@ -8,7 +8,7 @@ export const ITEMS_PER_TRANSACTION = 100;
 
 const CONDITION_FAILED = "ConditionalCheckFailed";
 
-/** Reasons of a cancelled transaction that a fresh read and another attempt can resolve. */
+/** Cancellation reasons that a fresh read and a retry can resolve. */
 const CONFLICTS: ReadonlySet<string | undefined> = new Set([
   CONDITION_FAILED,
   "TransactionConflict",
@@ -18,7 +18,7 @@ const CONFLICTS: ReadonlySet<string | undefined> = new Set([
 const NO_REASON: ReadonlySet<string | undefined> = new Set(["None", undefined]);
 
 /**
- * Whether a transaction, of writes or of reads, was cancelled for a conflict.
+ * Whether a transaction, of writes or reads, was cancelled for one of {@link CONFLICTS}, or is still in progress.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
  */
@@ -27,17 +27,17 @@ export const isConflict = (error: unknown): error is Error =>
   (error instanceof TransactionCanceledException &&
     (error.CancellationReasons ?? []).every(({ Code }) => NO_REASON.has(Code) || CONFLICTS.has(Code)));
 
-/** A transaction's outcome. `conflict`: nothing was written, because somebody was faster. */
+/** `conflict`: nothing was written, because of a concurrent write or throttling. */
 export type TransactionOutcome =
   | { readonly outcome: "written" }
   | {
       readonly outcome: "conflict";
-      /** Places of the items whose conditions did not hold; empty where another transaction was at work on them. */
+      /** Indexes of the items whose conditions failed; empty if another transaction was working on them. */
       readonly failed: ReadonlySet<number>;
       readonly cause: Error;
     };
 
-/** Writes up to a hundred items, all or none of them. Rejects where it was not cancelled for a conflict. */
+/** Writes up to 100 items, all or none. Rejects on any failure but a conflict. */
 export const transact = async (
   { client }: Table,
   items: readonly TransactItem[],

@@ -31,8 +31,8 @@ import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { deletion, setAttributes, type TransactItem, check, put } from "./writes.ts";
 
 /**
- * Lifetime of the account's item of an absorbed customer. Readers do not count it; it is there for a Query that began
- * before the merge and has not reached the survivor's item yet.
+ * Lifetime of an absorbed customer's account item. Readers skip it; it is kept for a Query that began before the merge
+ * and has not reached the survivor's item yet.
  */
 const ABSORBED_KEPT_SECONDS = 24 * 3600;
 
@@ -44,7 +44,7 @@ const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCu
     ({ link }) => link !== null && link.account !== after.link?.account,
   );
 
-/** Absorbed customers whose items in the survivor's account are still there, and do not count. */
+/** Absorbed customers with items left in the survivor's account; readers skip these. */
 const absorbedBeside = ({ before, absorbed, after }: CustomerChange): readonly CustomerId[] => {
   const account = after.link?.account;
   if (account === undefined) return [];
@@ -99,7 +99,7 @@ const customerWrite = (
   );
 };
 
-/** Nobody else has changed the customer since the transaction before. */
+/** The customer is unchanged since the previous transaction. */
 const unmoved = (table: string, { application, after }: CustomerChange, version: number): TransactItem =>
   check(table, keys.customer(application, after.identifier), versionUnchanged(version));
 
@@ -144,8 +144,8 @@ const aliasWrite = (
 };
 
 /**
- * A Query may see the account's item of an absorbed customer and not yet the survivor's, which lists it: so it stays as it
- * is until nobody can. Written together with the survivor's item of the account, never before.
+ * Absorbed customers' account items only get a time to live: a Query may see one and not yet the survivor's item, which
+ * lists it. Written together with that item, never before.
  */
 const absorbedItems = (
   table: string,
@@ -161,7 +161,7 @@ const absorbedItems = (
         ],
   );
 
-/** The counter that a link counts in; null for one that a credential made. */
+/** The counter that a customer's link counts in; null without a link, or for a credential's. */
 export const claimOf = (
   customer: { link: Link | null; environment: StoredCustomer["environment"] } | null,
 ) =>
@@ -247,7 +247,7 @@ const acknowledgementWrites = (
       store: purchase.store,
       environment: purchase.environment,
       key: purchase.key,
-      // The token does not stay, even if nobody ever runs the queue.
+      // The token expires even if nobody ever runs the queue.
       [TABLE.timeToLiveAttribute]: Math.ceil(acknowledgement.deadline / SECOND) + KEPT_AFTER_DEADLINE_SECONDS,
     }),
   ),
@@ -267,7 +267,7 @@ export const auditWrite = (
     entry satisfies Attributes<typeof auditItem>,
   );
 
-/** An operator's change is in the audit; a move by a link is a transfer. */
+/** An operator's change goes to the audit, a move by a link to the transfers. */
 const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
   change.audit !== null
     ? [auditWrite(table, change.application, change.audit)]
@@ -280,8 +280,8 @@ const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
       );
 
 /**
- * Deletes what absorbed customers left in an account, before the customer that lists them leaves it: nobody else would
- * know that they do not count. While the list is there they count for nobody, so this may break off anywhere.
+ * Deletes absorbed customers' items from an account before the customer that lists them leaves it: without the list,
+ * readers would count them. With it they do not, so this may be interrupted anywhere.
  */
 export const absorbedDeletions = (
   table: string,
@@ -299,19 +299,19 @@ export const absorbedDeletions = (
     ITEMS_PER_TRANSACTION,
   );
 
-/** Items of each transaction after the first, beside purchases: the customer and its item of the account. */
+/** The customer and its account item take two places in each transaction. */
 const PURCHASES_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 2;
 
 /**
- * The transactions of a change, in the order in which they have to be sent. Most changes are one. A larger one begins
- * with the customer, its link, its identities and as many purchases as fit, and goes on with the other purchases. Each
- * transaction writes the holdings of all purchases that are stored by then, so what is held is never less than what is
- * owned, wherever the change breaks off; the same request again completes it.
+ * A change's transactions, in the order to send them. Most changes take one. A larger one starts with the customer, its
+ * link, its identities and as many purchases as fit, and continues with the other purchases. Each transaction writes the
+ * holdings of all purchases stored so far, so that the holdings never lag behind, wherever the change is interrupted; the
+ * same request again completes it.
  *
- * A change that moves a customer to another account first takes it away from the old account, and writes its item of the
- * new one in a last transaction, so that no two Queries find it in both. Until then it is unsettled.
+ * A change that moves a customer removes it from the old account first, and writes its item in the new one in a last
+ * transaction, so that no two Queries find it in both. Until then it is `unsettled`.
  *
- * @param ending accounts whose count of claims ends with the change
+ * @param ending accounts whose claims end at zero with the change
  */
 export const transactionsOf = (
   table: string,
@@ -333,7 +333,7 @@ export const transactionsOf = (
     ...(moves ? [] : absorbedItems(table, change)),
   ];
   const room = PURCHASES_PER_TRANSACTION - around.length;
-  if (room < 0) throw new RangeError("The change of one customer takes more items than a transaction has.");
+  if (room < 0) throw new RangeError("The change of one customer exceeds the items of one transaction.");
   const parts = [purchases.slice(0, room), ...chunks(purchases.slice(room), PURCHASES_PER_TRANSACTION)];
 
   let version = before?.version ?? 0;
@@ -366,7 +366,7 @@ export const transactionsOf = (
   return [...absorbedDeletions(table, application, gone), ...steps];
 };
 
-/** Writes a change. `conflict`: somebody was faster; read again and decide anew. */
+/** Implements `WriteCustomerChange`. */
 export const writeCustomerChange = async (
   table: Table,
   change: CustomerChange,

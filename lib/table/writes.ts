@@ -2,10 +2,10 @@ import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Condition } from "./conditions.ts";
 import type { Key } from "./keys.ts";
 
-/** A write, or a check, of one item in a transaction. */
+/** A write or condition check of one item in a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
 
-/** Replaces an item, whatever it was. */
+/** Replaces the whole item. */
 export const put = (
   TableName: string,
   key: Key,
@@ -15,10 +15,7 @@ export const put = (
   Put: { TableName, Item: { ...key, ...attributes }, ...condition },
 });
 
-/**
- * Sets attributes of an item, and leaves those that it does not know: a later version may have written them. Attributes
- * that are undefined are removed.
- */
+/** Sets these attributes, removes undefined ones, and keeps all others, which a later version may have written. */
 export const setAttributes = (
   TableName: string,
   key: Key,
@@ -54,7 +51,7 @@ export const setAttributes = (
   };
 };
 
-/** Adds to numbers of an item; one that is not there is 0. */
+/** Adds to numeric attributes; a missing one counts as 0. */
 export const add = (
   TableName: string,
   key: Key,
@@ -88,7 +85,7 @@ export const deletion = (TableName: string, key: Key, condition?: Condition): Tr
   Delete: { TableName, Key: { ...key }, ...condition },
 });
 
-/** Writes nothing, and lets the transaction pass only where the condition holds. */
+/** Writes nothing; the transaction fails unless the condition holds. */
 export const check = (TableName: string, key: Key, condition: Condition): TransactItem => ({
   ConditionCheck: { TableName, Key: { ...key }, ...condition },
 });
