@@ -108,7 +108,7 @@ export const stateOf = (items: readonly Item[]): string[] => {
         (item) =>
           (item["sk"] === "IDENTITY" || item["sk"] === "PURCHASE") && livingOf(item["customer"]) === customer,
       );
-      const hidden = new Set(["customer", "owner", "revision"]);
+      const hidden = new Set(["customer", "owner", "customerVersion", "revision"]);
       const facts = owned.map((item) =>
         canonical(Object.fromEntries(Object.entries(item).filter(([name]) => !hidden.has(name)))),
       );
