@@ -113,8 +113,20 @@ describe("facts alone, without a table", () => {
         minutesAgo: fc.oneof(fc.integer({ min: 0, max: 200_000 }), fc.integer({ min: 0, max: 60_000 })),
         refunded: fc.integer({ min: 0, max: 19 }).map((dice) => dice === 0),
       });
+      // About one a month, so that what is taken of the calendar decides whether one reaches the next.
+      const monthly = fc
+        .array(fc.integer({ min: 28 * 24 * 60, max: 33 * 24 * 60 }), { minLength: 60, maxLength: 100 })
+        .map((gaps) => {
+          let minutesAgo = 0;
+          return gaps.map((gap) => ({
+            product: "season",
+            minutesAgo: (minutesAgo += gap),
+            refunded: false,
+          }));
+        });
+      const passesOf = fc.oneof(fc.array(pass, { minLength: 60, maxLength: 160 }), monthly);
       fc.assert(
-        fc.property(fc.array(pass, { minLength: 60, maxLength: 160 }), (passes) => {
+        fc.property(passesOf, (passes) => {
           const facts = passes
             .toSorted((a, b) => b.minutesAgo - a.minutesAgo)
             .map(({ product, minutesAgo, refunded }, index): Fact => {
