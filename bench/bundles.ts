@@ -20,19 +20,19 @@ export const baselineEntry = (name: "empty" | "document-client" | "ios-store-by-
 export interface Bundle {
   readonly file: string;
   readonly bytes: number;
-  /** Bytes of the bundle by what they come from: a package, or the service's own folders. */
+  /** Bytes of the bundle by origin, a package or this service; largest first. */
   readonly parts: readonly (readonly [name: string, bytes: number])[];
 }
 
-/** `node_modules/@scope/name/…` is `@scope/name`; files of this project are it. */
+/** Package of a path such as `node_modules/@scope/name/…`, or this service. */
 const originOf = (input: string): string =>
   /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? "this service";
 
 /**
  * Bundles a module as it is deployed.
  *
- * @param options.readable leaves the names and lines of the sources, for profiles.
- * @param options.plain leaves packages as they are: nothing stood in for or left out, no `import()` changed.
+ * @param options.readable does not minify, for profiles
+ * @param options.plain leaves packages unchanged: no stand-ins, nothing left out, `import()` kept
  */
 export const bundle = async (
   entry: string,

@@ -1,6 +1,6 @@
-/** A variable that the whole run gives its parts. */
+/** Reads an environment variable that `npm run bench` passes to its sections. */
 export const requiredVariable = (name: string): string => {
   const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run it by \`npm run bench\`.`);
+  if (value === undefined) throw new Error(`${name} is not set: run \`npm run bench\`.`);
   return value;
 };

@@ -2,16 +2,16 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { makeXcodeSigner, signJws } from "../sandbox/ios-store/signing.ts";
 import type { Chain, SignedRequest } from "./purchases.ts";
 
-/** Requests that are made to cost as much as they can, and that anybody can send: nothing in them needs a key. */
+/** Requests built to cost as much as possible. Anybody can send them: nothing in them needs a key. */
 
-/** A body as the gateway hands it on. */
+/** A body as the gateway passes it on. */
 export interface HostileBody {
   readonly shape: string;
   readonly body: string;
   readonly isBase64Encoded: boolean;
 }
 
-/** A chain and a request as every buyer has them. */
+/** A chain and a request that every buyer can have. */
 export interface Genuine {
   readonly chain: Chain;
   readonly request: SignedRequest;
@@ -21,14 +21,14 @@ const LARGEST_JWS = 32 * 1024;
 const base64url = (value: string | Uint8Array): string => Buffer.from(value).toString("base64url");
 const signature = (): string => base64url(randomBytes(64));
 
-/** The unit, repeated to fill that many characters. */
+/** Repeats the text up to the number of characters. */
 const fill = (text: string, characters: number): string =>
   text.repeat(Math.max(0, Math.floor(characters / text.length)));
 
 const list = (count: number, item: (index: number) => string): string[] =>
   Array.from({ length: count }, (_, index) => item(index));
 
-/** Shapes of JSON, by what stands between a start and an end that make the body a good one. */
+/** JSON bodies by shape, each filled to `size` characters. */
 const jsonShapes = (size: number): readonly (readonly [shape: string, body: string])[] => {
   const member = (value: string): string => `{"x":${value}}`;
   const text = (piece: string): string => member(`"${fill(piece, size - 8)}"`);
@@ -47,28 +47,28 @@ const jsonShapes = (size: number): readonly (readonly [shape: string, body: stri
     ["one number", member(fill("7", size - 6))],
     ["one number with a fraction", member(`0.${fill("7", size - 8)}e-9`)],
     ["white space", `{${fill(" ", size - 8)}"x":1}`],
-    ["letters that are escaped", text("\\u0041")],
-    ["halves of pairs", text("\\ud800")],
-    ["quotes that are escaped", text('\\"')],
+    ["escaped letters", text("\\u0041")],
+    ["lone surrogates", text("\\ud800")],
+    ["escaped quotes", text('\\"')],
     ["backslashes", text("\\\\")],
-    ["brackets in a text", text("[")],
+    ["brackets in a string", text("[")],
     ["an escaped name", `{"${fill("\\u0041", size - 8)}":1}`],
-    ["letters of many alphabets", text("aй😀")],
-    ["an account's name", `{"applicationAccountIdentifier":"${fill("x", size - 36)}"}`],
-    ["an account's name in pictures", `{"applicationAccountIdentifier":"${fill("😀", size - 36)}"}`],
-    ["one large text", `"${fill("x", size - 2)}"`],
+    ["letters of several scripts", text("aй😀")],
+    ["a long account identifier", `{"applicationAccountIdentifier":"${fill("x", size - 36)}"}`],
+    ["a long account identifier of emoji", `{"applicationAccountIdentifier":"${fill("😀", size - 36)}"}`],
+    ["one large string", `"${fill("x", size - 2)}"`],
     [
       "long names",
       `{${list(size / 16_700, (index) => `"${fill("k", 16_600)}${String(index).padStart(6)}":0`).join(",")}}`,
     ],
     [
-      "numbers for transactions",
+      "numbers as transactions",
       `{"signedTransactions":[${list(4_000, () => fill("7", size / 4_000 - 1)).join(",")}]}`,
     ],
   ];
 };
 
-/** JWS of which every one is refused, and none is like another; the app transaction is good. */
+/** Transactions for which the service refuses the request, by shape. The app transaction is valid. */
 const jwsShapes = (
   size: number,
   { chain, request }: Genuine,
@@ -79,7 +79,7 @@ const jwsShapes = (
   const [leaf = "", intermediate = "", root = ""] = chain.x5c;
   const headerOf = (x5c: unknown): string => base64url(JSON.stringify({ alg: "ES256", x5c }));
   const leafBytes = Buffer.from(leaf, "base64");
-  /** The genuine leaf, but for the last bytes of its signature. */
+  /** The genuine leaf with the last bytes of its signature changed. */
   const forgedLeaf = (index: number): string => {
     const forged = Buffer.from(leafBytes);
     forged.writeUInt32BE(index + 1, forged.length - 4);
@@ -100,16 +100,13 @@ const jwsShapes = (
   const resigned = signJws({ of: "a stranger" }, { x5c: chain.x5c, privateKey: strangers });
   return [
     ["another signature", of(each, (index, length) => signed(header, index, length))],
-    [
-      "another signature, as large as can be",
-      of(LARGEST_JWS, (index, length) => signed(header, index, length)),
-    ],
+    ["another signature, largest size", of(LARGEST_JWS, (index, length) => signed(header, index, length))],
     [
       "a forged leaf",
       of(each, (index) => `${headerOf([forgedLeaf(index), intermediate, root])}.${payload}.${signature()}`),
     ],
     [
-      "a leaf for an intermediate",
+      "a leaf as intermediate",
       of(each, (index) => `${headerOf([forgedLeaf(index), leaf, root])}.${payload}.${signature()}`),
     ],
     [
@@ -137,20 +134,20 @@ const jwsShapes = (
     ["one bad transaction a thousand times", list(1_000, () => resigned)],
     ["a bad transaction after good ones", [...genuine.slice(0, -1), resigned]],
     [
-      "no JWS, and nearly the same",
+      "not JWS, nearly identical",
       of(LARGEST_JWS, (index, length) => fill("x", length - 6) + String(index).padStart(6)),
     ],
     [
-      "no JWS, longer than is hashed",
+      "not JWS, longer than V8 hashes",
       of(16_400, (index, length) => fill("x", length - 6) + String(index).padStart(6)),
     ],
     ["dots", of(each, (_, length) => fill(".", length))],
   ];
 };
 
-/** Every hostile body, none longer than `size` characters. */
+/** All hostile bodies, each at most `longest` characters. */
 export const hostileBodies = (longest: number, genuine: Genuine): HostileBody[] => {
-  // Room for what stands around the filling.
+  // Leaves room for the JSON around the filling.
   const size = longest - 200;
   const { signedAppTransaction } = genuine.request;
   const xcode = makeXcodeSigner();
@@ -160,7 +157,7 @@ export const hostileBodies = (longest: number, genuine: Genuine): HostileBody[] 
   return [
     ...jsonShapes(size).map(([shape, body]) => plain(shape, body)),
     {
-      shape: "bytes that are no text",
+      shape: "bytes that are not UTF-8",
       body: Buffer.alloc((size * 3) / 4, 0xff).toString("base64"),
       isBase64Encoded: true,
     },

@@ -12,8 +12,8 @@ import { writeFormatted, writeReport } from "./report/report.ts";
 import { SECTIONS, type Results } from "./results.ts";
 
 /**
- * `npm run bench [section …]`: measures all sections, or those named, each in a process of its own; writes
- * `bench/results.json` and the report in `docs/`. `npm run bench report` writes the report again.
+ * `npm run bench [section …]` measures all sections, or those named, each in its own process, and writes
+ * `bench/results.json` and the report in `docs/`. `npm run bench report` only writes the report.
  */
 const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));
 const RUNNER = fileURLToPath(new URL("run-section.ts", import.meta.url));
@@ -68,4 +68,4 @@ if (sections.length > 0)
 const { measuredAt, machine, verification, hostile, storing, reading, coldStart, load } = kept();
 if (measuredAt && machine && verification && hostile && storing && reading && coldStart && load)
   await writeReport({ measuredAt, machine, verification, hostile, storing, reading, coldStart, load });
-else process.stdout.write("The report is written when all sections have been measured.\n");
+else process.stdout.write("No report yet: it is written once all sections have been measured.\n");

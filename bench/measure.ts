@@ -1,4 +1,4 @@
-/** Measuring: sides in turn, medians, ratios. */
+/** Measurement: alternating sides, medians, ratios. */
 
 export const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b);
@@ -7,7 +7,7 @@ export const median = (values: readonly number[]): number => {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
 };
 
-/** The value that so large a part of the values is not above. */
+/** Quantile: the smallest value that at least `part` of the values do not exceed. */
 export const quantile = (values: readonly number[], part: number): number =>
   [...values].sort((a, b) => a - b)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
 
@@ -20,11 +20,11 @@ export const sum = (values: Iterable<number>): number => {
 /** One side of a comparison. */
 export interface Side {
   readonly name: string;
-  /** Does the same amount of work each time, and says how much that is. */
+  /** Does the same amount of work each time, and returns the number of operations. */
   readonly run: () => Promise<number> | number;
 }
 
-/** How a side did: operations in a second, round by round, and the processor time of one, of all threads. */
+/** Result of a side: operations per second, and CPU time per operation (all threads), as medians and by round. */
 export interface Rates {
   readonly name: string;
   readonly median: number;
@@ -52,8 +52,8 @@ const measureRound = async ({ run }: Side, milliseconds: number): Promise<Round>
 };
 
 /**
- * Runs all sides in turn, round after round, each round beginning with another side, so that a machine that becomes
- * slower or faster does so for all of them.
+ * Alternates between all sides, each round starting with another one, so that changes in the machine's speed affect all of
+ * them. One round before the first is not counted.
  */
 export const inTurn = async (
   sides: readonly Side[],
@@ -80,11 +80,11 @@ export const inTurn = async (
   });
 };
 
-/** The median of the rounds' ratios. */
+/** Median of the rounds' ratios. */
 export const ratio = (of: readonly number[], to: readonly number[]): number =>
   median(of.map((value, round) => value / (to[round] ?? Number.NaN)));
 
-/** Milliseconds during which at least one of the things watched was going on. */
+/** Milliseconds during which at least one watched task is running. */
 export class Stopwatch {
   #running = 0;
   #since = 0;
@@ -101,7 +101,7 @@ export class Stopwatch {
     }
   }
 
-  /** The total so far, which begins anew. */
+  /** Returns the total and resets it. */
   take(): number {
     const total = this.#total;
     this.#total = 0;

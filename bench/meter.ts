@@ -3,23 +3,23 @@ import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
 import { Stopwatch, sum } from "./measure.ts";
 
-/** What was asked of DynamoDB. */
+/** Requests to DynamoDB, and the units that they consumed. */
 export interface Consumption {
-  /** Requests that left the SDK, by name. */
+  /** Requests that the SDK sent, by operation. */
   readonly requests: Readonly<Record<string, number>>;
   readonly readUnits: number;
   readonly writeUnits: number;
 }
 
 export interface MeteredTime {
-  /** From a command given to the client until its result: what DynamoDB takes, and what its client does. */
+  /** From the command to its result: DynamoDB and its client. */
   readonly client: number;
-  /** Of that, from the request sent until the head of the answer. */
+  /** The part of `client` from sending the request to the head of the response. */
   readonly waiting: number;
 }
 
 export interface Meter {
-  /** What was consumed since the last time, which begins anew. */
+  /** Returns what was consumed since the last call. */
   take(): Consumption & { readonly milliseconds: MeteredTime };
 }
 
@@ -34,7 +34,7 @@ const bytesOfValue = (value: AttributeValue): number => {
 };
 
 /**
- * The size of an item as DynamoDB counts it.
+ * Size of an item in bytes, as DynamoDB counts it.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
@@ -61,18 +61,18 @@ const answer = z.object({
   ConsumedCapacity: z.union([z.array(capacity), capacity.transform((one) => [one])]).default([]),
 });
 
-/** Each item by itself, rounded up to 1 KB, and twice in a transaction. */
+/** Write units of one item in a transaction: rounded up to 1 KB, and twice. */
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
 
 const keyOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
 
 /**
- * Counts what a client asks of DynamoDB, and how long it takes.
+ * Counts a client's requests to DynamoDB, the units that they consume, and their time.
  *
- * Units read are what DynamoDB Local reports (`ReturnConsumedCapacity`) and one for each key that was not found, which
- * it leaves out. Units written are counted here, by Amazon's rules, from the items: DynamoDB Local adds up the sizes of a
- * transaction's items before it rounds. A new entry of the index is counted as a write of the transaction, as DynamoDB
- * Local does.
+ * Read units are those that DynamoDB Local reports (`ReturnConsumedCapacity`), plus one for each key of a batch that was
+ * not found, which it omits. Write units are computed here from the items by Amazon's rules, because DynamoDB Local adds up
+ * the sizes of a transaction's items before it rounds. An update, a deletion or a check counts with the size of the item's
+ * last metered put, or 1 KB if there was none. A new index entry counts as a write of the transaction, as in DynamoDB Local.
  */
 export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   let requests: Record<string, number> = {};
@@ -85,7 +85,7 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   const countTransaction = (input: unknown): void => {
     for (const { Put, Delete, Update, ConditionCheck } of transaction.parse(input).TransactItems) {
       const key = Put?.Item ?? Delete?.Key ?? Update?.Key ?? ConditionCheck?.Key;
-      if (key === undefined) throw new Error("A transaction does what is not counted.");
+      if (key === undefined) throw new Error("A transaction contains an operation that is not counted.");
       const before = sizes.get(keyOf(key)) ?? 0;
       const bytes = Math.max(before, Put === undefined ? 0 : bytesOfItem(Put.Item));
       writeUnits += unitsOfTransaction(bytes);

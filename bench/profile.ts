@@ -12,7 +12,7 @@ const profile = z.object({
   timeDeltas: z.array(z.number()),
 });
 
-/** Where a module begins in a bundle that is not minified. */
+/** Comment with which esbuild begins a module in a bundle that is not minified. */
 const MODULE = /^ *\/\/ ((?:\.\.\/)*(?:[\w@.-]+\/)+[\w@.-]+\.\w+)$/;
 
 const packageOf = (source: string): string => {
@@ -21,11 +21,11 @@ const packageOf = (source: string): string => {
 };
 
 /**
- * The time of a profile (`--cpu-prof`) by where it was spent: packages and the service's folders, Node itself, the
- * garbage collector. Waiting is left out.
+ * Attributes the time of a profile (`--cpu-prof`) to packages, the service's folders, Node.js itself and the garbage
+ * collector. Idle time is left out.
  *
- * @param bundle the bundle that was profiled, not minified.
- * @returns parts of the time, the largest first.
+ * @param bundle the profiled bundle, not minified
+ * @returns shares of the time, largest first
  */
 export const summarize = (
   profileFile: string,

@@ -8,7 +8,7 @@ import {
 } from "../sandbox/ios-store/app-store.ts";
 import { DEMO } from "../local/demo.ts";
 
-/** Signed purchases as an app sends them, with throw-away certificates of the size of the App Store's. */
+/** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
 
 export const DAY = 86_400_000;
 export const BUNDLE = DEMO.bundleIdentifier;
@@ -26,7 +26,7 @@ export const newDevice = (): SandboxCustomer => ({
   transactions: [],
 });
 
-/** A monthly subscription that was bought ten days ago. */
+/** A monthly subscription, bought ten days ago. */
 export const subscription = (changes: Partial<SandboxTransaction> = {}): SandboxTransaction => ({
   productIdentifier: DEMO.iosSubscription,
   type: "Auto-Renewable Subscription",
@@ -36,7 +36,7 @@ export const subscription = (changes: Partial<SandboxTransaction> = {}): Sandbox
   ...changes,
 });
 
-/** Separate purchases, each of its own lineage, all of a kind that is owned for ever. */
+/** Non-consumables, each with its own lineage. */
 export const separatePurchases = (count: number): SandboxTransaction[] =>
   Array.from({ length: count }, (_, index) =>
     subscription({
@@ -46,7 +46,7 @@ export const separatePurchases = (count: number): SandboxTransaction[] =>
     }),
   );
 
-/** One weekly subscription and its renewals: one lineage. */
+/** A weekly subscription and its renewals, in one lineage. */
 export const renewals = (count: number): SandboxTransaction[] => {
   const originalTransactionIdentifier = newIdentifier("Production");
   const start = Date.now() - 10 * DAY;

@@ -5,7 +5,7 @@ import type { ReadingResult } from "./sections/reading.ts";
 import type { StoringResult } from "./sections/storing.ts";
 import type { VerificationResult } from "./sections/verification.ts";
 
-/** The content of `bench/results.json`. */
+/** Content of `bench/results.json`. */
 export interface Results {
   readonly measuredAt: string;
   readonly machine: { readonly processors: number; readonly model: string; readonly node: string };

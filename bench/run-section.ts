@@ -20,5 +20,5 @@ const [section = "", file = ""] = process.argv.slice(2);
 const measureSection = SECTIONS[section];
 if (measureSection === undefined) throw new Error(`There is no section ${section}.`);
 writeFileSync(file, JSON.stringify(await measureSection()));
-// Clients keep their connections open.
+// Open connections of clients would keep the process alive.
 process.exit(0);

@@ -5,21 +5,21 @@ import { importChain, fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import { requiredVariable } from "./environment.ts";
 import { newDevice, signedRequest, subscription, type Chain, type SignedRequest } from "./purchases.ts";
 
-/** The whole service on the local gateway, in this process, with a subscriber on one account. */
+/** The whole service on the local gateway, with a subscriber on one account. */
 export interface BenchService {
   readonly address: string;
   readonly tableName: string;
   readonly apiKey: string;
   readonly androidPurchaseToken: string;
   readonly account: string;
-  /** What the subscriber's app sent. */
+  /** Request of the subscriber's app. */
   readonly request: SignedRequest;
   stop(): Promise<void>;
 }
 
 export const ANDROID_PREFIX = "/sandbox/android-publisher";
 
-/** The certificates that all parts of a run sign and trust. */
+/** Certificate chain with which all parts of a run sign, and which they trust. */
 export const runChain = (): Chain => (chain ??= importChain(requiredVariable("BENCH_CHAIN")));
 let chain: Chain | undefined;
 
@@ -68,7 +68,7 @@ export const startBenchService = async (): Promise<BenchService> => {
   };
 };
 
-/** The events that API Gateway would give the functions, by the functions' folders. */
+/** Events that API Gateway or the schedule would send to the functions, by function name. */
 export const eventsOf = ({
   tableName,
   request,
@@ -102,7 +102,7 @@ export const eventsOf = ({
   };
 };
 
-/** What a function finds in its environment. */
+/** Environment variables of a function. */
 export const functionEnvironment = (service: BenchService, name: string): Record<string, string> => ({
   PATH: requiredVariable("PATH"),
   LANG: "en_US.UTF-8",

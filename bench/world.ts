@@ -16,14 +16,14 @@ import { Stopwatch } from "./measure.ts";
 import { meter, type Meter } from "./meter.ts";
 import { newChain, type Chain } from "./purchases.ts";
 
-/** The use cases of the iOS store on a metered table of its own, with the clock of this computer. */
+/** The iOS store's use cases on their own metered table, with the system clock. */
 export interface World {
   readonly customers: IosStoreCustomers;
   readonly application: Application;
   readonly chain: Chain;
   readonly table: Table;
   readonly meter: Meter;
-  /** Runs while anything is verified. */
+  /** Time spent verifying. */
   readonly verifying: Stopwatch;
   remove(): Promise<void>;
 }
@@ -39,7 +39,7 @@ const product = (productIdentifier: string, changes: Partial<CatalogProduct> = {
 });
 
 export const DAY_PASS = "day_pass";
-/** Bought again and again, and mapped to nothing. */
+/** Product that the catalog does not map. */
 export const COINS = "coins";
 
 const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifier => ({
@@ -50,7 +50,7 @@ const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifi
 
 const pause = (attempt: number): Promise<void> => sleep(10 * attempt);
 
-/** The application is in memory, as it is in a function that has read it. */
+/** Creates the world. The application is in memory, as in a function that has read it. */
 export const createWorld = async (): Promise<World> => {
   const table = await createTestTable();
   const chain = newChain();

@@ -10,25 +10,25 @@ const PROJECT = new URL("../", import.meta.url);
 
 const cdkJson = z.object({ context: z.record(z.string(), z.json()) });
 
-/** What `cdk.json` decides, so that a stack made without the CDK's command line is the same stack. */
+/** Context of `cdk.json`. The CDK CLI loads it by itself; without the CLI the stacks would differ. */
 const cdkContext = (): z.infer<typeof cdkJson>["context"] =>
   cdkJson.parse(JSON.parse(readFileSync(new URL("cdk.json", PROJECT), "utf8"))).context;
 
 const context = z.record(z.string(), z.unknown());
 
 export interface AppOptions {
-  /** Where the assembly is written; unset: where the CDK's command line says. */
+  /** Output folder of the assembly; unset: the one that the CDK CLI sets. */
   readonly outputFolder?: string;
-  /** Where the functions' folders are; unset: the service's own. */
+  /** Root of the functions' entry modules; unset: `functions/`. */
   readonly functionsFolder?: string;
-  /** What is kept for each stage; unset: nothing. */
+  /** Parameters of each stage, as in `stages.json`; unset: none. */
   readonly stages?: ReturnType<typeof readStages>;
 }
 
 /**
- * The CDK application: the data and the service on it, for whatever account and region they are deployed to.
+ * The CDK application: the data stack and the service stack, independent of account and region.
  *
- * @throws ParameterError
+ * @throws ParameterError for invalid and unknown parameters
  */
 export const createApp = ({
   outputFolder,
@@ -52,11 +52,11 @@ export const createApp = ({
     parameters,
     functionsFolder,
   });
-  service.addStackDependency(data, "It works on the table.");
+  service.addStackDependency(data, "The service uses the table.");
   return app;
 };
 
-/** The operator's own file, which no version of the service brings or takes away. */
+/** Parameters from `stages.json`, the operator's own file: no version of the service ships or changes it. */
 const keptStages = (): ReturnType<typeof readStages> => {
   const file = new URL("stages.json", PROJECT);
   return existsSync(file) ? readStages(readFileSync(file, "utf8")) : {};
@@ -66,10 +66,10 @@ if (import.meta.main) {
   try {
     const stages = keptStages();
     const app = createApp({ stages });
-    // Without the file, or with a name in it that is written wrong, a deployment would silently take the defaults.
+    // A missing file or a misspelt stage name would otherwise deploy the defaults silently.
     const stage = stageOf(context.parse(app.node.getAllContext()));
     if (!Object.hasOwn(stages, stage))
-      process.stderr.write(`stages.json keeps nothing for the stage ${stage}: it has its defaults.\n`);
+      process.stderr.write(`stages.json has no entry for the stage ${stage}; the defaults apply.\n`);
     app.synth();
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;

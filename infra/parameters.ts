@@ -1,68 +1,68 @@
 import * as z from "zod";
 import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
 
-/** Everything that a deployment can be told, as `-c <name>=<value>` or in the context of `cdk.json`. */
+/** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
 export interface Parameters {
-  /** Names one of several independent copies in an account and region. Default: `production`. */
+  /** Name of the stage, one of the independent copies in an account and region. Default: `production`. */
   readonly stage: string;
-  /** `customer-entitlements`, followed by the stage where that is not `production`; whatever has a name, has this one. */
+  /** Name of every named resource: `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
   readonly serviceName: string;
   readonly table: TableParameters;
   readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
   readonly api: ApiParameters;
-  /** The names of the secrets that may be read all begin so. Default: the service's name and a slash. */
+  /** Name prefix of the secrets that functions may read. Default: the service's name and a slash. */
   readonly secretPrefix: string;
-  /** Default: 30; of a development stage 7. */
+  /** Default: 30; development stage: 7. */
   readonly logRetentionDays: number;
-  /** Requests of a hundred that are traced. Default: 5; of a development stage 100. */
+  /** Percentage of requests that X-Ray traces. Default: 5; development stage: 100. */
   readonly tracedPercent: number;
   readonly alarms: AlarmParameters;
 }
 
 export interface TableParameters {
-  /** The table that the service works on: the stage's own (default), or the one that a recovery has made. */
+  /** Table that the service uses: the stage's own (default), or a restored one. */
   readonly name: string;
-  /** What becomes of the table when its stack is deleted. Default: `retain`; of a development stage `destroy`. */
+  /** Removal policy of the table when its stack is deleted. Default: `retain`; development stage: `destroy`. */
   readonly removal: "retain" | "destroy";
-  /** Of the table against deletion, and of its stack against termination. Default: true; of a development stage false. */
+  /** Protects the table from deletion and its stack from termination. Default: true; development stage: false. */
   readonly deletionProtection: boolean;
-  /** Default: true; of a development stage false. */
+  /** Default: true; development stage: false. */
   readonly pointInTimeRecovery: boolean;
   /**
-   * Request units a second above which DynamoDB refuses, so that a bill has an end; null: the account's quota.
-   * Default: 4,000; of a development stage 200.
+   * Request units per second above which DynamoDB throttles, to cap the bill; null: the account's quota.
+   * Default: 4,000; development stage: 200.
    */
   readonly maxReadCapacity: number | null;
   readonly maxWriteCapacity: number | null;
 }
 
 export interface FunctionParameters {
-  /** In MB. Default: the endpoint's; 1,024 of the authorizer; 512 of the acknowledger. */
+  /** In MB. Default: the endpoint's; authorizer: 1,024; acknowledger: 512. */
   readonly memory: number;
-  /** In seconds. Default: the endpoint's; 10 of the authorizer; 300 of the acknowledger. */
+  /** In seconds. Default: the endpoint's; authorizer: 10; acknowledger: 300. */
   readonly timeout: number;
-  /** Executions at a time that are kept for this function and never exceeded; null (default): what the account has. */
+  /** Concurrent executions reserved for this function, and its maximum; null (default): the account's shared pool. */
   readonly reservedConcurrency: number | null;
-  /** Environments that are started before they are asked for; null (default): none. */
+  /** Execution environments kept initialized; null (default): none. */
   readonly provisionedConcurrency: number | null;
 }
 
 export interface ApiParameters {
-  /** Default: the endpoints'; of a development stage 10 requests a second and 20 at once, each. */
+  /** Default: each endpoint's own; development stage: 10 requests per second and a burst of 20 per endpoint. */
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
   /**
-   * Requests to synchronize that one address may send in five minutes, counted by AWS WAF; null: no WAF.
-   * Default: 1,000; of a development stage null.
+   * Synchronize requests per IP address in five minutes, counted by AWS WAF; null: no WAF.
+   * Default: 1,000; development stage: null.
    */
   readonly synchronizesPerAddress: number | null;
-  /** Default: null, an address of API Gateway's. */
+  /** Custom domain. Default: null, API Gateway's own address. */
   readonly domain: DomainParameters | null;
-  /** Whether the stack sets the role by which API Gateway writes logs, one for an account and region. Default: true. */
+  /** Whether the stack sets API Gateway's logging role, of which an account and region has one. Default: true. */
   readonly managesLogRole: boolean;
 }
 
 export interface Throttling {
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number;
   /** Requests at once. */
   readonly burst: number;
@@ -72,14 +72,14 @@ export interface DomainParameters {
   readonly name: string;
   /** In AWS Certificate Manager, in the region of the API. */
   readonly certificateArn: string;
-  /** The Route 53 zone that gets an alias record; null: the record is made elsewhere. */
+  /** Route 53 zone that gets an alias record; null: the record is created elsewhere. */
   readonly hostedZoneId: string | null;
 }
 
 export interface AlarmParameters {
-  /** A topic that is there already; null (default): one is made. */
+  /** Existing topic; null (default): one is created. */
   readonly topicArn: string | null;
-  /** Subscribed to the topic that is made; null (default): nobody is. */
+  /** Subscribed to the created topic; null (default): nobody is. */
   readonly email: string | null;
 }
 
@@ -89,15 +89,15 @@ export type FunctionName = EndpointName | keyof typeof OTHER_FUNCTIONS;
 
 const isEndpoint = (name: FunctionName): name is EndpointName => Object.hasOwn(endpoints, name);
 
-/** What a parameter can be wrong about, all of it at once. */
+/** All problems with the parameters, in one message. */
 export class ParameterError extends Error {
   override readonly name = "ParameterError";
 }
 
-/** What CloudWatch Logs can keep, in days. */
+/** Retention periods that CloudWatch Logs accepts, in days. */
 const RETENTIONS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653];
 
-// On the command line everything is text.
+// Values from the command line are strings.
 const whole = (minimum: number, maximum: number): z.ZodType<number> =>
   z
     .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
@@ -118,7 +118,7 @@ const retention = whole(1, 3653)
   .refine((days) => RETENTIONS.includes(days))
   .meta({ expected: `one of ${RETENTIONS.join(", ")}` });
 
-/** `none` takes a default back. */
+/** `none` clears a default. */
 const orNone = <Value>(value: z.ZodType<Value>): z.ZodType<Value | null> =>
   z
     .union([z.literal(["none", null]).transform(() => null), value])
@@ -134,11 +134,11 @@ const topic = text(/^arn:aws[\w-]*:sns:[\w-]+:\d{12}:[\w-]+$/, "the ARN of an SN
 const email = text(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
 const units = orNone(whole(1, 1_000_000));
 
-/** Names in the context that are the CDK's own. */
+/** Context keys that belong to the CDK itself. */
 const isOfTheCdk = (name: string): boolean =>
   /[:@/]/.test(name) || ["cli-telemetry", "acknowledged-issue-numbers"].includes(name);
 
-/** Takes values out of the context and remembers what was wrong with them. */
+/** Reads values from the context and collects their problems. */
 class Context {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #known = new Set<string>();
@@ -170,13 +170,13 @@ class Context {
   }
 }
 
-/** Defaults of the functions that are no endpoint's. */
+/** Defaults of the functions that serve no endpoint. */
 const OTHER_FUNCTIONS = {
   authorizeCredential: { memory: 1024, timeout: 10, longest: 28 },
   acknowledgeDuePurchases: { memory: 512, timeout: 300, longest: 900 },
 } as const;
 
-/** API Gateway gives up after 29 seconds. */
+/** API Gateway's integration timeout is 29 seconds. */
 const LONGEST_REQUEST_SECONDS = 28;
 
 const FUNCTION_NAMES: readonly FunctionName[] = [
@@ -192,14 +192,14 @@ interface StagePresets {
   readonly isProtected: boolean;
   readonly maxReadCapacity: number;
   readonly maxWriteCapacity: number;
-  /** Of every endpoint; null: the endpoint's own. */
+  /** For every endpoint; null: each endpoint's own. */
   readonly throttling: Throttling | null;
   readonly synchronizesPerAddress: number | null;
   readonly logRetentionDays: number;
   readonly tracedPercent: number;
 }
 
-/** Two kinds of stage: one to throw away, and one to keep. */
+/** Defaults for the two kinds of stage: disposable and permanent. */
 const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>> = {
   development: {
     removal: "destroy",
@@ -217,7 +217,7 @@ const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>
     maxReadCapacity: 4000,
     maxWriteCapacity: 4000,
     throttling: null,
-    // A carrier may have thousands of phones behind one address, each of which synchronizes a few times a day.
+    // A carrier may have thousands of phones behind one address, each synchronizing a few times a day.
     synchronizesPerAddress: 1000,
     logRetentionDays: 30,
     tracedPercent: 5,
@@ -263,7 +263,9 @@ const alarmParameters = (context: Context): AlarmParameters => {
   const topicArn = context.take("alarmTopicArn", orNone(topic), null);
   const address = context.take("alarmEmail", orNone(email), null);
   if (topicArn !== null && address !== null)
-    context.problems.push("alarmEmail is for a topic that is made here; alarmTopicArn names another.");
+    context.problems.push(
+      "alarmEmail and alarmTopicArn exclude each other: the e-mail address subscribes to a topic that the stack creates.",
+    );
   return { topicArn, email: address };
 };
 
@@ -313,16 +315,15 @@ const read = (context: Context): Parameters => {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The stage that the CDK's context names, which may be no name of one. */
+/** The stage in the CDK's context, not validated. */
 export const stageOf = ({ stage = DEFAULT_STAGE }: Values): string => String(stage);
 
 /**
- * Reads the parameters of a stage from the CDK's context, and from what is kept for that stage alone. The stage
- * `development` is made to be thrown away; any other one is kept and protected, unless `presets=development` says
- * otherwise. What is kept for the stage wins over both, and the context over that.
+ * Reads a stage's parameters. The CDK's context wins over the stage's entry in `stages`, which wins over the presets. The
+ * stage `development` is disposable; every other stage is retained and protected, unless it sets `presets=development`.
  *
- * @param stages for each stage its parameters, as `stages.json` has them
- * @throws ParameterError that names every bad value, and every parameter that does not exist
+ * @param stages parameters by stage, as in `stages.json`
+ * @throws ParameterError naming every invalid value and every unknown parameter
  */
 export const readParameters = (values: Values, stages: Readonly<Record<string, Values>> = {}): Parameters => {
   const stage = stageOf(values);
@@ -333,16 +334,16 @@ export const readParameters = (values: Values, stages: Readonly<Record<string, V
   if (misplaced !== undefined)
     context.problems.push("A stage cannot name its stage: stages.json does already.");
   if (context.problems.length > 0)
-    throw new ParameterError(["The stack cannot be made so:", ...context.problems].join("\n- "));
+    throw new ParameterError(["The deployment parameters are not valid:", ...context.problems].join("\n- "));
   return parameters;
 };
 
 const stagesFile = z.record(stageName, z.record(z.string(), z.unknown()));
 
 /**
- * Reads `stages.json`: an object that has, for each stage, an object of its parameters.
+ * Parses `stages.json`: an object with one object of parameters per stage.
  *
- * @throws ParameterError where it is anything else
+ * @throws ParameterError for anything else
  */
 export const readStages = (json: string): Readonly<Record<string, Values>> => {
   try {
@@ -354,7 +355,7 @@ export const readStages = (json: string): Readonly<Record<string, Values>> => {
   }
 };
 
-/** The names of all parameters. */
+/** Names of all parameters. */
 export const parameterNames = (): readonly string[] => {
   const context = new Context({});
   read(context);

@@ -4,8 +4,9 @@ import { BUNDLING } from "./bundling/bundled-code.ts";
 import { ENTRIES, entryOf } from "./bundling/entries.ts";
 
 /**
- * `npm run source-location -- <function> <line>:<column>`: the place in the sources of a place in a function's `index.cjs`, as the
- * log's `error.at` names it. The sources must be those that were deployed: the same sources give the same bundle.
+ * `npm run source-location -- <function> <line>:<column>`: maps a position in a function's `index.cjs`, as in the log's
+ * `error.at`, to the sources; null if it has no source. Run it on the sources that were deployed: the same sources give
+ * the same bundle.
  */
 export const sourceLocation = (folder: string, line: number, column: number): string | null => {
   const { outputFiles } = buildSync({
@@ -28,13 +29,13 @@ const main = (args: readonly string[]): void => {
   const [, line, column] = /(\d+):(\d+)\)?$/.exec(place) ?? [];
   if (!Object.hasOwn(ENTRIES, folder) || line === undefined || column === undefined) {
     process.stderr.write(
-      "npm run source-location -- <function> <line>:<column>, as a log's error.at says it.\n",
+      "Usage: npm run source-location -- <function> <line>:<column>, with the position of error.at in the log.\n",
     );
     process.exitCode = 1;
     return;
   }
   process.stdout.write(
-    `${sourceLocation(folder, Number(line), Number(column)) ?? "Nowhere in the sources."}\n`,
+    `${sourceLocation(folder, Number(line), Number(column)) ?? "This position has no source."}\n`,
   );
 };
 

@@ -2,25 +2,25 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { LocalError } from "./local-error.ts";
 
-/** What a local service keeps between its runs; in memory only, where it has no folder. */
+/** Files that a local service keeps between runs. Without a folder nothing is kept. */
 export interface DataFolder {
-  /** Where DynamoDB Local keeps its data; null: in memory. */
+  /** DynamoDB Local's folder; null: in memory. */
   readonly dynamoDb: string | null;
-  /** Null where nothing is kept under that name. */
+  /** Null if there is no such file. */
   read(name: string): string | null;
-  /** Keeps a text for its owner's eyes only. */
+  /** Writes a file that only its owner can read (mode 0600). */
   write(name: string, content: string): void;
-  /** Lets another service have the folder. */
+  /** Unlocks the folder. */
   release(): void;
 }
 
-/** Holds the process that has the folder. */
+/** Holds the id of the process that uses the folder. */
 const LOCK_FILE = ".in-use-by";
 
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
 
-/** One folder after the other: making them all at once never ends below `/proc`. */
+/** Creates one level at a time: a recursive `mkdirSync` below `/proc` never returns. */
 const makeFolder = (folder: string): void => {
   if (existsSync(folder)) return;
   if (dirname(folder) !== folder) makeFolder(dirname(folder));
@@ -45,12 +45,12 @@ const takeLock = (file: string): boolean => {
   }
 };
 
-/** Two databases on one folder would each write over what the other wrote. */
+/** Locks the folder: two databases in one folder would overwrite each other's data. */
 const lock = (folder: string): (() => void) => {
   const file = join(folder, LOCK_FILE);
   if (!takeLock(file)) {
     const holder = Number(readFileSync(file, "utf8"));
-    // Who was killed could not take its lock along; in a container the next one may have the same number.
+    // A killed process leaves its lock behind; in a container the next process may have the same id.
     const isHeld = Number.isInteger(holder) && holder > 0 && holder !== process.pid && isRunning(holder);
     if (!isHeld) rmSync(file, { force: true });
     if (isHeld || !takeLock(file))
@@ -61,7 +61,7 @@ const lock = (folder: string): (() => void) => {
   return () => rmSync(file, { force: true });
 };
 
-/** @throws LocalError where the folder cannot be made or written, or another service has it. */
+/** @throws LocalError if the folder cannot be created or written, or another service uses it */
 export const openDataFolder = (folder: string | null): DataFolder => {
   if (folder === null)
     return { dynamoDb: null, read: () => null, write: () => undefined, release: () => undefined };

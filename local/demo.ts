@@ -12,7 +12,7 @@ import type { Table } from "../lib/table/table.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { LocalError } from "./local-error.ts";
 
-/** The application that a local service starts with; its names are nobody else's, so that any other can be added. */
+/** Demo application of a local service. Its names are its own, so that any other application can be added. */
 export const DEMO = {
   applicationIdentifier: applicationId("0198c0de-0000-7000-8000-00000000de30"),
   name: "Demo",
@@ -27,15 +27,15 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-/** Credentials of the demo application's package. */
+/** Android Publisher API of the demo application, and the credential of its package. */
 export interface DemoAndroidStore {
   readonly publisherUrl: string;
-  /** An `external_account` JSON whose tokens come from that address. */
+  /** `external_account` JSON whose tokens come from `publisherUrl`. */
   readonly credential: Record<string, unknown>;
 }
 
 const manifest = (androidStore: DemoAndroidStore): Manifest => {
-  // JSON is YAML.
+  // JSON is valid YAML.
   const reading = readManifest(
     JSON.stringify({
       application: { identifier: DEMO.applicationIdentifier, name: DEMO.name },
@@ -78,10 +78,10 @@ export interface Demo {
 }
 
 /**
- * Brings the demo application in line and finds its API key: the one kept in the data folder, if it still opens the
- * service, or else a new one.
+ * Creates or updates the demo application and returns its API key: the one in the data folder if it is still valid,
+ * otherwise a new one.
  *
- * @throws LocalError where another application has the demo's bundle or package.
+ * @throws LocalError if the application cannot be applied, as when another one has its bundle or package
  */
 export const prepareDemo = async (
   table: Table,
@@ -97,7 +97,7 @@ export const prepareDemo = async (
   );
   if (applied.outcome !== "applied")
     throw new LocalError(
-      `The demo application could not be made (${applied.outcome}): ${DEMO.bundleIdentifier} must be no other application's.`,
+      `The demo application could not be created (${applied.outcome}): ${DEMO.bundleIdentifier} must not belong to another application.`,
     );
 
   const credentials = createCredentialTable(table);

@@ -38,13 +38,13 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** The page and all that it loads come from here, whatever the viewer would like to load. */
+/** Restricts the page to resources of this server, whatever Swagger UI tries to load. */
 const FROM_HERE_ONLY = {
   "Content-Security-Policy":
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
-/** The contract at `/openapi.json`, and a page to read it at `/docs`. */
+/** Serves the OpenAPI document at `/openapi.json` and Swagger UI at `/docs`. */
 export const createDocumentation = (): Mount => async (request, response) => {
   if (request.method !== "GET" && request.method !== "HEAD") return false;
   const path = pathOf(request);

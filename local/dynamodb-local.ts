@@ -9,7 +9,7 @@ import { LocalError } from "./local-error.ts";
 /** A running DynamoDB Local. */
 export interface DynamoDbLocal {
   readonly endpoint: string;
-  /** Resolves when it has ended, by itself or stopped. */
+  /** Resolves when the process has ended, by itself or stopped. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface DynamoDbLocal {
 const JAVA_NEEDED = 17;
 const STARTS_WITHIN_MILLISECONDS = 60_000;
 
-/** DynamoDB Local asks for credentials and accepts any. */
+/** DynamoDB Local requires credentials and accepts any. */
 export const ANY_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;
 export const ANY_REGION = "us-east-1";
 
@@ -48,7 +48,7 @@ const launcher = async (): Promise<"java" | "docker"> => {
   );
 };
 
-/** A TCP port of 127.0.0.1 that nobody uses at the moment. */
+/** Finds a currently unused TCP port of 127.0.0.1. */
 export const freePort = async (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -60,7 +60,7 @@ export const freePort = async (): Promise<number> =>
     });
   });
 
-/** Refuses a port that somebody uses, before anything is started on it. */
+/** @throws LocalError if the port is in use, so that nothing is started on it */
 export const requireFreePort = async (port: number, variable: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -105,11 +105,11 @@ const untilReady = async (endpoint: string, child: ChildProcess): Promise<void> 
 };
 
 /**
- * Starts Amazon's DynamoDB Local, with Java or else in its Docker image, and waits until it answers. One database for
- * all credentials and regions.
+ * Starts Amazon's DynamoDB Local, with Java or otherwise in its Docker image, and waits until it answers. All credentials
+ * and regions share one database.
  *
- * @param options.folder where it keeps its data; null: in memory.
- * @throws LocalError where it cannot start, saying what to do.
+ * @param options.folder data folder; null: in memory
+ * @throws LocalError that says what to do, if it cannot start
  */
 export const startDynamoDbLocal = async (options: {
   readonly port: number;
@@ -123,7 +123,7 @@ export const startDynamoDbLocal = async (options: {
     path: options.folder,
     sharedDb: true,
     stdio: "ignore",
-    // A process group of its own: Ctrl-C reaches it through stop(), after the service has ended.
+    // Its own process group, so that Ctrl-C does not kill it: stop() does, after the service has ended.
     detached: true,
     ...(command === "docker" && { name }),
   });
@@ -132,7 +132,7 @@ export const startDynamoDbLocal = async (options: {
     child.once("error", () => resolve());
   });
   const kill = (): void => {
-    // Ending Docker's client does not end the container.
+    // Killing the Docker client does not stop the container.
     if (command === "docker") spawnSync("docker", ["rm", "--force", name], { stdio: "ignore" });
     child.kill("SIGKILL");
   };

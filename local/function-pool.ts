@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 import type { EnvironmentData, Invocation, Outcome } from "./function-worker.ts";
 
-/** A function, as its template describes it. */
+/** A function as the template defines it. */
 export interface FunctionDefinition extends EnvironmentData {
   /** In milliseconds. */
   readonly timeout: number;
@@ -13,21 +13,21 @@ export interface FunctionDefinition extends EnvironmentData {
 export type InvocationResult =
   | { readonly status: "succeeded"; readonly payload: unknown }
   | { readonly status: "failed"; readonly errorType: string; readonly errorMessage: string }
-  /** Lambda refuses the event before the function sees it. */
+  /** Lambda refuses the event without invoking the function. */
   | { readonly status: "event-too-large" };
 
-/** Lambda's limits of a synchronous invocation, in bytes of JSON. */
+/** Lambda's payload limits for a synchronous invocation, in bytes of JSON. */
 const LARGEST_EVENT = 6 * 1024 * 1024;
 const LARGEST_RESULT = LARGEST_EVENT + 100;
 
-/** Lambda would start hundreds; a computer's processors are served by a few. Invocations above it wait. */
+/** Environments per function; further invocations wait. Lambda would start hundreds, but a few saturate one computer. */
 const MOST_ENVIRONMENTS = 10;
 
-/** Where the lines go that a function writes. */
+/** Receivers of a function's output, line by line. */
 export interface FunctionStreams {
-  /** Takes its standard error, and why an invocation failed. */
+  /** Receives standard error, and the reasons of failed invocations. */
   readonly log: (line: string) => void;
-  /** Takes its standard output; unset: nobody does. */
+  /** Receives standard output; unset: it is discarded. */
   readonly output?: (line: string) => void;
 }
 
@@ -41,7 +41,7 @@ const failed = (errorType: string, errorMessage: string, trace: readonly string[
   environmentFailed: true,
 });
 
-/** One execution environment: a thread with the function's code and environment variables, and nothing of this process's. */
+/** One execution environment: a worker thread with the function's code, and its environment variables alone. */
 class Environment {
   readonly #worker: Worker;
   readonly #timeout: number;
@@ -78,7 +78,7 @@ class Environment {
   async invoke(requestId: string, event: string): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#finish = resolve;
-    // As in Lambda, the start of an environment is not part of the function's time.
+    // As in Lambda, initialization does not count towards the timeout.
     await this.#started.promise;
     if (this.ended) return promise;
     const timer = setTimeout(() => {
@@ -114,8 +114,8 @@ class Environment {
 }
 
 /**
- * Runs a function in the shape of Lambda: one request at a time in each environment, environments used again, new ones
- * when all are busy, a failed or overdue one thrown away.
+ * Runs a function as Lambda does: one request at a time per environment, idle environments reused, a new one when all are
+ * busy. An environment that crashed or timed out is discarded.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
  */

@@ -3,26 +3,26 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 
-/** What an environment is told when it starts. */
+/** Configuration of an execution environment. */
 export interface EnvironmentData {
   readonly codeFolder: string;
-  /** `<module>.<export>`, as Lambda takes it. */
+  /** `<module>.<export>`, as in Lambda. */
   readonly handler: string;
   readonly functionName: string;
   readonly functionArn: string;
   readonly memory: number;
 }
 
-/** One invocation on its way to the environment. */
+/** Message that invokes the function. */
 export interface Invocation {
   readonly requestId: string;
   /** The event as JSON. */
   readonly event: string;
-  /** When the function's time is over, in milliseconds of the epoch. */
+  /** When the function times out, in milliseconds since 1970. */
   readonly deadline: number;
 }
 
-/** How an invocation ended; `environmentFailed`: the environment takes no further one. */
+/** Outcome of an invocation. `environmentFailed`: the environment can take no further one. */
 export type Outcome =
   | { readonly status: "succeeded"; readonly payload: string }
   | {
@@ -55,10 +55,10 @@ const failure = (error: unknown, environmentFailed: boolean): Outcome => ({
     : { errorType: typeof error, errorMessage: String(error), trace: [] }),
 });
 
-/** Serves invocations, one after the other, as Lambda's runtime does. */
+/** Serves invocations as Lambda's runtime does. The pool sends one at a time. */
 const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): void => {
   const loading = loadHandler(data);
-  // A failure is reported by the first invocation.
+  // The first invocation reports a module that failed to load.
   const tell = (): void => port.postMessage("started");
   void loading.then(tell, tell);
 

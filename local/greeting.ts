@@ -6,9 +6,9 @@ const ACCOUNT = "user-1";
 const quoted = (body: unknown): string => `'${JSON.stringify(body)}'`;
 
 /**
- * What a local service says when it is ready: where it is, what is in it, and commands to paste.
+ * Message of a local service when it is ready: addresses, the demo application, and commands to paste.
  *
- * @param person the app transaction identifier that the iOS commands share.
+ * @param person app transaction identifier that the iOS commands share
  */
 export const greeting = (service: LocalService, person: string): string => {
   const { address, demo, androidPurchaseToken } = service;

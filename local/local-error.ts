@@ -1,4 +1,4 @@
-/** What keeps the local service from running, in one sentence that says what to do. */
+/** Reason why the local service cannot run, in one sentence that says what to do. */
 export class LocalError extends Error {
   override readonly name: string = "LocalError";
 }

@@ -33,7 +33,7 @@ import {
 import { synthesize } from "./synthesize.ts";
 import { readAssembly, type Assembly } from "./template.ts";
 
-/** Reached with any credentials, unless they are given. */
+/** A running DynamoDB. Without credentials here, placeholders are used. */
 export interface GivenDynamoDb {
   readonly endpoint: string;
   readonly region?: string;
@@ -43,25 +43,25 @@ export interface GivenDynamoDb {
 }
 
 export interface LocalServiceOptions {
-  /** 0: a free one. */
+  /** 0: any free one. */
   readonly port: number;
-  /** A DynamoDB that runs already, or the port to start DynamoDB Local on (0: a free one). */
+  /** A running DynamoDB, or the port to start DynamoDB Local on (0: any free one). */
   readonly dynamoDb: GivenDynamoDb | { readonly port: number };
   /** Null: everything is in memory. */
   readonly dataFolder: string | null;
   /** Unset: `customer-entitlements`. */
   readonly tableName?: string;
-  /** An assembly that is there already; unset: the service is synthesized. */
+  /** Existing assembly; unset: the service is synthesized. */
   readonly assemblyFolder?: string;
-  /** SHA-256 of roots trusted beside the sandbox's own, comma-separated; unset: Apple's. */
+  /** SHA-256 of roots trusted besides the sandbox's own, comma-separated; unset: Apple's. */
   readonly trustedRoots?: string;
-  /** In place of the sandbox's Android Publisher API. */
+  /** Replaces the sandbox's Android Publisher API. */
   readonly androidPublisherUrl?: string;
-  /** Variables that all functions get besides. */
+  /** Additional environment variables for all functions. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Takes what functions write to standard error, and why they failed. */
+  /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
-  /** Gives the start up: it ends what it has started, then throws the signal's reason. */
+  /** Aborts the start: everything started is stopped, then the signal's reason is thrown. */
   readonly signal?: AbortSignal;
 }
 
@@ -70,14 +70,14 @@ export interface LocalService {
   readonly tableName: string;
   readonly dynamoDbEndpoint: string;
   readonly demo: Demo;
-  /** A purchase in the sandbox Android store; null where another publisher takes its place. */
+  /** Token of a purchase in the sandbox Android store; null if `androidPublisherUrl` replaces that store. */
   readonly androidPurchaseToken: string | null;
-  /** Resolves where DynamoDB Local ends by itself. */
+  /** Resolves when DynamoDB Local ends; never, if it was not started here. */
   readonly broken: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What the local table is called. */
+/** Default name of the local table. */
 const TABLE_NAME = "customer-entitlements";
 const CHAIN_FILE = "sandbox-ios-store.json";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
@@ -110,7 +110,7 @@ const close = async (server: Server): Promise<void> =>
     server.closeAllConnections();
   });
 
-/** The variables by which the AWS SDK of a function reaches the database. */
+/** Environment variables by which a function's AWS SDK reaches the database. */
 const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
   AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
   AWS_ACCESS_KEY_ID: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
@@ -147,7 +147,7 @@ const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<
   }
 };
 
-/** A database that answered may yet refuse what is asked of it, or be gone. */
+/** Explains failures of DynamoDB: a database that has answered may still refuse a request, or be gone. */
 const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): Promise<T> => {
   try {
     return await prepare();
@@ -163,7 +163,7 @@ const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): P
 interface Database {
   readonly connection: GivenDynamoDb;
   readonly client: DynamoDBClient;
-  /** Null where it was running already. */
+  /** Null if it was running already. */
   readonly local: DynamoDbLocal | null;
 }
 
@@ -187,7 +187,7 @@ const signingChain = (folder: DataFolder): SigningChain => {
     if (kept !== null) return importChain(kept);
   } catch (cause) {
     throw new LocalError(
-      `${CHAIN_FILE} in the data folder is not what was written there; remove it, and new certificates are made.`,
+      `${CHAIN_FILE} in the data folder cannot be read; remove it, and new certificates are created.`,
       { cause },
     );
   }
@@ -197,9 +197,9 @@ const signingChain = (folder: DataFolder): SigningChain => {
 };
 
 /**
- * Runs two at once. Where one fails, the other is told to end, and waited for: nothing is left running unseen.
+ * Runs two tasks concurrently. If one fails, the other is aborted and awaited, so that nothing keeps running unnoticed.
  *
- * @throws what failed first.
+ * @throws the first failure
  */
 const together = async <A, B>(
   signal: AbortSignal,
@@ -218,10 +218,10 @@ const together = async <A, B>(
 };
 
 /**
- * Starts the whole service on 127.0.0.1: DynamoDB Local, the API of the synthesized stack, sandbox stores, the contract's
+ * Starts the whole service on 127.0.0.1: DynamoDB Local, the API of the synthesized stack, sandbox stores, the API
  * reference, and a demo application with a key.
  *
- * @throws LocalError where it cannot start, saying what to do; nothing is left running then.
+ * @throws LocalError that says what to do, if it cannot start; nothing is left running
  */
 export const startLocalService = async (options: LocalServiceOptions): Promise<LocalService> => {
   const cleanups: Cleanup[] = [];
@@ -246,7 +246,7 @@ const start = async (
   cleanups.push(folder.release);
   const tableName = options.tableName ?? TABLE_NAME;
 
-  // The port is taken first, and requests that come early wait until there is something to answer them.
+  // Listens first; early requests wait until the gateway is ready.
   const serving = Promise.withResolvers<{ readonly mounts: readonly Mount[]; readonly gateway: Gateway }>();
   const server = createServer((request, response) => {
     void (async () => {
@@ -254,7 +254,7 @@ const start = async (
       for (const mount of mounts) if (await mount(request, response)) return;
       await gateway.handle(request, response);
     })().catch((error: unknown) => {
-      // A LocalError is why the start failed, which its caller is told.
+      // A LocalError is the reason of a failed start, which the caller reports.
       if (!(error instanceof LocalError)) options.log(String(error));
       response.destroy();
     });
@@ -339,7 +339,7 @@ const start = async (
   };
 };
 
-/** The assembly that is given, or one made for this run and removed after it. */
+/** The given assembly, or one synthesized for this run and removed after it. */
 const assemblyOf = async (
   { assemblyFolder }: LocalServiceOptions,
   cleanups: Cleanup[],

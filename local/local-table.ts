@@ -32,7 +32,7 @@ const tableDefinition = z.object({
   TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }).optional(),
 });
 
-/** The table of the templates, without its name. */
+/** The templates' table, without its name. */
 export type TableDefinition = z.infer<typeof tableDefinition>;
 
 export const tableOf = ({ document }: Assembly, region: string): TableDefinition => {
@@ -60,7 +60,7 @@ type Keys = readonly { readonly AttributeName?: string | undefined; readonly Key
 const keyText = (keys: Keys | undefined): string =>
   (keys ?? []).map(({ AttributeName, KeyType }) => `${AttributeName} ${KeyType}`).join(", ");
 
-/** Keys and indexes as texts, to be compared. */
+/** Keys and indexes as comparable text. */
 const shapeOf = (table: Pick<TableDescription, "KeySchema" | "GlobalSecondaryIndexes">): string =>
   [
     keyText(table.KeySchema),
@@ -70,9 +70,9 @@ const shapeOf = (table: Pick<TableDescription, "KeySchema" | "GlobalSecondaryInd
   ].join("\n");
 
 /**
- * Makes the template's table, unless it is there already.
+ * Creates the template's table unless it exists.
  *
- * @throws LocalError where a table of that name has other keys.
+ * @throws LocalError if a table of that name has other keys or indexes
  */
 export const ensureTable = async (
   client: DynamoDBClient,
@@ -82,14 +82,14 @@ export const ensureTable = async (
   const found = await describe(client, name);
   if (found && shapeOf(found) !== shapeOf(properties))
     throw new LocalError(
-      `The table ${name} has other keys than this version's: remove it, or keep the data elsewhere with --data <folder>.`,
+      `The table ${name} does not have the keys of this version: remove it, or use another folder with --data <folder>.`,
     );
   if (found?.TableStatus === "ACTIVE") return;
   const { TimeToLiveSpecification, ...definition } = properties;
   try {
     if (!found) await client.send(new CreateTableCommand({ TableName: name, ...definition }));
   } catch (error) {
-    // Somebody else made it meanwhile.
+    // Another process has created it in the meantime.
     if (!(error instanceof ResourceInUseException)) throw error;
   }
   await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 0.05, maxDelay: 1 }, { TableName: name });

@@ -16,7 +16,9 @@ const portOf = (environment: Environment, name: string, preset: number): number 
   if (!text) return preset;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port <= HIGHEST_PORT))
-    throw new LocalError(`${name} must be a port, 0 to ${HIGHEST_PORT} (0: any free one): ${text} is none.`);
+    throw new LocalError(
+      `${name} must be a port from 0 to ${HIGHEST_PORT} (0: any free one); it is ${text}.`,
+    );
   return port;
 };
 
@@ -34,7 +36,7 @@ const dataFolderOf = (args: readonly string[]): string | null => {
 
 const requireAddress = (name: string, text: string): string => {
   if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ""))
-    throw new LocalError(`${name} must be an http or https address: ${text} is none.`);
+    throw new LocalError(`${name} must be an http or https address; it is ${text}.`);
   return text;
 };
 
@@ -66,7 +68,7 @@ const trustedRootsOf = (environment: Environment): { trustedRoots?: string } => 
   return { trustedRoots };
 };
 
-/** Other services of AWS that functions call, where the shell says where they are. */
+/** The shell's endpoints of other AWS services, `AWS_ENDPOINT_URL_*`, for the functions. */
 const otherEndpoints = (environment: Environment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) =>
@@ -77,9 +79,9 @@ const otherEndpoints = (environment: Environment): Record<string, string> =>
   );
 
 /**
- * Reads what a local service is started with.
+ * Reads the options of a local service from the command line and the environment.
  *
- * @throws LocalError, saying what is expected.
+ * @throws LocalError that says what is expected
  */
 export const readOptions = (
   args: readonly string[],

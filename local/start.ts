@@ -11,7 +11,7 @@ const starting = new AbortController();
 let service: LocalService | null = null;
 
 const stop = async (exitCode: number): Promise<void> => {
-  // A second signal does not wait.
+  // A second signal exits at once.
   if (starting.signal.aborted) process.exit(exitCode);
   starting.abort();
   await service?.stop();
@@ -27,7 +27,7 @@ try {
   say(greeting(service, newIdentifier("Sandbox")));
   await service.broken;
   if (!starting.signal.aborted) {
-    complain("DynamoDB Local has ended, and the service with it; start it again.");
+    complain("DynamoDB Local has ended, so the service stops; start it again.");
     await stop(1);
   }
 } catch (error) {

@@ -7,13 +7,13 @@ import { readAssembly, type Assembly } from "./template.ts";
 const APP = fileURLToPath(new URL("../infra/app.ts", import.meta.url));
 
 /**
- * Synthesizes a CDK application as its command line does, in a process of its own, and reads the result. The process does not
- * outlive this one.
+ * Synthesizes a CDK application as the CDK CLI does, in a child process that does not outlive this one, and reads the
+ * assembly.
  *
- * @param options.folder where the assembly is written.
- * @param options.app the application's module; unset: the service's.
- * @param options.signal ends the process.
- * @throws LocalError with the reason, where it fails.
+ * @param options.folder output folder of the assembly
+ * @param options.app the application's module; unset: the service's
+ * @param options.signal ends the process
+ * @throws LocalError with the reason, if it fails
  */
 export const synthesize = async (options: {
   readonly folder: string;

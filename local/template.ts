@@ -13,13 +13,13 @@ const templateDocument = z.object({
   Parameters: z.record(z.string(), z.object({ Default: z.json().optional() })).default({}),
 });
 
-/** A CloudFormation template, as far as the local run reads it. */
+/** The parts of a CloudFormation template that the local run reads. */
 export type TemplateDocument = z.infer<typeof templateDocument>;
 
-/** What `cdk synth` wrote: the stacks' templates as one, and the folders of their assets. */
+/** Output of `cdk synth`: the stacks' templates merged into one, and their assets' folders. */
 export interface Assembly {
   readonly document: TemplateDocument;
-  /** The folder of the code that a function's `S3Key` names. */
+  /** Folder of the code that a function's `S3Key` names. */
   codeFolder(s3Key: string): string;
 }
 
@@ -45,7 +45,7 @@ const assetManifest = z.object({
   ),
 });
 
-/** One document of several: stacks know each other's resources by their names only, so each logical id is one stack's. */
+/** Merges templates. Stacks refer to each other's resources by name only; a logical id in two of them is an error. */
 const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
   const ids = documents.flatMap(({ Resources }) => Object.keys(Resources));
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
@@ -56,7 +56,7 @@ const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
   };
 };
 
-/** Reads the assembly of an application. */
+/** Reads the assembly in a folder. */
 export const readAssembly = (folder: string): Assembly => {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), "utf8"));
   const artifacts = Object.values(manifest.parse(read("manifest.json")).artifacts);
@@ -83,7 +83,7 @@ export const readAssembly = (folder: string): Assembly => {
   };
 };
 
-/** Where the resources pretend to be. */
+/** Account id in the resources' ARNs. */
 export const ACCOUNT = "123456789012";
 
 const isIntrinsic = (value: Record<string, Json>): boolean => {
@@ -92,8 +92,8 @@ const isIntrinsic = (value: Record<string, Json>): boolean => {
 };
 
 /**
- * A template whose references resolve to the logical ids of its resources. What it cannot resolve is an error: a local run
- * must not differ in silence from what deploys.
+ * A template whose references resolve to the logical ids of its resources. A reference that it cannot resolve is an error:
+ * a local run must not differ silently from a deployment.
  */
 export class Template {
   readonly #document: TemplateDocument;
@@ -111,7 +111,7 @@ export class Template {
     };
   }
 
-  /** The resources of a type, by logical id: their properties resolved, then parsed. */
+  /** Resources of a type by logical id, their properties resolved and parsed. */
   resourcesOf<Schema extends z.ZodType>(type: string, schema: Schema): Map<string, z.output<Schema>> {
     return new Map(
       Object.entries(this.#document.Resources)
@@ -120,7 +120,7 @@ export class Template {
           const parsed = schema.safeParse(this.#resolve(Properties));
           if (!parsed.success)
             throw new LocalError(
-              `The local run does not understand ${type} ${id}: ${z.prettifyError(parsed.error)}`,
+              `The local run does not support ${type} ${id}: ${z.prettifyError(parsed.error)}`,
             );
           return [id, parsed.data];
         }),
@@ -153,7 +153,7 @@ export class Template {
       if (name === "Fn::Split") return String(second).split(String(first));
       if (name === "Fn::Select" && Array.isArray(second)) return second[Number(first)] ?? null;
     }
-    throw new LocalError(`The local run does not understand ${JSON.stringify(value)} in the template.`);
+    throw new LocalError(`The local run does not support ${JSON.stringify(value)} in the template.`);
   }
 
   #substitute(text: string): string {
@@ -169,7 +169,7 @@ export class Template {
     const pseudoParameter = this.#pseudoParameters[name];
     if (pseudoParameter !== undefined) return pseudoParameter;
     if (this.#document.Resources[name]) return name;
-    throw new LocalError(`The template refers to ${name}, which it does not have.`);
+    throw new LocalError(`The template refers to ${name}, which it does not define.`);
   }
 
   #attribute(id: string, attribute: string): string {

@@ -94,7 +94,7 @@ const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
   `${entitlement.store} ${entitlement.productIdentifier ?? ""}`,
 ];
 
-/** Shows all that is known of an account, and why it is entitled to what it is. Pure. */
+/** Presents everything known about an account, and the reasons for its entitlements. Pure. */
 export const presentAccount = (report: AccountReport, catalog: Catalog, moment: Instant): Answer => {
   const { application, account, customers, entitlements } = report;
   const explained = explain(moment, customers, catalog);
@@ -116,12 +116,12 @@ export const presentAccount = (report: AccountReport, catalog: Catalog, moment: 
   };
 };
 
-/** Reads an account in a table; one that was never seen has no customers. */
+/** Binds the account report to a table. An unknown account has no customers. */
 export type ComposeAccountReport = (
   table: Table,
 ) => (application: Application, account: AccountId, moment: Instant) => Promise<AccountReport>;
 
-/** Shows an account of an application, whether or not it was ever seen. */
+/** Shows an account, even one that was never seen. */
 export const showAccount = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,
@@ -136,7 +136,7 @@ export const showAccount = async (
   return presentAccount(report, application.catalog, session.moment);
 };
 
-/** Exports all that is known of an account, always as JSON. */
+/** Exports everything known about an account, always as JSON. */
 export const exportAccount = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,
@@ -169,7 +169,7 @@ export interface AccountUnlinkOptions extends DestructiveOptions {
   readonly assertedBy: string;
 }
 
-/** Takes away from an account every customer that clients alone have claimed for it. */
+/** Unlinks all customers of an account whose link only a client asserted. */
 export const unlinkAccount = async (
   session: Session,
   confirmation: Confirmation,
@@ -180,7 +180,9 @@ export const unlinkAccount = async (
 ): Promise<Answer> => {
   const authority = authorityOf(options);
   if (options.assertedBy !== "client")
-    throw new OperatorError("--asserted-by is client: what a credential has linked is unlinked one by one.");
+    throw new OperatorError(
+      "--asserted-by must be client; unlink customers that a credential has linked one by one.",
+    );
   const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const report = await composeAccountReport(session.table)(application, account, session.moment);
@@ -189,7 +191,7 @@ export const unlinkAccount = async (
     await confirm(
       confirmation,
       options,
-      `This takes ${claimed.length} customers, which only clients have claimed, away from account ${account} of ${application.name}.`,
+      `This unlinks ${claimed.length} customers, which only clients have claimed, from account ${account} of ${application.name}.`,
     );
   const unlinked: CustomerId[] = [];
   for (const { customerIdentifier } of claimed) {
@@ -199,7 +201,7 @@ export const unlinkAccount = async (
       authority,
       { expected: { account, assertedBy: "client" } },
     );
-    // A credential has confirmed the link meanwhile: it stays.
+    // A credential has confirmed the link in the meantime: it stays.
     if (done?.outcome !== "unlinked") continue;
     unlinked.push(customerIdentifier);
     confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
@@ -209,7 +211,7 @@ export const unlinkAccount = async (
     text:
       unlinked.length === 0
         ? `Account ${account} has no customer that only a client has claimed.`
-        : `${unlinked.length} customers are not linked to account ${account} any more.`,
+        : `${unlinked.length} customers are no longer linked to account ${account}.`,
   };
 };
 
@@ -231,12 +233,12 @@ export const eraseAccount = async (
     await confirm(
       confirmation,
       options,
-      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them.`,
+      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
     );
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];
   for (const { customerIdentifier } of customers) {
-    // After a broken-off erasure the account no longer lists the customer: this line names it for completing.
+    // After an interrupted erasure the account no longer lists the customer; this line names it, to complete it.
     confirmation.progress(`erasing customer ${customerIdentifier}`);
     const done = await operations.eraseCustomer(
       application.identifier,
@@ -245,7 +247,7 @@ export const eraseAccount = async (
       () => undefined,
       { account },
     );
-    // The customer has left the account since it was read.
+    // The customer has left the account since the report.
     if (done === null) continue;
     erased.push(customerIdentifier);
     confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
@@ -254,7 +256,7 @@ export const eraseAccount = async (
     json: { applicationAccountIdentifier: account, erasedCustomers: erased },
     text:
       erased.length === 0
-        ? `No customer is linked to account ${account}. An erasure that broke off is completed with customer erase, for the customers that application audit lists.`
+        ? `No customer is linked to account ${account}. To complete an interrupted erasure, run customer erase for the customers that application audit lists.`
         : `Account ${account} is erased: ${erased.length} customers.`,
   };
 };

@@ -1,14 +1,14 @@
-/** What a command answers: the same as one JSON document, and as text for a person. */
+/** Result of a command, as one JSON document and as text for a person. */
 export interface Answer {
   readonly json: unknown;
   readonly text: string;
 }
 
-/** Lines under a heading. */
+/** Indents the lines under a heading. */
 export const indent = (lines: readonly string[], spaces = 2): string[] =>
   lines.map((line) => " ".repeat(spaces) + line);
 
-/** Rows as columns of equal width. */
+/** Pads cells so that columns line up. */
 export const columns = (rows: readonly (readonly string[])[]): string[] => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

@@ -84,7 +84,7 @@ const changeText = ({ kind, subject, name, fields }: Change): string => {
   return `${SIGNS[kind]} ${subject} ${name}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
 };
 
-/** Creates the application of the file, or brings it in line with the file. Asks first where that takes something away. */
+/** Creates the application in the file, or updates it to match. Asks first if customers can lose access. */
 export const applyApplication = async (
   session: Session,
   confirmation: Confirmation,
@@ -96,9 +96,9 @@ export const applyApplication = async (
     const losses = lostAccess(before, after);
     if (losses.length === 0) return;
     const what = [
-      `By this customers of ${before.name} (${before.identifier}) can lose access:`,
+      `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
       ...indent(losses),
-      "It acts within a minute.",
+      "It takes effect within a minute.",
     ];
     await confirm(confirmation, options, what.join("\n"));
   };
@@ -124,7 +124,7 @@ export const listApplications = async ({ applications, table }: Session): Promis
   };
 };
 
-/** Shows an application as the manifest that makes it so. */
+/** Shows an application as a manifest. */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
   const manifest = manifestOf(application);
@@ -143,7 +143,9 @@ export const findApplicationOf = async ({ applications, table }: Session, name: 
   if (application === undefined)
     throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
   if (others.length > 0)
-    throw new OperatorError(`Several applications have what is called so: ${named(registrations)}.`);
+    throw new OperatorError(
+      `Several applications have a bundle or package of that name: ${named(registrations)}.`,
+    );
   return {
     json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
     text: application,
@@ -166,7 +168,7 @@ const transferEntry = ({ customer, moment, because }: Transfer) => ({
   reason: TRANSFER_REASONS[because],
 });
 
-/** Shows an application's audit: operators' changes of its customers and the transfers by links, oldest first. */
+/** Shows an application's audit, oldest first: operators' changes to its customers, and transfers by links. */
 export const showAudit = async (session: Session, applicationText: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const operations = operationsOf(session);

@@ -29,19 +29,19 @@ const reportsOf = (table: Table): Reports => ({
   findOwnership: createFindOwnership(table, pause),
 });
 
-/** All that is known of an account, for the operator. */
+/** Loads everything known about an account. */
 export const composeAccountReport =
   (table: Table) =>
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
     loadAccountReport(reportsOf(table), application, account, moment);
 
-/** The index of owners follows its table within a fraction of a second; DynamoDB promises no bound. */
+/** The owner index usually follows its table within a fraction of a second; DynamoDB guarantees no bound. */
 const INDEX_BEHIND_MILLISECONDS = 1_000;
 
 /** For {@link composeOperations}. */
 export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
 
-/** The table, as the operator's work on customers uses it. */
+/** Binds the operator's work on customers to a table. */
 export const operationsOn = (
   table: Table,
   effects: Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry">,
@@ -55,9 +55,9 @@ export const operationsOn = (
 });
 
 /**
- * What an operator does to customers, by hand.
+ * The operator's operations on customers.
  *
- * @param waitForIndex waits as long as the index of owners may be behind the table
+ * @param waitForIndex waits as long as the owner index may lag behind the table
  */
 export const composeOperations = (table: Table, now: () => Instant, waitForIndex: () => Promise<void>) => {
   const reports = reportsOf(table);

@@ -1,10 +1,10 @@
 import { OperatorError } from "./operator-error.ts";
 
-/** How a command that takes something away makes sure that it is meant. */
+/** Confirmation of commands that take something away. */
 export interface Confirmation {
-  /** Asks a person; null where there is nobody to ask. */
+  /** Asks the user; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
-  /** Tells a person how far long work is. */
+  /** Reports progress to the user. */
   readonly progress: (line: string) => void;
 }
 
@@ -12,7 +12,11 @@ export interface ConfirmationOptions {
   readonly yes?: true;
 }
 
-/** Shows what will be done, and asks whether it is meant, unless `--yes` says so. */
+/**
+ * Shows what will be done and asks for confirmation, unless `--yes` is given.
+ *
+ * @throws OperatorError if the user declines or nobody can be asked
+ */
 export const confirm = async (
   { ask, progress }: Confirmation,
   { yes }: ConfirmationOptions,

@@ -6,16 +6,16 @@ import { OperatorError, type Place } from "./operator-error.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An open table, and where it is. */
+/** An open table and its location. */
 export interface Connection extends Place {
   readonly store: Table;
-  /** Origins besides Google's at which this table's workload identities may ask for tokens. */
+  /** Origins besides Google's from which this table's workload identities may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
   close(): void;
 }
 
 const LOCAL_HOSTS = new Set(["127.0.0.1", "localhost", "[::1]"]);
-/** DynamoDB Local asks for a region and credentials, and accepts any. */
+/** DynamoDB Local requires a region and credentials, and accepts any. */
 const LOCAL_REGION = "us-east-1";
 const LOCAL_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;
 const TIMEOUTS = { connectionTimeout: 5000, requestTimeout: 30_000, throwOnRequestTimeout: true } as const;
@@ -31,7 +31,7 @@ const isOfThisMachine: TrustsOrigin = (origin) => {
   return protocol === "http:" && LOCAL_HOSTS.has(hostname);
 };
 
-/** The table's name, of the option or else of the environment. */
+/** Table name from the option, or else from `TABLE_NAME`. */
 export const tableName = (option: string | undefined, environment: Environment): string => {
   const name = option || environment["TABLE_NAME"];
   if (!name) throw new OperatorError("No table is named: give --table <name>, or set TABLE_NAME.");
@@ -39,10 +39,10 @@ export const tableName = (option: string | undefined, environment: Environment):
 };
 
 /**
- * Opens the table with the credentials and the region of the shell; `AWS_ENDPOINT_URL_DYNAMODB` is read by the SDK. A
- * DynamoDB on this machine needs neither; beside it the sandbox, on some port of this machine, gives tokens.
+ * Opens the table with the shell's credentials and region; the SDK reads `AWS_ENDPOINT_URL_DYNAMODB`. A DynamoDB on this
+ * machine needs neither, and any http origin on this machine may issue tokens with it, because the sandbox does.
  *
- * @throws OperatorError where no region is configured.
+ * @throws OperatorError if no region is configured or the endpoint is not a URL
  */
 export const connect = async (table: string, environment: Environment): Promise<Connection> => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];

@@ -55,7 +55,7 @@ const present = (credential: CredentialSummary, moment: Instant) => ({
   revokedAt: timeOrNull(credential.revokedAt),
 });
 
-/** Issues an API key: the only time that it is shown. */
+/** Issues an API key. It is shown only once. */
 export const issueApiKey = async (
   session: Session,
   options: {
@@ -83,7 +83,7 @@ export const issueApiKey = async (
     text: [
       apiKey,
       "",
-      "This is the API key, shown this once: keep it where secrets are kept.",
+      "This is the API key. It is shown only once: store it where you keep secrets.",
       ...indent([
         `key identifier  ${keyIdentifier}`,
         `application     ${application}`,
@@ -94,7 +94,7 @@ export const issueApiKey = async (
   };
 };
 
-/** Lists what was ever issued for an application. */
+/** Lists all API keys ever issued for an application. */
 export const listCredentials = async (
   session: Session,
   options: { readonly application: string },
@@ -122,7 +122,7 @@ export const listCredentials = async (
   };
 };
 
-/** Revokes a credential for good. */
+/** Revokes a credential permanently. */
 export const revokeCredential = async (
   session: Session,
   key: string,

@@ -13,7 +13,7 @@ import {
   type Session,
 } from "./session.ts";
 
-/** A customer with all that it has, as JSON. */
+/** Customer report as JSON. */
 export const customerReportJson = ({ link, createdAt, purchases, ...report }: CustomerReport) => ({
   ...report,
   createdAt: isoTime(createdAt),
@@ -53,7 +53,7 @@ const loadCustomer = async (
   return { application, customer };
 };
 
-/** Shows all that is known of a customer. */
+/** Shows everything known about a customer. */
 export const showCustomer = async (
   session: Session,
   applicationText: string,
@@ -85,7 +85,7 @@ export const showCustomer = async (
   };
 };
 
-/** Shows who has a purchase, by what the store calls it. */
+/** Finds the customers that have a purchase, by any identifier of it. */
 export const findCustomer = async (
   session: Session,
   applicationText: string,
@@ -93,11 +93,11 @@ export const findCustomer = async (
 ): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const { customers, gone, erased } = await operationsOf(session).findCustomersKnownAs(application, name);
-  // What was asked for is not repeated: it may be a purchase token.
+  // The error does not repeat the name: it may be a purchase token.
   if (customers.length + gone.length === 0)
     throw new OperatorError(
       erased
-        ? `The customer of ${application.name} who had it was erased; it is refused until ${TOMBSTONE_DAYS} days after that.`
+        ? `The customer of ${application.name} who had it was erased; it is refused for ${TOMBSTONE_DAYS} days from then.`
         : `Nobody is known in ${application.name} by that original transaction id, app transaction id, purchase token or key.`,
     );
   return {
@@ -122,11 +122,11 @@ export const findCustomer = async (
 };
 
 export interface UnlinkOptions extends DestructiveOptions {
-  /** The account that the customer moves to, in the same step. */
+  /** Account that the customer moves to, in the same step. */
   readonly to?: string;
 }
 
-/** Takes a customer away from its account, or moves it to another one. */
+/** Unlinks a customer from its account, or moves it to another one. */
 export const unlinkCustomer = async (
   session: Session,
   confirmation: Confirmation,
@@ -160,7 +160,7 @@ export const unlinkCustomer = async (
   );
   if (done?.outcome === "linked_otherwise")
     throw new OperatorError(
-      `Nothing was changed: the link of customer ${customerIdentifier} is not what it was when you were asked. Look again.`,
+      `Nothing was changed: the link of customer ${customerIdentifier} has changed since you were asked. Look at it again.`,
     );
   const account = done?.outcome === "unlinked" ? done.account : null;
   return {
@@ -170,11 +170,11 @@ export const unlinkCustomer = async (
         ? `Customer ${customerIdentifier} is linked to account ${to}.`
         : account === null
           ? `Customer ${customerIdentifier} is linked to no account.`
-          : `Customer ${customerIdentifier} is not linked to account ${account} any more.`,
+          : `Customer ${customerIdentifier} is no longer linked to account ${account}.`,
   };
 };
 
-/** Erases a customer, or completes an erasure that broke off. */
+/** Erases a customer, or completes an interrupted erasure. */
 export const eraseCustomer = async (
   session: Session,
   confirmation: Confirmation,
@@ -190,7 +190,7 @@ export const eraseCustomer = async (
   const what =
     customer === null
       ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
-      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${customer.purchases.length} purchases, ${customer.identities.length} identities, ${customer.aliases.length} aliases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them.`;
+      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${customer.purchases.length} purchases, ${customer.identities.length} identities, ${customer.aliases.length} aliases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`;
   await confirm(confirmation, options, what);
   const erased = await operations.eraseCustomer(application.identifier, identifier, authority, (sofar) =>
     confirmation.progress(`erased ${sofar.purchases} purchases, ${sofar.identities} identities`),

@@ -4,7 +4,7 @@ import { ERASURE_BLOCKS_MILLISECONDS } from "../lib/customers/bury-remains.ts";
 import type { ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 
-/** Options of every command that takes something away: who does it, and why. */
+/** Options of every command that takes something away: who runs it, and why. */
 export interface DestructiveOptions extends ConfirmationOptions {
   readonly reason: string;
   readonly by?: string;
@@ -18,7 +18,7 @@ const readText = (name: string, text: string): string => {
   return text;
 };
 
-/** @throws OperatorError where the record cannot keep the reason or the name */
+/** @throws OperatorError if the reason or the name is not valid for the audit */
 export const authorityOf = ({ reason, by }: DestructiveOptions): Authority => ({
   reason: readText("--reason", reason),
   by: readText("--by", by ?? userInfo().username),

@@ -14,19 +14,19 @@ import { eventName } from "../lib/entitlements/events.ts";
 import type { Line, Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 
-/** A line as it stands at a moment, and what it gives or why it gives nothing. */
+/** A line's state at a moment, with what it grants or why it grants nothing. */
 export interface ExplainedLine {
   readonly line: Line;
-  /** Null where the line gives nothing. */
+  /** Null if the line grants nothing. */
   readonly status: Status | null;
-  /** The end of access; null: none, or the line gives nothing. */
+  /** End of access; null: no end, or the line grants nothing. */
   readonly expiresAt: Instant | null;
   readonly why: readonly string[];
 }
 
 export interface ExplainedPurchase {
   readonly purchase: Purchase;
-  /** Reasons that concern the whole purchase; empty where its lines say all. */
+  /** Reasons for the purchase as a whole; empty if its lines explain everything. */
   readonly why: readonly string[];
   readonly lines: readonly ExplainedLine[];
 }
@@ -38,7 +38,7 @@ export interface ExplainedCustomer {
 
 const nameOf = ({ store, key }: Purchase): string => `${store} purchase ${key}`;
 
-/** Names a line within its purchase: a grant's line may start and end earlier than the stored one. */
+/** Identifies a line within its purchase, without times: a grant's line may start and end earlier than the stored one. */
 const lineName = (line: Line): string =>
   JSON.stringify([
     line.transactionIdentifier,
@@ -48,7 +48,7 @@ const lineName = (line: Line): string =>
     line.purchaseOptionIdentifier,
   ]);
 
-/** The rule of `grantOrder` by which one grant comes before another, in words. */
+/** The rule of `grantOrder` that puts one grant before another, in words. */
 const advantage = (winner: Grant, loser: Grant): string => {
   const { environment } = winner.holding.purchase;
   if (winner.active !== loser.active) return "is active";
@@ -123,7 +123,7 @@ const whyNoLines = ({ lines, replacedBy, verifiedAt }: Purchase): readonly strin
   ];
 };
 
-/** Says of each purchase of an account, line by line, what it grants at the moment, or why it does not. */
+/** Explains an account's purchases line by line: what each grants at the moment, or why it grants nothing. */
 export const explain = (
   moment: Instant,
   customers: readonly ReportedCustomer[],

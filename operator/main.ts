@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { composeAccountReport, waitForIndex } from "./composition.ts";
 import { runOperator } from "./program.ts";
 
-// A reader that has seen enough, such as `head`, is no failure.
+// A reader that closes the pipe early, such as `head`, is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);

@@ -1,15 +1,15 @@
 import { TableFormatError } from "../lib/table/format.ts";
 import { MalformedItemError } from "../lib/table/table.ts";
 
-/** What keeps a command from being done, in a sentence for the operator. */
+/** Reason why a command cannot be done, in a sentence for the operator. */
 export class OperatorError extends Error {
   override readonly name = "OperatorError";
 }
 
-/** Where the table is looked for, as its errors name it. */
+/** Location of the table, for error messages. */
 export interface Place {
   readonly table: string;
-  /** An endpoint's URL, or the AWS region. */
+  /** The endpoint's URL, or the AWS region. */
   readonly where: string;
 }
 
@@ -36,7 +36,7 @@ const isUnreachable = (error: Error): boolean =>
   (error instanceof AggregateError &&
     error.errors.some((inner) => inner instanceof Error && isUnreachable(inner)));
 
-/** One sentence for whatever a command threw; never a stack. */
+/** Describes whatever a command threw, without a stack trace. */
 export const sentenceOf = (error: unknown, { table, where }: Place): string => {
   if (!(error instanceof Error)) return `The command failed: ${String(error)}`;
   if (

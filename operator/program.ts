@@ -32,18 +32,18 @@ import type { DestructiveOptions } from "./destructive.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { openSession, type Session } from "./session.ts";
 
-/** What the program needs of the world around it. */
+/** The program's dependencies. */
 export interface World {
   readonly environment: Environment;
   readonly now: () => Instant;
-  /** Standard output: answers, and help that was asked for. */
+  /** Standard output: results, and requested help. */
   readonly out: (text: string) => void;
   /** Standard error. */
   readonly err: (text: string) => void;
   readonly composeAccountReport: ComposeAccountReport;
-  /** Waits as long as the index of owners may be behind the table. */
+  /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
-  /** Asks a person a question of yes or no; null where there is nobody to ask. */
+  /** Asks the user a yes/no question; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
 }
 
@@ -54,19 +54,21 @@ interface GlobalOptions {
 
 const YES = "--yes";
 
-/** What every command takes that takes something away. */
+/** Adds the options of a command that takes something away. */
 const destructive = (command: Command): Command =>
   command
-    .requiredOption("--reason <text>", "why, for the record")
-    .option("--by <name>", "who, for the record; your user name where it is left out")
+    .requiredOption("--reason <text>", "why, for the audit")
+    .option("--by <name>", "who, for the audit; your user name by default")
     .option(YES, "do it without asking");
 
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value];
 
-/** The operator's commands. They throw: {@link runOperator} says what and ends with an exit code. */
+/** Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code. */
 export const createProgram = (world: World): Command => {
   const program = new Command("operator")
-    .description("Describes applications to the service, issues their API keys, and looks into accounts.")
+    .description(
+      "Configures applications, issues their API keys, and inspects and changes accounts and customers.",
+    )
     .option("--json", "answer with one JSON document")
     .option("--table <name>", "the service's table (or TABLE_NAME)")
     .exitOverride()
@@ -90,12 +92,14 @@ export const createProgram = (world: World): Command => {
 
   const confirmation: Confirmation = { ask: world.ask, progress: (line) => world.err(`${line}\n`) };
 
-  const application = program.command("application").description("what is sold, in which stores");
+  const application = program
+    .command("application")
+    .description("applications: their stores, entitlements and products");
   application
     .command("apply")
-    .description("create the application that a manifest describes, or bring it in line")
+    .description("create the application that a manifest describes, or update it to match")
     .argument("<file>", "the manifest, YAML")
-    .option(YES, "take away without asking")
+    .option(YES, "do not ask, even if customers can lose access")
     .action((file: string, options: ConfirmationOptions) =>
       answer((session) => applyApplication(session, confirmation, file, options)),
     );
@@ -111,7 +115,7 @@ export const createProgram = (world: World): Command => {
   application
     .command("reproject")
     .description(
-      "take every customer's holdings from its purchases anew, after the catalog maps more than before",
+      "recompute every customer's holdings from its purchases, after the catalog maps more products",
     )
     .argument("<application>", "the application's identifier")
     .action((identifier: string) => answer((session) => reproject(session, confirmation, identifier)));
@@ -122,21 +126,18 @@ export const createProgram = (world: World): Command => {
     .action((name: string) => answer((session) => findApplicationOf(session, name)));
   application
     .command("audit")
-    .description("list what was taken away from its customers: when, by whom, and why")
+    .description("list operators' changes to its customers, and transfers: when, by whom, and why")
     .argument("<application>", "the application's identifier")
     .action((identifier: string) => answer((session) => showAudit(session, identifier)));
 
   const credential = program.command("credential").description("API keys of an application");
   credential
     .command("issue")
-    .description("issue an API key, which is shown this once")
+    .description("issue an API key, which is shown only once")
     .requiredOption("--application <identifier>", "the application's identifier")
     .requiredOption("--scope <scope>", "customers:write or entitlements:read; may be repeated", collect)
-    .option(
-      "--expires <time or duration>",
-      "such as 2027-01-31T00:00:00Z or P90D; never where it is left out",
-    )
-    .option("--label <text>", "your own words for it")
+    .option("--expires <time or duration>", "such as 2027-01-31T00:00:00Z or P90D; never by default")
+    .option("--label <text>", "a label of your choice")
     .action((options: Parameters<typeof issueApiKey>[1]) =>
       answer((session) => issueApiKey(session, options)),
     );
@@ -149,9 +150,9 @@ export const createProgram = (world: World): Command => {
     );
   credential
     .command("revoke")
-    .description("revoke an API key for good")
+    .description("revoke an API key permanently")
     .argument("<keyIdentifier>", "the 16 digits between the underscores of the API key")
-    .option("--application <identifier>", "only where it is of this application")
+    .option("--application <identifier>", "revoke it only if it belongs to this application")
     .action((key: string, options: Parameters<typeof revokeCredential>[2]) =>
       answer((session) => revokeCredential(session, key, options)),
     );
@@ -168,14 +169,14 @@ export const createProgram = (world: World): Command => {
 
   account
     .command("export")
-    .description("everything that is known of an account, as JSON")
+    .description("export everything known about an account, as JSON")
     .argument("<application>", "the application's identifier")
     .argument("<account>", "the account's identifier")
     .action((applicationText: string, accountText: string) =>
       answer((session) => exportAccount(session, world.composeAccountReport, applicationText, accountText)),
     );
   destructive(account.command("unlink"))
-    .description("take away from an account what clients, without a credential, have claimed for it")
+    .description("unlink the customers that only clients, without a credential, have claimed for an account")
     .argument("<application>", "the application's identifier")
     .argument("<account>", "the account's identifier")
     .requiredOption("--asserted-by <who>", "client")
@@ -219,17 +220,17 @@ export const createProgram = (world: World): Command => {
     );
   customer
     .command("find")
-    .description("find who has a purchase")
+    .description("find the customers that have a purchase")
     .argument("<application>", "the application's identifier")
     .argument("<name>", "an original transaction id, app transaction id, purchase token or purchase key")
     .action((applicationText: string, name: string) =>
       answer((session) => findCustomer(session, applicationText, name)),
     );
   destructive(customer.command("unlink"))
-    .description("take a customer away from its account, or move it to another one")
+    .description("unlink a customer from its account, or move it to another one")
     .argument("<application>", "the application's identifier")
     .argument("<customer>", "the customer's identifier")
-    .option("--to <account>", "the account that it moves to, in the same step")
+    .option("--to <account>", "the account to move it to, in the same step")
     .action((applicationText: string, customerText: string, options: UnlinkOptions) =>
       answer((session) => unlinkCustomer(session, confirmation, applicationText, customerText, options)),
     );
@@ -244,7 +245,7 @@ export const createProgram = (world: World): Command => {
   return program;
 };
 
-/** Runs one command. Its exit code: 0 where it was done, 1 where not, with the reason on standard error. */
+/** Runs one command and returns its exit code: 0 if it was done, 1 if not, with the reason on standard error. */
 export const runOperator = async (words: readonly string[], world: World): Promise<number> => {
   try {
     await createProgram(world).parseAsync([...words], { from: "user" });

@@ -20,12 +20,12 @@ import type { Table } from "../lib/table/table.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
-/** The table, its readers and the moment of one command. */
+/** Table access and the moment of one command. */
 export interface Session {
   readonly table: Table;
   readonly applications: ApplicationTable;
   readonly credentials: CredentialTable;
-  /** Origins besides Google's at which a workload identity may ask for tokens. */
+  /** Origins besides Google's from which a workload identity may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
   readonly moment: Instant;
   readonly waitForIndex: () => Promise<void>;
@@ -47,14 +47,13 @@ export const openSession = (
 /** @throws OperatorError */
 export const readApplicationIdentifier = (text: string): ApplicationId => {
   if (!z.uuid().safeParse(text).success)
-    throw new OperatorError("An application's identifier is a UUID: this one is not.");
+    throw new OperatorError("An application's identifier must be a UUID.");
   return applicationId(text.toLowerCase());
 };
 
 /** @throws OperatorError */
 export const readCustomerIdentifier = (text: string): CustomerId => {
-  if (!z.uuid().safeParse(text).success)
-    throw new OperatorError("A customer's identifier is a UUID: this one is not.");
+  if (!z.uuid().safeParse(text).success) throw new OperatorError("A customer's identifier must be a UUID.");
   return customerId(text.toLowerCase());
 };
 
@@ -67,20 +66,20 @@ export const readAccountIdentifier = (text: string): AccountId => {
   );
 };
 
-/** @throws OperatorError that does not repeat the text, which may be a whole API key */
+/** @throws OperatorError without the text, which may be a whole API key */
 export const readKeyIdentifier = (text: string): KeyId => {
   if (!/^[0-9a-f]{16}$/.test(text))
     throw new OperatorError(
-      "A key identifier is 16 hexadecimal digits, those between the underscores of its API key: this one is not.",
+      "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
     );
   return keyId(text);
 };
 
-/** The operator's work on customers, in the session's table at its moment. */
+/** The operator's operations on customers, on the session's table at its moment. */
 export const operationsOf = ({ table, moment, waitForIndex }: Session) =>
   composeOperations(table, (): Instant => moment, waitForIndex);
 
-/** @throws OperatorError where there is no such application */
+/** @throws OperatorError if there is no such application */
 export const findApplication = async (
   { applications, table }: Session,
   identifier: ApplicationId,

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** What is served beside the API. Answers the requests that are its own; false, and nothing is done, for others. */
+/** Handler served beside the API. Answers its own requests; returns false, without side effects, for others. */
 export type Mount = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
 export const pathOf = (request: IncomingMessage): string => request.url?.split("?", 1)[0] ?? "";
 
-/** Sends a whole answer. */
+/** Sends a complete response. */
 export const answer = (
   response: ServerResponse,
   status: number,

@@ -16,7 +16,7 @@ const read = () =>
     }),
   );
 
-/** Reads one item, or the same one several times, one after the other, and has nothing else in it. */
+/** Reads one item, once or several times in sequence, and does nothing else. */
 export const handler = async ({ requests = 1 }: { readonly requests?: number }): Promise<unknown> => {
   let item: unknown;
   for (let request = 0; request < requests; request += 1) item = (await read()).Item;

@@ -23,9 +23,9 @@ const keys = new Map<string, KeyObject>();
 const keyOf = (header: string): KeyObject => {
   const { x5c }: { x5c: string[] } = JSON.parse(Buffer.from(header, "base64url").toString());
   const [leaf, intermediate, root] = x5c.map((der) => new X509Certificate(Buffer.from(der, "base64")));
-  if (!leaf || !intermediate || !root) throw new Error("A chain has three certificates.");
+  if (!leaf || !intermediate || !root) throw new Error("The chain must have three certificates.");
   if (!leaf.verify(intermediate.publicKey) || !intermediate.verify(root.publicKey))
-    throw new Error("Each is signed by the next.");
+    throw new Error("Each certificate must be signed by the next.");
   return leaf.publicKey;
 };
 
@@ -37,8 +37,8 @@ const verify = async (compact: string): Promise<void> => {
 };
 
 /**
- * The least that answers a link or a synchronize: the signatures by the same libraries and the requests of the same kinds
- * as the service's, one after the other, of items that are not there. No schema, no log, no rule, no answer.
+ * The least work of a link or synchronize: signature checks with the service's libraries, and the service's kinds of
+ * DynamoDB requests in sequence, for items that do not exist. No schemas, log, rules or answer.
  */
 export const handler = async ({ body }: { readonly body: string }): Promise<unknown> => {
   const request: SignedRequest = JSON.parse(body);

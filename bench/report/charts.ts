@@ -5,7 +5,7 @@ import { SVGRenderer } from "echarts/renderers";
 
 use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
-/** Charts as SVG, drawn without a browser, readable on white and on black. */
+/** Charts as SVG, drawn without a browser, on a white background. */
 export interface Series {
   readonly name: string;
   readonly values: readonly number[];
@@ -15,9 +15,9 @@ export interface Chart {
   readonly title: string;
   readonly categories: readonly string[];
   readonly series: readonly Series[];
-  /** What the values are. */
+  /** Unit of the values. */
   readonly unit: string;
-  /** What the categories are. */
+  /** Name of the category axis. */
   readonly of?: string;
   readonly kind: "bars" | "stacked bars" | "horizontal bars" | "lines";
   readonly logarithmic?: boolean;
@@ -33,7 +33,7 @@ const short = (value: number): string =>
     ? `${(value / 1000).toFixed(value >= 10_000 ? 0 : 1)}k`
     : value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 
-/** An axis with its name. */
+/** Style of an axis and its name. */
 const axisStyle = { axisLabel: { color: INK }, nameTextStyle: { color: INK }, nameLocation: "middle" };
 
 const optionOf = (chart: Chart): EChartsCoreOption => {

@@ -7,18 +7,30 @@ const KILOBYTE = 1024;
 export const coldStartSection = ({ rounds, functions }: ColdStartResult): Section => ({
   text: `## Cold start
 
-Each function, bundled as it is deployed, in a fresh process of Node with Lambda's environment variables, ${rounds} times
-in turn. "Load" is the time to load the bundle, "first answer" from the beginning of the load until the first event is
-answered, with DynamoDB Local (and the sandbox store) on this machine; the start of Node itself, which is the same for
-all, is left out. The first answer of the document client reads one item, or four times one; the reader's asks twice; that of
-the iOS-store functions asks four times (three times where the application is the credential's), one after the other, and
-verifies a chain and two signatures. "iOS store, by hand" is the least that this work takes: the same requests, signatures
-and libraries without a schema, a log, a rule or an answer. Ratios are to the document client alone, as the SDK makes it and
-esbuild bundles it; what is taken out of the functions is not taken out of it, save in the row that says so
-([decision 12](decisions/0012-what-a-function-loads.md)).
+Each function runs ${rounds} times, in alternation with the others: bundled as deployed, in a fresh Node process with
+Lambda's environment variables. DynamoDB Local and the sandbox store run on this machine. Node's own start, the same for
+all, is excluded.
+
+- "Load" is the time to load the bundle. "First answer" is the time from the start of the load to the first event's answer.
+- The document client's first answer reads one item, once or four times. The reader's sends two requests. Those of the
+  iOS-store functions send four in sequence (three if the credential names the application), and verify a chain and two
+  signatures.
+- "iOS store, by hand" is the least that this work takes: the same requests, signatures and libraries, without schemas, log,
+  rules or answer.
+- Ratios are to the document client alone, as the SDK ships it and esbuild bundles it. It keeps what the
+  functions leave out, except in the row that says so ([decision 12](decisions/0012-what-a-function-loads.md)).
 
 ${table(
-  ["function", "bundle, KB", "load, ms", "", "first answer, ms", "", "processor to first answer, ms", ""],
+  [
+    "function",
+    "bundle, KB",
+    "load, ms",
+    "ratio",
+    "first answer, ms",
+    "ratio",
+    "CPU to first answer, ms",
+    "ratio",
+  ],
   functions.map((row) => [
     row.name,
     whole(row.bytes / KILOBYTE),
@@ -33,9 +45,9 @@ ${table(
 
 ![Cold start](charts/cold-start.svg)
 
-### What is in the bundles
+### Bundle contents
 
-KB after minification, of the largest packages.
+The largest packages, in KB after minification.
 
 ${table(
   ["function", "packages"],
@@ -49,7 +61,7 @@ ${table(
 )}`,
   charts: {
     "cold-start": {
-      title: "Cold start, without Node's own",
+      title: "Cold start, without Node's own start",
       kind: "horizontal bars",
       height: 460,
       categories: functions.map(({ name }) => name),

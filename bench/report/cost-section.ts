@@ -17,15 +17,15 @@ List prices of us-east-1, November 2026, without free tiers: REST API ${price(PR
 requests; Lambda ${price(PRICES.invocation * MILLION)} a million invocations and $${PRICES.gigabyteSecond.toFixed(10)} a GB-second (arm64);
 DynamoDB on demand ${price(PRICES.readUnit * MILLION)} a million read units, ${price(PRICES.writeUnit * MILLION)} a million write units; logs
 ${price(PRICES.logGigabyte)} a GB; traces ${price(PRICES.trace * MILLION)} a million; transfer ${price(PRICES.transferredGigabyte)} a GB. They are constants of
-\`bench/report/cost.ts\`, to be checked against Amazon's pages.
+\`bench/report/cost.ts\`; check them against Amazon's pages.
 
-Units and requests are those counted above; processor time is that of the functions alone, on this machine. A function
+Units and requests are those counted above. CPU time is that of the functions alone, on this machine. A function
 with ${ASSUMED.memoryGigabytes} GB has ${percent(ASSUMED.memoryGigabytes / ASSUMED.gigabytesOfOneProcessor)} of a processor, so it is billed for
-\`processor time × ${(ASSUMED.gigabytesOfOneProcessor / ASSUMED.memoryGigabytes).toFixed(2)} + requests to DynamoDB × ${ASSUMED.roundTripMilliseconds} ms\`, rounded up. Of requests with a key
-${percent(ASSUMED.authorizedAnew)} run the authorizer; ${whole(ASSUMED.logBytes)} bytes are logged, ${whole(ASSUMED.answerBytes)} answered, and ${percent(ASSUMED.tracedPart)} are traced.
-Cold starts are not in it.
+\`CPU time × ${(ASSUMED.gigabytesOfOneProcessor / ASSUMED.memoryGigabytes).toFixed(2)} + requests to DynamoDB × ${ASSUMED.roundTripMilliseconds} ms\`, rounded up. Assumptions:
+${percent(ASSUMED.authorizedAnew)} of the requests with a key run the authorizer, a request logs ${whole(ASSUMED.logBytes)} bytes and answers ${whole(ASSUMED.answerBytes)}, and ${percent(ASSUMED.tracedPart)}
+of the requests are traced. Cold starts are not included.
 
-### A million of each
+### Cost of a million requests
 
 ${table(
   [
@@ -38,7 +38,7 @@ ${table(
     "functions",
     "DynamoDB",
     "logs",
-    "a million",
+    "total",
   ],
   priced.map((request) => [
     request.name,
@@ -56,11 +56,11 @@ ${table(
 
 ### A month of ${whole(APPLICATION.subscribers)} subscribers
 
-Each pays $${APPLICATION.price} a month, opens the app ${APPLICATION.synchronizesOfOne} times (which synchronizes; ${APPLICATION.newPurchasesOfOne} of them brings something new), and the
-backend reads ${APPLICATION.readsOfOne} times; ${percent(APPLICATION.newPart)} are new and are linked, once and once again.
+Each subscriber pays $${APPLICATION.price} a month and opens the app ${APPLICATION.synchronizesOfOne} times. Each start synchronizes; ${APPLICATION.newPurchasesOfOne} of them brings something new.
+The backend reads each account ${APPLICATION.readsOfOne} times. ${percent(APPLICATION.newPart)} of the subscribers are new: the backend links each of them twice.
 
 ${table(
-  ["", "amount", "dollars"],
+  ["item", "amount", "dollars"],
   [
     ...month.map(({ what, amount, dollars: value }) => [what, amount, dollars(value)]),
     ["**total**", "", `**${dollars(total)}**`],
@@ -68,12 +68,12 @@ ${table(
   ],
 )}
 
-The month costs ${((100 * total) / revenue()).toFixed(3)} % of the revenue of ${dollars(revenue())}: ${(onePercent / total).toFixed(0)} times less than 1 % of it.
+The month costs ${((100 * total) / revenue()).toFixed(3)} % of the revenue of ${dollars(revenue())}; 1 % of it is ${(onePercent / total).toFixed(0)} times as much.
 
-![A month](charts/cost.svg)`,
+![Cost of a month](charts/cost.svg)`,
     charts: {
       cost: {
-        title: `A month of ${whole(APPLICATION.subscribers)} subscribers`,
+        title: `Cost of a month with ${whole(APPLICATION.subscribers)} subscribers`,
         kind: "horizontal bars",
         height: 420,
         unit: "dollars",

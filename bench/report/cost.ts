@@ -12,9 +12,9 @@ import type { StoringRow } from "../sections/storing.ts";
  * @see https://aws.amazon.com/waf/pricing/
  */
 export const PRICES = {
-  /** REST API, each request. */
+  /** REST API, per request. */
   apiRequest: 3.5e-6,
-  /** Lambda, each invocation, and each GB-second on arm64. */
+  /** Lambda, per invocation and per GB-second on arm64. */
   invocation: 0.2e-6,
   gigabyteSecond: 0.000_013_333_4,
   /** DynamoDB on demand, standard table class. */
@@ -22,44 +22,44 @@ export const PRICES = {
   writeUnit: 0.625e-6,
   tableGigabyteMonth: 0.25,
   recoveryGigabyteMonth: 0.2,
-  /** CloudWatch Logs, taken in. */
+  /** CloudWatch Logs, ingestion per GB. */
   logGigabyte: 0.5,
   metricMonth: 0.3,
   trace: 5e-6,
-  /** To the internet. */
+  /** Transfer to the internet, per GB. */
   transferredGigabyte: 0.09,
   wafMonth: 6,
   wafRequest: 0.6e-6,
 } as const;
 
-/** What is not measured here but has to be put in; each is on the high side. */
+/** Assumed values of what is not measured here; each is on the high side. */
 export const ASSUMED = {
-  /** Of DynamoDB in the same region, for one request. */
+  /** One DynamoDB request in the same region. */
   roundTripMilliseconds: 6,
   memoryGigabytes: 1,
   authorizerMemoryGigabytes: 1,
-  /** The memory at which Lambda gives one whole processor. */
+  /** Memory at which Lambda gives one whole processor. */
   gigabytesOfOneProcessor: 1.769 / 1.024,
   logBytes: 1200,
   answerBytes: 1000,
-  /** Of requests with a key, those whose key's answer is not in API Gateway's cache any more. */
+  /** Share of the requests with a key that miss API Gateway's authorizer cache. */
   authorizedAnew: 0.1,
-  /** X-Ray records the first request of a second, and so much of the others. */
+  /** Share of the requests that X-Ray records. */
   tracedPart: 0.05,
 } as const;
 
-/** An application of a hundred thousand subscribers, in a month. */
+/** Example application, per month. */
 export const APPLICATION = {
   subscribers: 100_000,
-  /** What one pays in a month, in dollars. */
+  /** Dollars per subscriber. */
   price: 4.99,
-  /** Every start of the app, once a day. */
+  /** Synchronizes per subscriber: one per start of the app, once a day. */
   synchronizesOfOne: 30,
-  /** Of those, the ones that bring a renewal or a new purchase. */
+  /** The synchronizes of those that bring a renewal or a new purchase. */
   newPurchasesOfOne: 1,
-  /** The backend asks twice a day. */
+  /** Reads per subscriber: the backend asks twice a day. */
   readsOfOne: 60,
-  /** Subscribers that are new in a month. */
+  /** Share of the subscribers that are new. */
   newPart: 0.1,
   bytesOfOneInTable: 6000,
   metrics: 40,
@@ -77,7 +77,7 @@ export interface RequestCost {
 export interface PricedRequest extends RequestCost {
   /** Billed milliseconds of the function. */
   readonly billedMilliseconds: number;
-  /** Dollars for one million. */
+  /** Dollars per million requests. */
   readonly perMillion: Readonly<Record<"api" | "functions" | "dynamoDb" | "logs", number>> & {
     readonly total: number;
   };
@@ -105,7 +105,7 @@ const cpuOf = ({ load }: Results, request: string): number =>
 const roundTripsOf = (row: Pick<StoringRow, "requests">): number =>
   Object.values(row.requests).reduce((sum, count) => sum + count, 0);
 
-/** The requests with what was counted and measured of them. */
+/** Requests with their counted units and measured CPU time. */
 export const requestsOf = (results: Results): RequestCost[] => {
   const stored = (name: string, isAuthorized: boolean, row: StoringRow, handler: string): RequestCost => ({
     name,
@@ -146,7 +146,7 @@ const secondsOf = (cpuMilliseconds: number, roundTrips: number, gigabytes: numbe
       roundTrips * ASSUMED.roundTripMilliseconds,
   ) / 1000;
 
-/** What a million of a request costs. */
+/** Prices a million of a request. */
 export const priceOf = (results: Results, request: RequestCost): PricedRequest => {
   const seconds = secondsOf(request.cpuMilliseconds, request.roundTrips, ASSUMED.memoryGigabytes);
   const authorizations = request.isAuthorized ? ASSUMED.authorizedAnew : 0;
@@ -179,7 +179,7 @@ export interface MonthLine {
   readonly dollars: number;
 }
 
-/** A month of the application above. */
+/** Cost of a month of the example application. */
 export const monthOf = (priced: readonly PricedRequest[]): MonthLine[] => {
   const { subscribers, synchronizesOfOne, newPurchasesOfOne, readsOfOne, newPart } = APPLICATION;
   const count: Readonly<Record<string, number>> = {
@@ -202,7 +202,7 @@ export const monthOf = (priced: readonly PricedRequest[]): MonthLine[] => {
   return [
     ...requests,
     {
-      what: "table and its recovery",
+      what: "table and point-in-time recovery",
       amount: `${gigabytes.toFixed(1)} GB`,
       dollars: gigabytes * (PRICES.tableGigabyteMonth + PRICES.recoveryGigabyteMonth),
     },
@@ -212,7 +212,7 @@ export const monthOf = (priced: readonly PricedRequest[]): MonthLine[] => {
       dollars: APPLICATION.metrics * PRICES.metricMonth,
     },
     {
-      what: "limit by address (WAF)",
+      what: "rate limit per IP address (WAF)",
       amount: `${(synchronizes / MILLION).toFixed(0)} million`,
       dollars: PRICES.wafMonth + synchronizes * PRICES.wafRequest,
     },

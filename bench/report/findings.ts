@@ -1,25 +1,25 @@
-/** What was concluded from the measurements, by hand, with the figures of the day: they are not measured again. */
-export const FINDINGS = `## What the measurements said, and what was done
+/** Conclusions from the measurements, written by hand. Their figures are those of the day and are not measured again. */
+export const FINDINGS = `## What the measurements showed, and what changed
 
-Figures of 21 and 22 November 2026, on two processors. Where two states of the code are compared, one was measured after the
-other on the same machine; its speed changes by up to a half from one hour to another, so that only ratios of one run compare.
+Figures of 21 and 22 November 2026, on two processors. Two states of the code were measured one after the other on the same
+machine. Its speed changes by up to a half from one hour to another, so only ratios of one run compare.
 
-**Verification.** At first one JWS took 500 µs one at a time and 195 in a request of 100, where the signature alone takes
-130 to 145. What was taken out, one after the other:
+**Verification.** One JWS took 500 µs one at a time and 195 µs in a request of 100. The signature alone takes 130 to 145 µs.
+The changes, one after the other:
 
-| with, one after the other                                                                 | one at a time, µs | request of 100, µs |
+| state                                                                                     | one at a time, µs | request of 100, µs |
 | ----------------------------------------------------------------------------------------- | ----------------: | -----------------: |
-| as it was: \`jose\` for each JWS, its header read twice, once by \`jose\`                  |               500 |                195 |
-| a known header found as it is written; one JWS alone is checked in the function's thread  |               177 |                138 |
-| the signature given to OpenSSL in DER, with a bare key                                    |               137 |                 80 |
-| \`jose\` alone, key imported                                                             |               345 |                134 |
-| Apple's library, offline                                                                  |             2,400 |              2,400 |
+| original: \`jose\` for each JWS, whose header is read twice, once by \`jose\`             |               500 |                195 |
+| a known header is recognized by its text; a single JWS is checked in the function's thread |               177 |                138 |
+| OpenSSL gets the signature in DER, with a bare key                                        |               137 |                 80 |
+| for comparison: \`jose\` alone, key imported                                             |               345 |                134 |
+| for comparison: Apple's library, offline                                                  |             2,400 |              2,400 |
 
-What must stay true is in [decision 11](decisions/0011-a-known-header-costs-one-check.md). A chain that is seen first took
-2.4 times the processor time that Apple's library takes for each transaction, and takes 1.4 times that since its extensions are
-read by sixty lines of our own. It is seen once in the life of a function's environment.
+[Decision 11](decisions/0011-a-known-header-costs-one-check.md) says what must stay true. The first JWS of a chain took 2.4
+times the CPU time that Apple's library takes for each transaction. It takes 1.4 times that since sixty lines of our own
+read the extensions. A function's environment verifies a chain once in its life.
 
-**Cold start.** Loads, to the document client's, before and after (first answers in brackets):
+**Cold start.** Load time relative to the document client, before and after (first answer in brackets):
 
 | function                        |        before |         after |
 | ------------------------------- | ------------: | ------------: |
@@ -29,30 +29,48 @@ read by sixty lines of our own. It is seen once in the life of a function's envi
 | link-ios-store-customer         | 1.78 × (1.99) | 0.88 × (1.17) |
 | link-android-store-customer     | 2.49 × (2.62) | 1.28 × (1.83) |
 
-What was taken out, by what it took of a load or a first answer: the SDK's \`import()\` of \`node:http\`, which brings Node's
-\`fetch\`, and modules wrapped in functions to be loaded later, 16 to 18 % of an iOS function's first answer, 20 of the reader's
-and 12 of the Android one's; certificates by a library for all of ASN.1, 20 ms and more; credentials from anywhere but the
-environment, 14 ms; schemas made before they are needed, 13; \`zod\` for \`zod/mini\`, 11; parsers that are compiled, 8; names
-that are kept, 5 to 10; the look for the AWS SDK's files, 5; kinds of schema that are used once, and items that a function
-has no use for, 2 to 6 %. Of the Android function's load a sixth is what Google's client brings beside itself
-([decision 12](decisions/0012-what-a-function-loads.md)).
+What was removed, and what it saves of a load or a first answer
+([decision 12](decisions/0012-what-a-function-loads.md)):
 
-Most of that is the document client's own: bundled as the functions are, it takes 0.61 of what it takes as it is, and to that
-an iOS function's first answer is twice as long. What is left between an iOS function and the same requests, signatures and libraries by hand is, by profiles, the service's
-own code, read and compiled by V8 when it is first called, then \`zod\`, then the structured log and the metrics (Powertools,
-4 % of a first answer: measured by taking them out), and larger answers of DynamoDB. Tried and left, as it was less than what
-one run differs from the next: looking the application up while signatures are verified, making the next answer's schemas while
-a request is on its way, reading bundle and application with one kind of request, not verifying the pinned root's own signature.
-Whoever cannot wait for a start at all has \`provisionedConcurrency\`.
+| removed | saves |
+| --- | --- |
+| the SDK's \`import()\` of \`node:http\`, which loads Node's \`fetch\`, and modules wrapped in functions for lazy loading | of a first answer: iOS functions 16 to 18 %, reader 20 %, Android function 12 % |
+| a library for all of ASN.1, to read certificates | 20 ms and more |
+| sources of credentials other than the environment | 14 ms |
+| schemas created before they are needed | 13 ms |
+| \`zod\` in place of \`zod/mini\` | 11 ms |
+| compiled parsers | 8 ms |
+| kept names | 5 to 10 ms |
+| the lookup of the AWS SDK's files | 5 ms |
+| kinds of schema that are used once, and items that a function does not use | 2 to 6 % |
 
-**Storing and reading.** Requests are as few as the design says, and grow with new purchases only. The service's own part
-is largest in the replay of 1,000 purchases. It was 21 % of the whole when verification took a third of its time. Comparing
-purchases by their fields and not as JSON texts, writing each reference once and not in every comparison of a sort, and
-joining nothing where one line is said once, made it 13 to 15 %. What is left is parsing a thousand items, joining them, and
-the answer. What is owned for ever is written
-whole in two items with each new purchase: an account with 1,000 such products pays 412 write units for the next one,
-where one with a subscription pays 8. Nobody has 1,000 of them; with ten it is 12.
+What Google's client loads besides itself is a sixth of the Android function's load.
 
-**Cost.** API Gateway is two thirds of the price of a read or of a synchronize that brings nothing new. Functions are less
-than a tenth, so a slow function costs its caller's time before it costs money.
+Most of the saving is the document client's own: bundled like the functions, it takes 0.61 of its original time. An iOS
+function's first answer takes twice as long as that.
+
+By profiles, the difference that remains between an iOS function and the same requests, signatures and libraries by hand is,
+largest first: the service's own code, which V8 reads and compiles when it is first called; \`zod\`; the structured log and
+the metrics (Powertools, 4 % of a first answer, measured by removing them) and larger responses of DynamoDB.
+
+Tried and dropped, because runs differ by more than it saved:
+
+- looking up the application while signatures are verified
+- creating the schemas of the response while a request is on its way
+- reading bundle and application with one kind of request
+- not verifying the pinned root's own signature
+
+\`provisionedConcurrency\` avoids cold starts altogether.
+
+**Storing and reading.** Requests are as few as the design says, and grow only with new purchases. The service's own share is
+largest in the replay of 1,000 purchases. It was 21 % once verification took a third of its former time. Three changes made
+it 13 to 15 %: purchases are compared by their fields, not as JSON texts; each reference is written once, not in every
+comparison of a sort; and nothing is joined where a line occurs once. What remains is parsing a thousand items, joining them,
+and the answer.
+
+What is owned for ever is written whole in two items with each new purchase. An account with 1,000 such products pays 412
+write units for the next one, and one with a subscription pays 8. Nobody has 1,000 of them; with ten it is 12.
+
+**Cost.** API Gateway is two thirds of the price of a read, or of a synchronize that brings nothing new. Functions are less
+than a tenth, so a slow function costs its caller time before it costs money.
 `;

@@ -2,7 +2,7 @@ import type { HostileResult } from "../sections/hostile.ts";
 import { milliseconds, table, times, whole } from "./markdown.ts";
 import type { Section } from "./section.ts";
 
-/** Shapes that are shown: the costliest. */
+/** Number of shapes in the report, costliest first. */
 const SHOWN = 12;
 
 export const hostileSection = ({
@@ -13,13 +13,12 @@ export const hostileSection = ({
 }: HostileResult): Section => ({
   text: `## A hostile body
 
-The endpoint that needs no credential, from event to answer: processor time of one request, of all threads. The honest
-body holds ${whole(transactions)} renewals, which are known already, in ${whole(size)} characters, and takes
-${milliseconds(honestMilliseconds)} ms. No hostile body is longer, and all are refused. There are ${shapes.length}
-shapes; where they hold JWS the app transaction is a good one. The costliest:
+CPU time (all threads) of one request to synchronize, the endpoint without a credential, from event to answer. The honest
+body replays ${whole(transactions)} renewals in ${whole(size)} characters and takes ${milliseconds(honestMilliseconds)} ms. Each of the ${shapes.length} hostile
+shapes is at most as long, and is refused. Those with transactions carry a valid app transaction. The costliest:
 
 ${table(
-  ["shape", "processor, ms", "to the honest body"],
+  ["shape", "CPU, ms", "relative to the honest body"],
   shapes.slice(0, SHOWN).map((row) => [row.shape, milliseconds(row.milliseconds), times(row.ratio)]),
 )}`,
   charts: {},

@@ -13,15 +13,15 @@ export const loadSection = ({ seconds, rows, handlers }: LoadResult): Section =>
   return {
     text: `## The service under load
 
-The local gateway with the functions of the synthesized stack, ${seconds} seconds for each row. The load tool, the
-gateway, the functions and DynamoDB Local share this machine's processors, so that these are not the rates of a
-deployed service; what they show is where it saturates here, and that nothing fails when it does.
+The local gateway with the functions of the synthesized stack, ${seconds} seconds per row. The load generator, the
+gateway, the functions and DynamoDB Local share this machine's processors, so these are not the rates of a deployed
+service. They show where it saturates here, and that nothing fails when it does.
 
 ${table(
   [
     "request",
     "connections",
-    "a second",
+    "per second",
     "median, ms",
     "90th percentile",
     "99th percentile",
@@ -40,18 +40,17 @@ ${table(
   ]),
 )}
 
-![Requests in a second](charts/load-rate.svg)
+![Requests per second](charts/load-rate.svg)
 
 ![Latency](charts/load-latency.svg)
 
 ### The functions alone
 
-One after the other in a warm process, without the gateway: what one invocation takes, the processor time of the
-function's process (all its threads, DynamoDB Local's not), and its heap after garbage collection from the first
-invocation to the last.
+Sequential invocations in a warm process, without the gateway: time per invocation, CPU time of the function's process (all
+threads, without DynamoDB Local), and its heap after garbage collection, before the first and after the last invocation.
 
 ${table(
-  ["request", "invocations", "one, ms", "processor, ms", "heap at first, MB", "heap at last, MB"],
+  ["request", "invocations", "one, ms", "CPU, ms", "heap at first, MB", "heap at last, MB"],
   handlers.map((row) => [
     row.request,
     whole(row.invocations),
@@ -62,11 +61,11 @@ ${table(
   ]),
 )}
 
-Where the processor time goes, of 700 invocations and the load before them (a sampled profile of the bundle that is not
-minified; "Node.js itself" holds HTTP, JSON, cryptography and the compiler):
+Shares of the CPU time of 700 invocations and the load before them, from a sampled profile of the unminified bundle.
+"Node.js itself" includes HTTP, JSON, cryptography and the compiler.
 
 ${table(
-  ["request", "parts"],
+  ["request", "shares"],
   handlers.map(({ request, profile }) => [
     request,
     profile
@@ -78,13 +77,13 @@ ${table(
     charts: {
       "load-rate": {
         ...axis,
-        title: "Requests in a second, by connections",
-        unit: "requests a second",
+        title: "Requests per second, by connections",
+        unit: "requests per second",
         series: valuesOf(({ perSecond }) => perSecond),
       },
       "load-latency": {
         ...axis,
-        title: "99th percentile of the latency, by connections",
+        title: "99th percentile of latency, by connections",
         unit: "milliseconds",
         logarithmic: true,
         series: valuesOf(({ latency }) => Math.max(1, latency.p99)),

@@ -1,4 +1,4 @@
-/** Tables of Markdown, in columns that line up. */
+/** Markdown tables with aligned columns, and number formats. */
 type Cell = string | number;
 
 const width = (text: string): number => [...text].length;
@@ -32,7 +32,7 @@ export const percent = (part: number): string => `${(part * 100).toFixed(1)} %`;
 export const dollars = (value: number): string =>
   value >= 100 ? `$${whole(value)}` : `$${value.toFixed(value >= 0.1 ? 2 : 3)}`;
 
-/** A price with all its digits. */
+/** A price with up to six decimals. */
 export const price = (value: number): string => `$${Number(value.toFixed(6))}`;
 
 /** `2 BatchGetItem, 1 Query`. */

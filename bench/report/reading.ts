@@ -7,10 +7,10 @@ export const readingSection = ({ rows, warm }: ReadingResult): Section => {
   const lengths = [...new Set(ofConsumables.map(({ purchases }) => purchases))];
   const customers = [...new Set(ofConsumables.map((row) => row.customers))];
   return {
-    text: `## Read, by history
+    text: `## Read, by purchase history
 
-The use case on DynamoDB Local, with the application in memory: what an account's customers have bought before, and how
-many customers it has.
+The use case on DynamoDB Local, with the application in memory, by what the account's customers have bought before and by
+their number.
 
 ${table(
   ["history", "purchases", "customers", "requests", "read units", "median, ms", "99th percentile, ms"],
@@ -25,13 +25,13 @@ ${table(
   ]),
 )}
 
-A read of one subscription takes ${whole(warm.readMicroseconds)} µs of the processor, and the document client's Query for the same
+A read of one subscription takes ${whole(warm.readMicroseconds)} µs of processor time, and the document client's Query for the same
 item ${whole(warm.queryMicroseconds)}: ${times(warm.ratio)}.
 
-![A read, by history](charts/reading.svg)`,
+![Read, by past purchases](charts/reading.svg)`,
     charts: {
       reading: {
-        title: "A read, by past purchases of the account",
+        title: "Read, by past purchases of the account",
         kind: "bars",
         categories: lengths.map(whole),
         of: "past purchases",

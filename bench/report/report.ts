@@ -18,13 +18,13 @@ const DOCS = new URL("../../docs/", import.meta.url);
 
 const introduction = ({ measuredAt, machine }: Results): string => `# Performance
 
-Written by \`npm run bench\`, which measures everything below on one machine and keeps the figures in
+\`npm run bench\` writes this report. It measures everything below on one machine and keeps the figures in
 \`bench/results.json\`. This run: ${measuredAt.slice(0, 16).replace("T", " ")} UTC, ${machine.processors} processors
 (${machine.model}), Node ${machine.node}, DynamoDB Local in memory on the same processors.
 
-Where sides are compared they run in turn, round after round, in one run; the tables show medians, and ratios are
-medians of the rounds' ratios. Times are of this machine and are asserted nowhere. What cannot vary (requests to
-DynamoDB, capacity units, signature checks, bundle bytes) is asserted by \`test/bench/counts.test.ts\`.
+Compared sides alternate in rounds of one run. Tables show medians; ratios are medians of the rounds' ratios. Times are
+those of this machine, and no test asserts them. \`test/bench/counts.test.ts\` asserts what cannot vary: requests to DynamoDB,
+capacity units, signature checks, bundle bytes.
 `;
 
 export const writeReport = async (results: Results): Promise<void> => {
@@ -51,7 +51,7 @@ export const writeReport = async (results: Results): Promise<void> => {
   await writeFormatted(fileURLToPath(new URL("performance.md", DOCS)), text);
 };
 
-/** Writes a file as the project's formatter leaves it. */
+/** Writes a file, formatted by the project's formatter. */
 export const writeFormatted = async (file: string, text: string): Promise<void> => {
   const options = await resolveConfig(file);
   writeFileSync(file, await format(text, { ...options, filepath: file }));

@@ -23,7 +23,7 @@ const COLUMNS = [
   "verification",
   "DynamoDB",
   "rest",
-  "rest, part",
+  "rest, share",
 ];
 
 export const storingSection = ({ bySize, byStored }: StoringResult): Section => {
@@ -33,7 +33,7 @@ export const storingSection = ({ bySize, byStored }: StoringResult): Section => 
     return `### By size: ${kind}
 
 ${table(
-  ["endpoint", "transactions", "", ...COLUMNS],
+  ["endpoint", "transactions", "state", ...COLUMNS],
   rowsOf(rows, ({ endpoint, transactions, state }) => [endpoint, whole(transactions), state]),
 )}`;
   });
@@ -46,27 +46,29 @@ ${table(
   const sizes = [...new Set(bySize.map(({ transactions }) => whole(transactions)))];
   const text = `## Synchronize and link, by size
 
-The use cases on DynamoDB Local, in one warm process, with the application in memory. "DynamoDB" is the time in its
-client, from the command to the result; "rest" is the total less verification and DynamoDB. Units read are those that
-DynamoDB Local reports, and one for each key that is not there; units written are counted from the items, each rounded
-up to 1 KB and twice for the transaction, and two for each new entry of the index. (DynamoDB Local adds up a
-transaction's items before it rounds, and reports too little.)
+The use cases on DynamoDB Local, in one warm process, with the application in memory.
+
+- "DynamoDB" is the time in its client, from command to result. "Rest" is the total less verification and DynamoDB.
+- Read units are those that DynamoDB Local reports, plus one for each key that does not exist.
+- Write units are counted from the items: each rounded up to 1 KB and twice for the transaction, plus two for each new index
+  entry. (DynamoDB Local adds up a transaction's items before it rounds, and reports too little.) An update counts with the
+  item's size at its last put, or 1 KB.
 
 ${tables.join("\n\n")}
 
 ![Time by size](charts/storing-by-size.svg)
 
-![Parts of the time](charts/storing-parts.svg)
+![Shares of the time](charts/storing-parts.svg)
 
-### By what is stored: one new transaction of a customer with a past
+### One new transaction, by stored purchases
 
 ${table(
-  ["past", "stored", ...COLUMNS],
+  ["past purchases", "stored", ...COLUMNS],
   rowsOf(byStored, ({ kind, stored }) => [kind, whole(stored)]),
 )}
 
-Requests do not grow with the past, nor does anything where the past grants nothing. What is owned for ever is a fact of
-every answer: it is held in the customer's and in the account's item, which are written whole.`;
+Requests do not grow with the past. Nothing grows if the past grants nothing. What is owned for ever is part of every
+answer, so the customer's and the account's item hold all of it.`;
   return {
     text,
     charts: {
@@ -85,7 +87,7 @@ every answer: it is held in the customer's and in the account's item, which are 
         ),
       },
       "storing-parts": {
-        title: "Where the time of a synchronize of separate purchases goes",
+        title: "Shares of the time of a synchronize of separate purchases",
         kind: "stacked bars",
         categories: shown.map(({ transactions, state }) => `${whole(transactions)}\n${state}`),
         unit: "% of the time",

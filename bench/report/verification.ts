@@ -16,22 +16,22 @@ export const verificationSection = ({ bytesOfOne, comparisons }: VerificationRes
   );
   const text = `## Verification
 
-Transactions of ${whole(bytesOfOne)} characters, signed by a chain of three certificates as the App Store's. The bytes
-are the same for all. ${comparisons.map(({ name, how }) => `_${name}_: ${how.charAt(0).toLowerCase()}${how.slice(1)}`).join(" ")}
-Apple's library checks the certificates of each transaction and keeps none when it works offline; \`jose\` and
-\`crypto.verify\` have the key imported and check nothing but the signature. Processor time is that of all threads.
+Transactions of ${whole(bytesOfOne)} characters, signed by a chain of three certificates like the App Store's. All sides verify
+the same bytes. ${comparisons.map(({ name, how }) => `_${name}_: ${how.charAt(0).toLowerCase()}${how.slice(1)}`).join(" ")}
+Offline, Apple's library checks the certificates of each transaction and caches none. \`jose\` and \`crypto.verify\` have the
+key imported and check only the signature. CPU time is that of all threads.
 
-${table(["", "", "a second", "ours to it", "processor, µs", "ours to it"], cells)}
+${table(["comparison", "side", "per second", "ours relative to it", "CPU, µs", "ours relative to it"], cells)}
 
-![Transactions verified in a second](charts/verification.svg)`;
+![Transactions verified per second](charts/verification.svg)`;
   return {
     text,
     charts: {
       verification: {
-        title: "Transactions verified in a second",
+        title: "Transactions verified per second",
         kind: "bars",
         categories: comparisons.map(({ name }) => name),
-        unit: "transactions a second",
+        unit: "transactions per second",
         series: sides.map((side) => ({
           name: side,
           values: comparisons.map(

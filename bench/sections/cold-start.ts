@@ -9,7 +9,7 @@ import { baselineEntry, bundle, entryOf, FUNCTIONS, type Bundle } from "../bundl
 import { median, ratio } from "../measure.ts";
 import { eventsOf, functionEnvironment, startBenchService } from "../service.ts";
 
-/** What it takes to start each function in a fresh process. */
+/** Start of each function in a fresh process. */
 export interface ColdStartResult {
   readonly rounds: number;
   readonly functions: readonly ColdStartRow[];
@@ -19,12 +19,12 @@ export interface ColdStartRow {
   readonly name: string;
   readonly bytes: number;
   readonly parts: Bundle["parts"];
-  /** Milliseconds, medians: until it is loaded, and until it has answered; processor time likewise. */
+  /** Median milliseconds until the function is loaded and until it has answered, as elapsed time and as CPU time. */
   readonly load: number;
   readonly answer: number;
   readonly loadCpu: number;
   readonly answerCpu: number;
-  /** Medians of the rounds' ratios to the function with the document client alone. */
+  /** Medians of the rounds' ratios to a function with the document client alone. */
   readonly ratios: Readonly<Record<Timing, number>>;
 }
 
@@ -45,10 +45,10 @@ type Started = z.infer<typeof started>;
 
 const DOCUMENT_CLIENT = "document-client";
 
-/** As many requests to DynamoDB as the iOS functions send before their first answer, one after the other. */
+/** As many DynamoDB requests in sequence as the iOS functions send before their first answer. */
 const AS_MANY = { name: `${DOCUMENT_CLIENT}, 4 requests`, event: { requests: 4 } } as const;
 
-/** The same, but with all that is taken out of the functions' bundles taken out of it. */
+/** The document client, bundled like the functions: with the stand-ins and without what they leave out. */
 export const AS_OURS = { name: `${DOCUMENT_CLIENT}, bundled as the functions`, event: {} } as const;
 
 export const measureColdStart = async (): Promise<ColdStartResult> => {
@@ -93,7 +93,7 @@ export const measureColdStart = async (): Promise<ColdStartResult> => {
           env: functionEnvironment(service, name),
         });
         const start = started.parse(JSON.parse(readFileSync(resultFile, "utf8")));
-        // The first round reads files that are not in memory yet.
+        // The first round is not counted: it reads files that are not cached yet.
         if (round > 0) starts.push(start);
       }
     const baseline = measured.find(({ name }) => name === DOCUMENT_CLIENT)?.starts ?? [];

@@ -7,13 +7,13 @@ import { inTurn, ratio, type Side } from "../measure.ts";
 import { newDevice, renewals, signedRequest } from "../purchases.ts";
 import { createWorld } from "../world.ts";
 
-/** Processor time, of all threads, of hostile requests and of an honest one of the same size. */
+/** CPU time (all threads) of hostile requests, and of an honest one of the same size. */
 export interface HostileResult {
   /** Characters of the honest body; no hostile one is longer. */
   readonly size: number;
   readonly transactions: number;
   readonly honestMilliseconds: number;
-  /** The costliest first. */
+  /** Costliest first. */
   readonly shapes: readonly HostileShape[];
 }
 
@@ -21,7 +21,7 @@ export interface HostileShape {
   readonly shape: string;
   readonly status: number;
   readonly milliseconds: number;
-  /** To the honest body. */
+  /** Ratio to the honest body. */
   readonly ratio: number;
 }
 
@@ -31,7 +31,7 @@ const MILLISECONDS = 50;
 
 const { method, path } = endpoints.synchronizeIosStorePurchases;
 
-/** The gateway's event of a request without a credential. */
+/** The gateway's event for a request without a credential. */
 const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent => ({
   resource: path,
   path,
@@ -77,8 +77,8 @@ const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent =
 });
 
 /**
- * The endpoint that anybody may call, from event to answer. The honest body is the largest that the contract allows for,
- * and is sent again: a request that stores something costs more.
+ * Measures synchronize, which anybody may call, from event to answer. The honest body is the largest that the contract
+ * allows, and a replay: a request that stores something costs more.
  */
 export const measureHostile = async (): Promise<HostileResult> => {
   const world = await createWorld();
@@ -86,7 +86,7 @@ export const measureHostile = async (): Promise<HostileResult> => {
     synchronizeIosStorePurchases(world.customers, request),
   );
   const write = process.stdout.write.bind(process.stdout);
-  // The functions' log would drown the report.
+  // Discards the functions' log.
   process.stdout.write = () => true;
   try {
     const request = signedRequest(newDevice(), renewals(TRANSACTIONS), world.chain);

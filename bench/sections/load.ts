@@ -13,7 +13,7 @@ import { summarize } from "../profile.ts";
 import { newDevice, signedRequest, subscription } from "../purchases.ts";
 import { eventsOf, functionEnvironment, runChain, type BenchService } from "../service.ts";
 
-/** The service under load on the local gateway, and its functions without it. */
+/** The service under load on the local gateway, and its functions without the gateway. */
 export interface LoadResult {
   readonly seconds: number;
   readonly rows: readonly LoadRow[];
@@ -27,27 +27,27 @@ export interface LoadRow {
   /** Milliseconds. */
   readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number };
   readonly requests: number;
-  /** Answers that were not 200, and connections that broke. */
+  /** Responses other than 2xx, timeouts, and broken connections. */
   readonly errors: number;
 }
 
 export interface HandlerRow {
   readonly request: string;
   readonly invocations: number;
-  /** One invocation, from event to answer, DynamoDB Local's answers included. */
+  /** One invocation from event to answer, including DynamoDB Local's responses. */
   readonly milliseconds: number;
-  /** Processor time of the function's process for one invocation, of all threads. */
+  /** CPU time of the function's process per invocation, all threads. */
   readonly cpuMilliseconds: number;
   /** Heap in use after garbage collection, in bytes, from the first invocation to the last. */
   readonly memory: readonly number[];
-  /** Where the processor time goes, as parts of it. */
+  /** Shares of the CPU time, largest first. */
   readonly profile: readonly (readonly [where: string, part: number])[];
 }
 
 const CONNECTIONS = [1, 4, 16, 64];
 const SECONDS = 4;
 const WARM_UP_CONNECTIONS = [1, 2, 4, 6, 8, 10, 16];
-/** For each connection. */
+/** Per connection. */
 const WARM_UP_REQUESTS = 6;
 const NEW_CUSTOMERS = 1500;
 const INVOKER = fileURLToPath(new URL("../workers/invoke.cjs", import.meta.url));
@@ -77,7 +77,7 @@ type Request = Pick<autocannon.Request, "method" | "path" | "body" | "headers">;
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-/** A link of a customer that nobody knows. */
+/** Body of a link for an unknown customer. */
 const firstLinkBody = (): object => ({
   ...signedRequest(newDevice(), [subscription()], runChain()),
   applicationAccountIdentifier: uuid(),
@@ -117,12 +117,12 @@ const fire = async (
     connections,
     ...until,
     timeout: 30,
-    // All connections share one list, so that no request is sent twice.
+    // All connections share one list, so that none sends a request again before all have been sent.
     requests: [{ setupRequest: (request) => ({ ...request, ...requests[next++ % requests.length] }) }],
   });
 };
 
-/** Starts as many environments of the functions as the gateway has, a few at a time, and waits until they answer. */
+/** Starts all of the gateway's function environments, a few at a time, and waits until they answer. */
 const warmUp = async (address: string, requests: Request[]): Promise<void> => {
   for (const connections of WARM_UP_CONNECTIONS)
     await fire(address, requests, connections, { amount: connections * WARM_UP_REQUESTS });

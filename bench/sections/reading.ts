@@ -27,7 +27,7 @@ export interface WarmRead {
 
 export interface ReadingRow {
   readonly kind: string;
-  /** Purchases of all the account's customers together. */
+  /** Purchases of all customers of the account. */
   readonly purchases: number;
   readonly customers: number;
   readonly requests: Readonly<Record<string, number>>;

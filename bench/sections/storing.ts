@@ -13,7 +13,7 @@ import {
 } from "../purchases.ts";
 import { COINS, createWorld, type World } from "../world.ts";
 
-/** What storing costs, by the size of the request and by what is stored before it. */
+/** Cost of storing, by the size of the request and by what is already stored. */
 export interface StoringResult {
   readonly bySize: readonly StoringRow[];
   readonly byStored: readonly StoringRow[];
@@ -24,23 +24,23 @@ export interface StoringRow {
   readonly kind: string;
   /** Transactions in the request. */
   readonly transactions: number;
-  /** Purchases of the customer that were stored before. */
+  /** Transactions of the customer stored before the request. */
   readonly stored: number;
   readonly state: "first" | "replayed" | "one new";
   readonly times: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly readUnits: number;
   readonly writeUnits: number;
-  /** Medians. Verification, DynamoDB and the rest add up to the total. */
+  /** Medians. In each sample, verification, DynamoDB and the rest add up to the total. */
   readonly milliseconds: {
     readonly total: number;
     readonly verification: number;
-    /** In the client of DynamoDB, of which `waiting` for its answers. */
+    /** In DynamoDB's client; `waiting` is the part spent waiting for responses. */
     readonly dynamoDb: number;
     readonly waiting: number;
     readonly rest: number;
   };
-  /** The part of the rest in the total; the median of the parts. */
+  /** Median share of the rest in the total. */
   readonly restPart: number;
 }
 
@@ -84,7 +84,7 @@ const measure = async (world: World, call: Call): Promise<Sample> => {
   };
 };
 
-/** Counts must be the same each time; times are medians. */
+/** Summarizes samples: requests of the first, medians of everything else. */
 const rowOf = (
   labels: Pick<StoringRow, "endpoint" | "kind" | "transactions" | "stored" | "state">,
   samples: readonly Sample[],
@@ -132,7 +132,7 @@ const bySize = async (world: World): Promise<StoringRow[]> => {
   return rows;
 };
 
-/** A subscriber with a longer and longer past sends one new purchase. */
+/** One new purchase of customers with an ever longer past. */
 const byStored = async (world: World): Promise<StoringRow[]> => {
   const rows: StoringRow[] = [];
   const pasts = {
@@ -166,7 +166,7 @@ const byStored = async (world: World): Promise<StoringRow[]> => {
 export const measureStoring = async (): Promise<StoringResult> => {
   const world = await createWorld();
   try {
-    // Code that runs for the first time is slow, and no function is measured here as it starts.
+    // Warms up: cold starts have their own section.
     for (let time = 0; time < 40; time += 1) {
       const request = signedRequest(newDevice(), separatePurchases(5), world.chain);
       for (const endpoint of ["synchronize", "link"] as const)

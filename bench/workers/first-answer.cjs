@@ -1,4 +1,4 @@
-// Loads a function in a fresh process, as Lambda does, and writes down how long its start and first answer took.
+// Loads a function in a fresh process, as Lambda does, and records the time to load it and to its first answer.
 // Plain JavaScript, so that nothing has to be compiled before it.
 "use strict";
 const { readFileSync, writeFileSync } = require("node:fs");

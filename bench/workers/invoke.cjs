@@ -1,5 +1,5 @@
-// Invokes a loaded function again and again, and writes down the time and processor time of one invocation. Plain
-// JavaScript, for the same reason as first-answer.cjs.
+// Invokes a loaded function repeatedly, and records the time and CPU time per invocation. Plain JavaScript, for the same
+// reason as first-answer.cjs.
 "use strict";
 const { readFileSync, writeFileSync } = require("node:fs");
 
@@ -8,7 +8,7 @@ const events = JSON.parse(readFileSync(eventFile, "utf8"));
 const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };
 const { handler } = require(bundle);
 
-// What functions log is not to be read here.
+// Discards the function's log.
 process.stdout.write = () => true;
 let next = 0;
 const invoke = async () => {

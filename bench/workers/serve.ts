@@ -1,6 +1,6 @@
 import { startBenchService } from "../service.ts";
 
-/** Runs the service in a process of its own, apart from what loads it, until it is told to stop. */
+/** Runs the service in its own process, apart from the load generator, until a message stops it. */
 const service = await startBenchService();
 const { stop, ...described } = service;
 

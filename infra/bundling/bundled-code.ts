@@ -5,18 +5,19 @@ import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
 import { buildSync, type BuildOptions } from "esbuild";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
-/** The package's part that the functions use, instead of the package; why, each file says. */
+/** Module that replaces a package with the part that the functions use. Each file gives its reason. */
 const standIn = (name: string): string => fileURLToPath(new URL(`stand-ins/${name}.ts`, import.meta.url));
 
 /**
- * How a function becomes one file. CommonJS from the packages' ES modules starts fastest: 44 ms against 62 ms for the
- * document client. There is no source map, because reading one takes about 30 ms at start, and names are not kept, which
- * takes 10: places in a log are found with a map made again from the commit that was deployed (`docs/operations.md`).
+ * esbuild options for one function.
  *
- * What the SDK gets by `import()` it gets by `require` here: of `node:http` as an ES module Node evaluates every export,
- * and one of them, `WebSocket`, brings all of Node's `fetch`. The SDK's code for streams of events is left out, as no
- * operation that is used here has any: every module that it shares with the rest would be wrapped in a function, for events
- * to be loaded later.
+ * - CommonJS from the packages' ES modules starts fastest: 44 ms against 62 ms for the document client.
+ * - No source map (reading one takes about 30 ms at start) and no kept names (10 ms). To locate an error from a log,
+ *   the map is rebuilt from the deployed commit (`docs/operations.md`).
+ * - The SDK's `import()` becomes `require`: importing `node:http` as an ES module evaluates every export, and one of
+ *   them, `WebSocket`, loads all of Node's `fetch`.
+ * - The SDK's event-stream code is left out; no operation used here has event streams. To load it lazily, esbuild would
+ *   wrap every module that it shares with the rest in a function.
  */
 export const BUNDLING = {
   absWorkingDir: PROJECT,
@@ -46,18 +47,18 @@ export const BUNDLING = {
 } as const satisfies BuildOptions;
 
 /**
- * A module and all it imports as one file, `index.cjs`, made by esbuild in this process: no Docker, no package manager,
- * no network. The same sources give the same bytes, and the asset's name is their hash.
+ * Bundles a module and its imports into `index.cjs`, with esbuild in this process: no Docker, package manager or network.
+ * The same sources give the same bytes; the asset is named by their hash.
  *
- * @param entry the module that exports the handler.
+ * @param entry module that exports `handler`
  */
 export const bundledCode = (entry: string): AssetCode =>
   Code.fromAsset(dirname(entry), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // The CDK wants an image to fall back to; bundling here either succeeds or throws.
+      // The CDK requires a fallback image. It is never used: local bundling succeeds or throws.
       image: DockerImage.fromRegistry("none"),
-      // Never run: it tells the assets of one folder apart, which the CDK would take for the same.
+      // Never run. It is part of the CDK's cache key, which must differ between the assets of one folder.
       command: [entry],
       local: {
         tryBundle: (outputFolder) => {

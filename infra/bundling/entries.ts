@@ -1,6 +1,6 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 
-/** Modules under `functions/` that export a `handler`, by the name of their function. */
+/** Modules under `functions/` that export `handler`, by function name. */
 export const ENTRIES: Readonly<Record<string, string>> = {
   "authorize-credential": "authorize-credential.ts",
   ...Object.fromEntries(
@@ -9,7 +9,7 @@ export const ENTRIES: Readonly<Record<string, string>> = {
   "acknowledge-due-purchases": "schedules/acknowledge-due-purchases.ts",
 };
 
-/** The module of a function, relative to the folder `functions/`. */
+/** Path of a function's module, relative to `functions/`. */
 export const entryOf = (name: string): string => {
   const entry = ENTRIES[name];
   if (entry === undefined) throw new RangeError(`There is no function ${name}.`);

@@ -9,7 +9,7 @@ export interface AddressLimitProps {
   readonly serviceName: string;
   readonly apiId: string;
   readonly stageName: string;
-  /** Requests that one address may send in five minutes. */
+  /** Requests per IP address in five minutes. */
   readonly requests: number;
 }
 
@@ -17,8 +17,8 @@ const WINDOW_SECONDS = 300;
 const BODY = "too-many-requests";
 
 /**
- * Holds each address to so many requests to synchronize, the one endpoint that takes no credential. What is over is
- * answered by AWS WAF with the contract's body, and counts no more once the address is quiet.
+ * Rate limit per IP address on synchronize, the only endpoint without a credential. AWS WAF answers requests over the
+ * limit with the contract's body, until the address's rate falls below it.
  *
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/waf-rule-statement-type-rate-based.html
  */
@@ -29,12 +29,12 @@ export class AddressLimit extends Construct {
     const metric = (name: string): CfnWebACL.VisibilityConfigProperty => ({
       cloudWatchMetricsEnabled: true,
       metricName: `${props.serviceName}-${name}`,
-      // A sample would show headers, and with them credentials.
+      // Samples contain headers, and with them credentials.
       sampledRequestsEnabled: false,
     });
     const acl = new CfnWebACL(this, "Acl", {
       name: props.serviceName,
-      description: "Limits what one address may synchronize",
+      description: "Limits synchronize requests per IP address",
       scope: "REGIONAL",
       defaultAction: { allow: {} },
       visibilityConfig: metric("requests"),
@@ -63,7 +63,7 @@ export class AddressLimit extends Construct {
               scopeDownStatement: {
                 byteMatchStatement: {
                   fieldToMatch: { uriPath: {} },
-                  // Anywhere: the API's stage comes before it, and a slash may follow.
+                  // The API's stage precedes the path, and a slash may follow it.
                   positionalConstraint: "CONTAINS",
                   searchString: endpoints.synchronizeIosStorePurchases.path,
                   textTransformations: [{ priority: 0, type: "URL_DECODE" }],

@@ -21,14 +21,14 @@ import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
 export interface AlarmsProps extends AlarmParameters {
   readonly serviceName: string;
   readonly metrics: ServiceMetrics;
-  /** The folder of the function that acknowledges what is due. */
+  /** Name of the function that acknowledges due purchases. */
   readonly acknowledger: string;
 }
 
-/** Fewer failures than this are somebody's bad minute, whatever part of the requests they are. */
+/** Failures in a period below which nothing alarms, whatever share of the requests they are. */
 const FEWEST_FAILURES = 5;
 
-/** A small service asks few questions: so many of six hours without an answer are enough to look at. */
+/** Unanswered store requests in six hours that justify an alarm. Low, because a small service sends few. */
 const FEWEST_UNANSWERED = 3;
 
 interface Condition extends Partial<CreateAlarmOptions> {
@@ -36,13 +36,12 @@ interface Condition extends Partial<CreateAlarmOptions> {
     createAlarm(scope: Construct, id: string, options: CreateAlarmOptions): Alarm;
   };
   readonly threshold: number;
-  /** Of how many periods how many; unset: one of one. */
+  /** Breaching periods out of evaluated ones that trigger the alarm; unset: 1 of 1. */
   readonly periods?: readonly [wrong: number, of: number];
 }
 
 /**
- * What wakes somebody: only what a person has to do something about. Each is explained in docs/operations.md under its
- * name.
+ * Alarms, only for conditions that need a person. docs/operations.md has a runbook for each, under its name.
  */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
@@ -73,7 +72,7 @@ export class Alarms extends Construct {
 
   #newTopic({ serviceName, email }: AlarmsProps): Topic {
     const topic = new Topic(this, "Topic", { displayName: serviceName, enforceSSL: true });
-    // A topic with a policy of its own has nothing of the usual one, by which alarms of the account may publish.
+    // A topic policy replaces the default one, which lets the account's alarms publish.
     topic.addToResourcePolicy(
       new PolicyStatement({
         sid: "AlarmsOfThisAccount",
@@ -85,7 +84,8 @@ export class Alarms extends Construct {
     );
     if (email !== null) topic.addSubscription(new EmailSubscription(email));
     acceptFinding(topic, {
-      "Serverless-SNSRedrivePolicy": "SNS itself tries an e-mail again; an alarm of days ago wakes nobody.",
+      "Serverless-SNSRedrivePolicy":
+        "SNS retries e-mail by itself, and an alarm that is days old is of no use.",
     });
     return topic;
   }
@@ -95,7 +95,7 @@ const NOT_RUNNING = "acknowledgements-not-running";
 
 const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Condition> => ({
   "server-errors": {
-    alarmDescription: "More than 5 % of the requests fail, stores that do not answer left out.",
+    alarmDescription: "5 % or more of the requests fail, not counting stores that do not answer.",
     metric: new MathExpression({
       label: "failed, in %",
       expression: `IF(failed - FILL(stores, 0) >= ${FEWEST_FAILURES}, 100 * (failed - FILL(stores, 0)) / served, 0)`,
@@ -113,13 +113,14 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
     periods: [2, 3],
   },
   "store-credential-rejected": {
-    alarmDescription: "Google refuses the credential of an application, or it cannot be used.",
+    alarmDescription: "Google rejects the credential of an application, or the credential is unusable.",
     metric: metrics.own("storeErrors", { store: "android-store", reason: "credential-rejected" }),
     threshold: 1,
   },
-  // The store's bad minutes pass, and callers ask again; but what it leaves unanswered for long is stored nowhere.
+  // Callers retry, so short outages need nobody. In a long one, the purchases that are asked for are not stored.
   "store-unavailable": {
-    alarmDescription: "In six hours Google answered fewer questions about Android purchases than it did not.",
+    alarmDescription:
+      "In six hours, Google left half or more of the requests about Android purchases unanswered.",
     metric: new MathExpression({
       label: "unanswered, in %",
       expression: `IF(unanswered >= ${FEWEST_UNANSWERED}, 100 * unanswered / (unanswered + FILL(answered, 0)), 0)`,
@@ -132,12 +133,12 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
     threshold: 50,
   },
   "acknowledgements-near-deadline": {
-    alarmDescription: "Android purchases are refunded in less than a day unless they are acknowledged.",
+    alarmDescription: "Google refunds Android purchases in less than a day unless they are acknowledged.",
     metric: metrics.own("acknowledgementsNearDeadline", {}, "Maximum"),
     threshold: 1,
   },
   "acknowledgements-failed": {
-    alarmDescription: "Acknowledgements were refused for good, or came too late.",
+    alarmDescription: "Google rejected acknowledgements permanently, or their deadline passed.",
     metric: metrics.own("acknowledgementsFailed"),
     threshold: 1,
   },
@@ -153,26 +154,26 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
       period: Duration.hours(1),
     }),
     comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-    // Silence is told too, but not that of a service that has never run.
+    // Missing data leads to INSUFFICIENT_DATA, which notifies too. A service that has never run starts in that state.
     treatMissingData: TreatMissingData.MISSING,
     threshold: 1,
     periods: [2, 2],
   },
   "functions-throttled": {
     alarmDescription:
-      "Lambda refuses invocations: the concurrency of a function or of the account is used up.",
+      "Lambda throttles invocations: the concurrency of a function or of the account is used up.",
     metric: sumOf("throttled", metrics.ofFunctions("Throttles")),
     threshold: 1,
     periods: [2, 3],
   },
   "table-throttled": {
-    alarmDescription: "DynamoDB refuses requests: a limit of the table or of the account is reached.",
+    alarmDescription: "DynamoDB throttles requests: a limit of the table or of the account is reached.",
     metric: sumOf("throttled", metrics.tableThrottles()),
     threshold: 1,
     periods: [2, 3],
   },
   "table-errors": {
-    alarmDescription: "DynamoDB fails requests.",
+    alarmDescription: "DynamoDB answers requests with server errors.",
     metric: sumOf("errors", metrics.tableErrors()),
     threshold: FEWEST_FAILURES,
     periods: [2, 3],

@@ -8,9 +8,9 @@ export interface ApiDomainProps extends DomainParameters {
   readonly api: RestApi;
 }
 
-/** A domain of one's own in front of the API, with an alias record where its zone is known. */
+/** Custom domain of the API, with an alias record if its hosted zone is given. */
 export class ApiDomain extends Construct {
-  /** What a record of the domain has to point to. */
+  /** Target of the domain's DNS record. */
   readonly target: string;
 
   constructor(scope: Construct, id: string, { name, certificateArn, hostedZoneId, api }: ApiDomainProps) {

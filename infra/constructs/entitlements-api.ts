@@ -35,12 +35,12 @@ export interface EntitlementsApiProps extends ApiParameters {
 const STAGE = "live";
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSED_FROM = Size.bytes(1024);
-/** How long a revoked key still works. */
+/** TTL of the authorizer's cache: a revoked key works for this long. */
 const CREDENTIAL_CACHED_FOR = Duration.seconds(60);
 
 /**
- * A line for each request, the ones that never reach a function too. It has the route, never the path: a path holds an
- * account's identifier. Neither address nor user agent, for they are a person's.
+ * One line per request, including those that reach no function. It has the route but not the path, which contains the
+ * account identifier, and neither IP address nor user agent, which are personal data.
  */
 const ACCESS_LOG = AccessLogFormat.custom(
   JSON.stringify({
@@ -62,13 +62,13 @@ const ACCESS_LOG = AccessLogFormat.custom(
 
 const allEndpoints = Object.entries(endpoints) as [EndpointName, Endpoint][];
 
-/** The contract's endpoints as a REST API, each in front of its function. */
+/** The contract's endpoints as a REST API, each integrated with its function. */
 export class EntitlementsApi extends Construct {
-  /** The base address, without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly address: string;
-  /** What a record of the own domain has to point to; null where there is no such domain. */
+  /** Target of the custom domain's DNS record; null without a custom domain. */
   readonly domainTarget: string | null;
-  /** What CloudWatch knows the API by. */
+  /** The API's name in CloudWatch's dimensions. */
   readonly name: string;
   readonly stageName = STAGE;
   readonly accessLogs: LogGroup;
@@ -88,14 +88,14 @@ export class EntitlementsApi extends Construct {
       minCompressionSize: COMPRESSED_FROM,
       disableExecuteApiEndpoint: domain !== null,
       cloudWatchRole: props.managesLogRole,
-      // Other APIs of the account and region write their logs by it too.
+      // Other APIs of the account and region use the same role for their logs.
       ...(props.managesLogRole && { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
       deployOptions: {
         stageName: STAGE,
         tracingEnabled: true,
         accessLogDestination: new LogGroupLogDestination(this.accessLogs),
         accessLogFormat: ACCESS_LOG,
-        // Of a route that comes without a limit of its own.
+        // Default for a route without its own limit.
         throttlingRateLimit: 10,
         throttlingBurstLimit: 20,
         methodOptions: Object.fromEntries(
@@ -106,7 +106,7 @@ export class EntitlementsApi extends Construct {
         ),
       },
     });
-    // The stack has an output of its own.
+    // The stack defines its own output.
     api.node.tryRemoveChild("Endpoint");
     api.latestDeployment?.addToLogicalId({
       compressedFrom: COMPRESSED_FROM.toBytes(),
@@ -115,20 +115,20 @@ export class EntitlementsApi extends Construct {
     addGatewayResponses(api);
     acceptFinding(api, {
       "AwsSolutions-APIG2":
-        "A validator's answer has no list of issues, which the contract promises; the functions validate.",
+        "The functions validate: API Gateway's validator cannot return the list of issues that the contract promises.",
       "AwsSolutions-APIG6":
-        "Execution logs hold paths, and with them account identifiers; the access log has every request.",
+        "Execution logs contain paths with account identifiers; the access log has every request.",
       "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]":
-        "API Gateway asks for this policy on the one role of an account and region by which it writes logs.",
+        "API Gateway requires this policy on its logging role, of which an account and region has one.",
       ...(props.synchronizesPerAddress === null && {
-        "AwsSolutions-APIG3": "This stage does without AWS WAF, which costs by the month.",
+        "AwsSolutions-APIG3": "This stage does without AWS WAF, which is billed by the month.",
       }),
     });
 
     const tokenAuthorizer = new TokenAuthorizer(this, "Authorizer", {
       handler: authorizer,
       identitySource: "method.request.header.Authorization",
-      // A header that cannot hold an API key is refused before any function runs.
+      // Rejects a header that cannot be an API key before any function runs.
       validationRegex: AUTHORIZATION_PATTERN,
       resultsCacheTtl: CREDENTIAL_CACHED_FOR,
     });
@@ -145,7 +145,7 @@ export class EntitlementsApi extends Construct {
       explain(method, endpoint);
     }
 
-    // The rule of every account traces one request of each second before it takes a part: of a small service, all of them.
+    // X-Ray's default rule traces the first request of every second besides its share: on a small service, all of them.
     new CfnSamplingRule(this, "Sampling", {
       samplingRule: {
         ruleName: `entitlements-${props.stage}`,
@@ -182,6 +182,8 @@ export class EntitlementsApi extends Construct {
 const explain = (method: Method, { scope }: Endpoint): void => {
   acceptFinding(method, {
     "AwsSolutions-COG4": "Backends call it with API keys, which the service's own authorizer checks.",
-    ...(scope === null && { "AwsSolutions-APIG4": "The store's signatures in the body are the proof." }),
+    ...(scope === null && {
+      "AwsSolutions-APIG4": "No credential: the store's signatures in the body are the proof.",
+    }),
   });
 };

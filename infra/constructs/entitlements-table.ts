@@ -10,7 +10,7 @@ export interface EntitlementsTableProps extends Omit<TableParameters, "name"> {
   readonly tableName: string;
 }
 
-/** The one table, on demand. It has a name of its own, so that a change that would replace it fails instead. */
+/** The single table, billed on demand. Its name is fixed, so that a change that would replace it fails instead. */
 export class EntitlementsTable extends Construct {
   readonly name: string;
 
@@ -28,7 +28,7 @@ export class EntitlementsTable extends Construct {
       timeToLiveAttribute: TABLE.timeToLiveAttribute,
       globalSecondaryIndexes: [
         {
-          // Without a sort key: one may have 1,024 bytes only, and a partition key with a long account has more.
+          // No sort key: it may have at most 1,024 bytes, and a partition key with a long account identifier has more.
           indexName: TABLE.ownerIndex,
           partitionKey: text(TABLE.ownerAttribute),
           projectionType: ProjectionType.KEYS_ONLY,

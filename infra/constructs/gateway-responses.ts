@@ -3,7 +3,7 @@ import { ERRORS, type ErrorBody, type ErrorCode } from "../../lib/contract/error
 
 interface GatewayError {
   readonly code: ErrorCode;
-  /** Unset: the status that API Gateway gives this type. */
+  /** Unset: API Gateway's default status for the type. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -11,11 +11,11 @@ interface GatewayError {
 const contractStatus = (code: ErrorCode): GatewayError => ({ code, status: ERRORS[code].status });
 
 /**
- * What API Gateway answers itself, by type of response. `DEFAULT_4XX` and `DEFAULT_5XX` catch the types that are not
- * here; they have no status, because a status there would replace those of all the types they catch.
+ * Errors that API Gateway answers itself, by response type. `DEFAULT_4XX` and `DEFAULT_5XX` catch the types not listed;
+ * they have no status, because it would replace the statuses of all types they catch.
  *
- * No method uses IAM or API Gateway's own keys, so the signature types can only come from a request without a route
- * whose Authorization header API Gateway took for a signature.
+ * No method uses IAM or API Gateway's own keys. The signature types therefore occur only on unknown routes, when API
+ * Gateway takes the Authorization header for a signature.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
  */
@@ -45,11 +45,11 @@ export const GATEWAY_RESPONSES = {
   DEFAULT_5XX: { code: "INTERNAL_ERROR" },
 } as const satisfies Record<string, GatewayError>;
 
-/** The body of an error that no function answers. */
+/** Contract body of an error that no function answers. */
 export const contractBody = (code: ErrorCode): string =>
   JSON.stringify({ error: code, message: ERRORS[code].message } satisfies ErrorBody);
 
-/** Gives every error that the gateway makes itself the body of the contract. */
+/** Gives every error that API Gateway answers itself the contract's body. */
 export const addGatewayResponses = (api: RestApi): void => {
   for (const [type, { code, status, headers }] of Object.entries<GatewayError>(GATEWAY_RESPONSES))
     api.addGatewayResponse(type, {

@@ -37,7 +37,7 @@ const graph = (title: string, left: readonly IMetric[], right: readonly IMetric[
 
 const percentiles = (of: (statistic: string) => IMetric): IMetric[] => [Stats.p(50), Stats.p(99)].map(of);
 
-/** Is it well? The alarms first, then what callers see, then the stores, then what the service stands on. */
+/** Dashboard of the service's health: alarms first, then callers, stores, and the AWS resources underneath. */
 export class HealthDashboard extends Construct {
   constructor(scope: Construct, id: string, props: HealthDashboardProps) {
     super(scope, id);

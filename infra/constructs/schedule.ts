@@ -7,18 +7,18 @@ import type { ServiceFunction } from "./service-function.ts";
 
 const EVERY = Duration.minutes(15);
 
-/** Invokes a function four times an hour. */
+/** Invokes a function every 15 minutes. */
 export class Schedule extends Construct {
   constructor(scope: Construct, id: string, { of }: { readonly of: ServiceFunction }) {
     super(scope, id);
     const rule = new Rule(this, "Rule", {
       description: "Every 15 minutes",
       schedule: EventSchedule.rate(EVERY),
-      // What an invocation leaves undone, the next one does: there is nothing to try again or to keep.
+      // No retries: the next invocation does what this one leaves undone.
       targets: [new LambdaFunction(of.handler, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
     });
     acceptFinding(rule, {
-      "Serverless-EventBusDLQ": "What an invocation leaves undone, the next one does.",
+      "Serverless-EventBusDLQ": "The next invocation does what this one leaves undone.",
     });
   }
 }

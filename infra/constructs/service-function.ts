@@ -17,25 +17,25 @@ import type { FunctionParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 
 export interface ServiceFunctionProps extends FunctionParameters {
-  /** The module that exports `handler`. */
+  /** Module that exports `handler`. */
   readonly entry: string;
   readonly description: string;
-  /** Whose logs and metrics these are. */
+  /** Service name in logs and metrics. */
   readonly serviceName: string;
   readonly logRetentionDays: RetentionDays;
 }
 
-/** The table that a function works on, which is another stack's. */
+/** The table that a function uses; the data stack, or a restore, creates it. */
 export interface TableReference {
   readonly name: string;
 }
 
 /**
- * A function with a role and a log group of its own. What it may do and what it is told come together: each method
- * below grants the actions and sets the environment variable that names their object.
+ * Lambda function with its own role and log group. The methods below grant permissions; those for a table also set the
+ * environment variable that names it.
  */
 export class ServiceFunction extends Construct {
-  /** What is invoked: the function, or its alias where environments are kept ready. */
+  /** Invocation target: the function, or its alias with provisioned concurrency. */
   readonly handler: IFunction;
   readonly name: string;
   readonly roleName: string;
@@ -62,7 +62,7 @@ export class ServiceFunction extends Construct {
       logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      // Lambda's own reports of what went well say nothing that the function's line does not say.
+      // Lambda's INFO reports repeat what the function logs itself.
       systemLogLevelV2: SystemLogLevel.WARN,
       tracing: Tracing.ACTIVE,
       environment: { POWERTOOLS_SERVICE_NAME: props.serviceName },
@@ -78,26 +78,27 @@ export class ServiceFunction extends Construct {
             provisionedConcurrentExecutions: provisionedConcurrency,
           }) as IFunction);
     acceptFinding(role, {
-      "AwsSolutions-IAM5[Resource::*]": "X-Ray's PutTraceSegments and PutTelemetryRecords know no resources.",
+      "AwsSolutions-IAM5[Resource::*]":
+        "X-Ray's PutTraceSegments and PutTelemetryRecords support no resource-level permissions.",
     });
     acceptFinding(this.#function, {
-      "Serverless-LambdaDLQ": "It is invoked synchronously, or again by the next tick of its schedule.",
+      "Serverless-LambdaDLQ": "Invoked synchronously, or again at the next tick of its schedule.",
       "Serverless-LambdaAsyncFailureDestination":
-        "It is invoked synchronously, or again by the next tick of its schedule.",
+        "Invoked synchronously, or again at the next tick of its schedule.",
     });
   }
 
-  /** Reads single items by key. */
+  /** Grants reads of single items by key. */
   getsItemsOf(table: TableReference): void {
     this.#uses(table, ["dynamodb:GetItem"]);
   }
 
-  /** Reads partitions, and nothing else. */
+  /** Grants queries of partitions, and nothing else. */
   queries(table: TableReference): void {
     this.#uses(table, ["dynamodb:Query"]);
   }
 
-  /** Reads by key and by partition, and writes, in transactions. */
+  /** Grants reads by key and by partition, and writes, also in transactions. */
   changes(table: TableReference): void {
     this.#uses(table, [
       "dynamodb:BatchGetItem",
@@ -110,7 +111,7 @@ export class ServiceFunction extends Construct {
     ]);
   }
 
-  /** Reads the secrets of this account and region whose names start with the prefix. */
+  /** Grants reads of the secrets in this account and region whose names start with the prefix. */
   readsSecrets(prefix: string): void {
     this.#may(
       ["secretsmanager:GetSecretValue"],
@@ -123,7 +124,7 @@ export class ServiceFunction extends Construct {
     );
     acceptFinding(this, {
       [`AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${prefix}*]`]:
-        "The operator names a secret for each application, and AWS ends each ARN with six characters of its own.",
+        "The operator names a secret for each application, and AWS appends six characters to each ARN.",
     });
   }
 

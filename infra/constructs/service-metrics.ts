@@ -7,22 +7,22 @@ type MetricName = Exclude<keyof typeof METRICS, "namespace">;
 type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;
 type Dimensions = Readonly<Partial<Record<DimensionName, string>>>;
 
-/** Whose metrics they are. */
+/** Names of the resources whose metrics are read. */
 export interface MetricSources {
   readonly serviceName: string;
   readonly apiName: string;
   readonly stageName: string;
   readonly tableName: string;
-  /** By the folder of its code. */
+  /** Deployed names, by function name in `bundling/entries.ts`. */
   readonly functionNames: Readonly<Record<string, string>>;
 }
 
 export const PERIOD = Duration.minutes(5);
 
-/** The operations that the functions ask of the table. */
+/** DynamoDB operations whose errors are counted. */
 const OPERATIONS = ["BatchGetItem", "DeleteItem", "GetItem", "Query", "TransactWriteItems"] as const;
 
-/** The metrics of one service, its own and those that AWS keeps of its parts. Counts are sums of five minutes. */
+/** CloudWatch metrics of one service: its own, and those of its AWS resources. Counts are sums over five minutes. */
 export class ServiceMetrics {
   readonly #sources: MetricSources;
 
@@ -42,7 +42,7 @@ export class ServiceMetrics {
     });
   }
 
-  /** Every combination of dimensions that the metric has been seen with. */
+  /** One series for each combination of dimension values with data. */
   ownByAll(name: MetricName, dimensions: readonly DimensionName[]): MathExpression {
     const schema = [DIMENSIONS.service, ...dimensions.map((dimension) => DIMENSIONS[dimension])];
     return new MathExpression({
@@ -74,7 +74,7 @@ export class ServiceMetrics {
     return this.#metric("AWS/DynamoDB", name, Stats.SUM, { TableName: this.#sources.tableName });
   }
 
-  /** Requests that DynamoDB refused because a limit was reached, of the table and of its index. */
+  /** Requests that DynamoDB throttled, on the table and its index. */
   tableThrottles(): Metric[] {
     const { tableName } = this.#sources;
     const index = { TableName: tableName, GlobalSecondaryIndexName: TABLE.ownerIndex };
@@ -85,7 +85,7 @@ export class ServiceMetrics {
     ];
   }
 
-  /** Requests that DynamoDB itself failed. */
+  /** Requests that DynamoDB answered with a server error. */
   tableErrors(): Metric[] {
     return OPERATIONS.map((Operation) =>
       this.#metric("AWS/DynamoDB", "SystemErrors", Stats.SUM, {
@@ -105,7 +105,7 @@ export class ServiceMetrics {
   }
 }
 
-/** The sum of metrics, of which any may have said nothing; the label, one word, tells sums of one graph apart. */
+/** Sum of metrics; one without data counts as 0. The label is one word, unique in its graph: it prefixes metric ids. */
 export const sumOf = (label: string, metrics: readonly Metric[]): MathExpression =>
   new MathExpression({
     label,

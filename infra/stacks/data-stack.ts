@@ -7,14 +7,14 @@ export interface DataStackProps extends StackProps {
   readonly parameters: Parameters;
 }
 
-/** What must not be lost, and nothing else: no deployment of the service touches this stack. */
+/** The data that must not be lost, in its own stack: deploying the service does not touch it. */
 export class DataStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, ...props }: DataStackProps) {
     super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
     const { name: _, ...tableParameters } = parameters.table;
     const table = new EntitlementsTable(this, "Table", {
       ...tableParameters,
-      // Always the stage's own, whichever table the service works on.
+      // The stage's own table, even where `tableName` points the service to another one.
       tableName: parameters.serviceName,
     });
     new CfnOutput(this, "TableName", { description: "The table of this stage.", value: table.name });

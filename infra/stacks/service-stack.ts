@@ -14,7 +14,7 @@ import type { FunctionName, Parameters } from "../parameters.ts";
 
 export interface ServiceStackProps extends StackProps {
   readonly parameters: Parameters;
-  /** Holds the module of each function, where `bundling/entries.ts` says. */
+  /** Root of the modules that `bundling/entries.ts` lists. */
   readonly functionsFolder: string;
 }
 
@@ -28,7 +28,7 @@ const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<End
     (Object.keys(endpoints) as EndpointName[]).map((name) => [name, valueOf(name)]),
   ) as Record<EndpointName, Value>;
 
-/** All that can be made again from the sources: functions, API, schedule, alarms, dashboard. */
+/** Everything that can be deployed again from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
     super(scope, id, props);
@@ -63,7 +63,7 @@ export class ServiceStack extends Stack {
     const acknowledger = functionOf(
       "acknowledgeDuePurchases",
       ACKNOWLEDGER,
-      "Acknowledge the Android-store purchases that wait for it",
+      "Acknowledge due Android-store purchases",
     );
     acknowledger.changes(table);
     acknowledger.readsSecrets(secretPrefix);
@@ -102,15 +102,15 @@ export class ServiceStack extends Stack {
     const output = (name: string, description: string, value: string): void => {
       new CfnOutput(this, name, { description, value });
     };
-    output("Address", "The base address: paths of the contract follow it.", api.address);
-    output("TableName", "The table, as the operator's command line takes it.", table.name);
+    output("Address", "Base URL of the API, without the contract's paths.", api.address);
+    output("TableName", "The table's name, for the operator's command line.", table.name);
     output(
       "AndroidStoreRoles",
-      "The roles that ask Google, as a workload identity pool has to know them.",
+      "Roles that call Google's API; a workload identity pool has to admit them.",
       [served.linkAndroidStoreCustomer, acknowledger].map(({ roleName }) => roleName).join(" "),
     );
-    output("AlarmTopic", "Who subscribes to it hears the alarms.", alarms.topic.topicArn);
+    output("AlarmTopic", "SNS topic that the alarms notify.", alarms.topic.topicArn);
     if (api.domainTarget !== null)
-      output("DomainTarget", "What a DNS record of the own domain has to point to.", api.domainTarget);
+      output("DomainTarget", "Target of the DNS record for the custom domain.", api.domainTarget);
   }
 }

@@ -6,10 +6,10 @@ import { GatewayError } from "./error.ts";
 import { allows, policyDocument } from "./policy.ts";
 import { functionIdIn } from "./routes.ts";
 
-/** What an authorizer tells the function, in `requestContext.authorizer`. */
+/** Context that an authorizer passes to the function, in `requestContext.authorizer`. */
 export type AuthorizerContext = Readonly<Record<string, string | number>>;
 
-/** @throws GatewayError where the request may not pass. */
+/** @throws GatewayError if the request is not authorized */
 export type Authorize = (
   headerValue: (name: string) => string | undefined,
   methodArn: string,
@@ -32,7 +32,7 @@ const authorizerResult = z.object({
 });
 type AuthorizerResult = z.infer<typeof authorizerResult>;
 
-/** What an authorizer is asked: a policy answers for all methods, whichever it was asked for. */
+/** Input of an authorizer. The policy covers all methods, whichever one it was asked for. */
 interface Question {
   readonly token: string;
   readonly methodArn: string;
@@ -40,12 +40,12 @@ interface Question {
 
 const KEPT_POLICIES = 10_000;
 
-/** An authorizer refuses by failing with exactly this message. */
+/** Error message by which an authorizer refuses a token. */
 const UNAUTHORIZED = "Unauthorized";
 
 /**
- * The token authorizers of the template, by logical id. A policy is kept for its token as long as the template says and
- * is applied to every route; a refusal is not kept.
+ * The template's token authorizers, by logical id. A policy is cached by token for the template's TTL and applies to every
+ * route; a refusal is not cached.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
  */

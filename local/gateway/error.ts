@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Template } from "../template.ts";
 
 /**
- * The types of response that API Gateway makes itself, with their statuses and messages.
+ * Types of response that API Gateway answers itself, with their default statuses and messages.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
  */
@@ -16,13 +16,13 @@ const RESPONSE_TYPES = {
   REQUEST_TOO_LARGE: { status: 413, message: "Request Too Long" },
   UNAUTHORIZED: { status: 401, message: "Unauthorized" },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported Media Type" },
-  /** A function that failed or whose answer is not a proxy response has no type of its own. */
+  /** Also used for a failed function and a malformed proxy response, which have no type of their own. */
   DEFAULT_5XX: { status: 502, message: "Internal server error" },
 } as const satisfies Record<string, { status: number; message: string | null }>;
 
 export type ResponseType = keyof typeof RESPONSE_TYPES;
 
-/** API Gateway answers by itself, in the given type of gateway response. */
+/** An error that API Gateway answers itself, with the given type of gateway response. */
 export class GatewayError extends Error {
   readonly type: ResponseType;
 
@@ -50,7 +50,7 @@ const CONTENT_TYPE = "application/json";
 const HEADER = "gatewayresponse.header.";
 const DEFAULT_TEMPLATE = '{"message":$context.error.messageString}';
 
-/** Variables that gateway responses can name, as `$context.<name>`. */
+/** Variables of gateway responses, as `$context.<name>`. */
 export type ContextVariables = Readonly<Record<string, string>>;
 
 const substitute = (text: string, variables: ContextVariables): string =>
@@ -59,7 +59,7 @@ const substitute = (text: string, variables: ContextVariables): string =>
 const headerValue = (expression: string, variables: ContextVariables): string =>
   /^'(.*)'$/.exec(expression)?.[1] ?? variables[expression.replace(/^context\./, "")] ?? "";
 
-/** The gateway responses of the template: how each type of error is answered. Plain substitution, as API Gateway's. */
+/** Answers errors with the template's gateway responses, by plain substitution of variables as in API Gateway. */
 export const gatewayResponsesOf = (
   template: Template,
 ): ((error: GatewayError, variables: ContextVariables) => GatewayAnswer) => {

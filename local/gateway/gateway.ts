@@ -15,22 +15,22 @@ import { ACCOUNT, Template, type Assembly } from "../template.ts";
 export interface GatewayOptions {
   readonly assembly: Assembly;
   readonly region: string;
-  /** The local table: what functions are told that are told of a table. Unset: the deployed one's name. */
+  /** Local table, for the functions that have a `TABLE_NAME`. Unset: the template's name. */
   readonly tableName?: string;
-  /** Variables that every function has beside those of the template, and that win over them: endpoints and credentials. */
+  /** Environment variables for every function, such as endpoints and credentials. They override the template's. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Takes what functions write to standard error, and why they failed. */
+  /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
-  /** Takes what functions write to standard output: their log and metrics. */
+  /** Receives the functions' standard output: logs and metrics. */
   readonly output?: (line: string) => void;
 }
 
-/** The REST API of an assembly with its functions, in front of a node:http server. */
+/** REST API and functions of an assembly, for a node:http server. */
 export interface Gateway {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Invokes a function that no route leads to, as its schedule does; named by the beginning of its logical id. */
+  /** Invokes a function directly, as a schedule does. `name` is the beginning of its logical id. */
   invoke(name: string): Promise<InvocationResult>;
-  /** Ends the functions' environments. */
+  /** Stops the functions' environments. */
   stop(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ const onlyOne = <T>(type: string, resources: ReadonlyMap<string, T>): readonly [
   return first;
 };
 
-/** The environment variables that Lambda sets itself. */
+/** Environment variables that Lambda sets itself. */
 const lambdaVariables = (
   id: string,
   region: string,
@@ -117,7 +117,7 @@ const functionsOf = (
     ]),
   );
 
-/** The function's answer, or an error where it takes longer than API Gateway waits. The function itself runs on. */
+/** Result of the invocation, or an error after API Gateway's timeout. The function keeps running. */
 const withinTimeout = async (
   invocation: Promise<InvocationResult>,
   milliseconds: number,
@@ -145,10 +145,10 @@ const singleHeader =
   };
 
 /**
- * Serves the REST API of a synthesized template as API Gateway does: routes, authorizers, gateway responses,
- * compression, limits and the functions themselves are all read from it.
+ * Serves the REST API of a synthesized template as API Gateway does. Routes, authorizers, gateway responses, compression,
+ * timeouts and functions come from the template.
  *
- * @throws LocalError where the template holds something that is not understood.
+ * @throws LocalError if the template contains something unsupported
  */
 export const createGateway = (options: GatewayOptions): Gateway => {
   const template = new Template(options.assembly.document, options);
@@ -230,7 +230,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
       response.setHeader("x-amzn-RequestId", exchange.requestId);
       response.setHeader("x-amz-apigw-id", exchange.extendedRequestId);
       response.end(body);
-      // What is left of a refused body has to go, or the connection cannot be used again.
+      // Drains the rest of a refused body, without which the connection cannot be reused.
       request.resume();
     },
     invoke: async (name) => {

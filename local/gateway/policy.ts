@@ -9,7 +9,7 @@ const statement = z.strictObject({
   Resource: oneOrMore,
 });
 
-/** A policy as authorizers answer it; conditions and negations are not understood. */
+/** Policy that an authorizer returns. Conditions and negations are not supported. */
 export const policyDocument = z.object({
   Version: z.string(),
   Statement: z.union([statement.transform((value) => [value]), z.array(statement)]),
@@ -19,7 +19,7 @@ export type PolicyDocument = z.infer<typeof policyDocument>;
 
 const ACTION = "execute-api:Invoke";
 
-/** `*` stands for any characters, slashes too, and `?` for one. */
+/** `*` matches any characters, including slashes; `?` matches one. */
 const matches = (pattern: string, value: string, flags = ""): boolean => {
   const expression = pattern
     .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
@@ -29,7 +29,7 @@ const matches = (pattern: string, value: string, flags = ""): boolean => {
 };
 
 /**
- * Whether the policy lets a method be called: some statement allows it and none denies it.
+ * Whether the policy allows a method: a statement allows it and none denies it.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */

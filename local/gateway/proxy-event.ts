@@ -4,7 +4,7 @@ import type { AuthorizerContext } from "./authorizer.ts";
 import type { RouteMatch } from "./routes.ts";
 import { ACCOUNT } from "../template.ts";
 
-/** Headers that end at the gateway. */
+/** Headers that the gateway does not pass on. */
 const NOT_PASSED_ON = new Set([
   "connection",
   "content-length",
@@ -18,11 +18,11 @@ const NOT_PASSED_ON = new Set([
   "upgrade",
 ]);
 
-/** A request at the gateway, with what the gateway knows of it. */
+/** A request with what the gateway knows about it. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
-  /** As sent: percent-encoded. */
+  /** Percent-encoded, as sent. */
   readonly path: string;
   readonly query: string;
   readonly requestId: string;
@@ -33,13 +33,13 @@ export interface Exchange {
   readonly stage: string;
 }
 
-/** All values of each name. `Object.fromEntries` takes the name `__proto__` like every other. */
+/** Groups values by name. `Object.fromEntries` treats the name `__proto__` like any other. */
 const gather = (pairs: Iterable<readonly [name: string, value: string]>): Record<string, string[]> =>
   Object.fromEntries(
     [...Map.groupBy(pairs, ([name]) => name)].map(([name, found]) => [name, found.map(([, value]) => value)]),
   );
 
-/** Headers under the name that they were sent by first: to HTTP, names that differ in case are one. */
+/** Gives headers whose names differ only in case, which HTTP treats as one, the first spelling sent. */
 const underOneName = (
   headers: readonly (readonly [name: string, value: string])[],
 ): (readonly [name: string, value: string])[] => {
@@ -47,7 +47,7 @@ const underOneName = (
   return headers.map(([name, value]) => [names.get(name.toLowerCase()) ?? name, value]);
 };
 
-/** Of several values, the last. */
+/** Keeps the last value of each name. */
 const lastOf = (gathered: Record<string, string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(gathered).map(([name, values]) => [name, values.at(-1) ?? ""]));
 
@@ -73,7 +73,7 @@ const queryOf = (query: string): Record<string, string[]> | null => {
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** As in web servers' logs: `09/Apr/2026:12:34:56 +0000`. */
+/** Time in Common Log Format: `09/Apr/2026:12:34:56 +0000`. */
 const logTime = (time: Date): string => {
   const [date = "", clock = ""] = time.toISOString().split("T");
   const [year, month, day] = date.split("-");
@@ -81,8 +81,7 @@ const logTime = (time: Date): string => {
 };
 
 /**
- * The event of Lambda's proxy integration with a REST API, which is served here as behind a domain of its own: the
- * stage is no part of the path.
+ * Event of Lambda's proxy integration with a REST API. As behind a custom domain, the path does not contain the stage.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
  */

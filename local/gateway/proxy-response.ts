@@ -6,7 +6,7 @@ import { GatewayError } from "./error.ts";
 
 const headerValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
-/** What a function must answer. */
+/** Shape of a function's response. */
 const proxyResponse = z.object({
   statusCode: z.coerce.number().int().min(100).max(599),
   headers: z.record(z.string(), headerValue).nullish(),
@@ -35,9 +35,9 @@ const validated = (name: string, value: string): readonly [string, string] => {
 };
 
 /**
- * Reads a function's answer as a REST API does.
+ * Parses a function's response as a REST API does.
  *
- * @throws GatewayError where it is not of the documented shape.
+ * @throws GatewayError if it does not have the documented shape
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
  */
 export const readProxyResponse = (payload: unknown): ProxyAnswer => {
@@ -75,7 +75,7 @@ const acceptedCoding = (acceptEncoding: string): keyof typeof COMPRESS | null =>
   return accepts("deflate") ? "deflate" : null;
 };
 
-/** Compresses an answer that is long enough for a caller who accepts it. */
+/** Compresses a response of at least `minimumSize` bytes for a caller that accepts it. */
 export const compressed = async (
   answer: ProxyAnswer,
   acceptEncoding: string | undefined,

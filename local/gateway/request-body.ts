@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { gunzip, inflate } from "node:zlib";
 import { GatewayError } from "./error.ts";
 
-/** API Gateway's limit of a request's body, compressed or not, in bytes. */
+/** API Gateway's limit for a request body, compressed and decompressed, in bytes. */
 const LARGEST_BODY = 10 * 1024 * 1024;
 
 const DECOMPRESS = { gzip: promisify(gunzip), deflate: promisify(inflate) };
@@ -15,7 +15,7 @@ const received = async (request: IncomingMessage): Promise<Buffer> => {
     throw new GatewayError("REQUEST_TOO_LARGE");
   const chunks: Buffer[] = [];
   let size = 0;
-  // The connection must outlive a refusal, or the caller never sees it.
+  // Keeps the connection open after a refusal; otherwise the caller never sees it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
     if (size > LARGEST_BODY) throw new GatewayError("REQUEST_TOO_LARGE");
@@ -28,10 +28,10 @@ const isTooLarge = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
 
 /**
- * The body of a request as text; null where there is none.
+ * Reads a request's body as text; null if it is empty.
  *
- * @param decompresses whether the API has compression on, and so takes compressed requests.
- * @throws GatewayError over the limit, or where it is not what Content-Encoding says.
+ * @param decompresses whether the API has compression enabled and therefore accepts compressed requests
+ * @throws GatewayError if the body exceeds the limit or does not match Content-Encoding
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-make-request-with-compressed-payload.html
  */
 export const readBody = async (request: IncomingMessage, decompresses: boolean): Promise<string | null> => {

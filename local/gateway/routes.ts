@@ -2,23 +2,23 @@ import * as z from "zod";
 import { LocalError } from "../local-error.ts";
 import type { Template } from "../template.ts";
 
-/** A method of a resource. */
+/** A method on a resource. */
 export interface Route {
   readonly method: string;
-  /** The resource's path with its parameters in braces. */
+  /** The resource's path, with parameters in braces. */
   readonly resourcePath: string;
   readonly resourceId: string;
-  /** The logical id of the function behind it. */
+  /** Logical id of the integrated function. */
   readonly functionId: string;
   /** In milliseconds. */
   readonly integrationTimeout: number;
-  /** The logical id of the authorizer; null where the method takes none. */
+  /** Logical id of the authorizer; null without one. */
   readonly authorizerId: string | null;
 }
 
 export interface RouteMatch {
   readonly route: Route;
-  /** As sent: percent-encoded. Null where the path has none. */
+  /** Percent-encoded, as sent; null if the path has none. */
   readonly pathParameters: Readonly<Record<string, string>> | null;
 }
 
@@ -27,7 +27,7 @@ const resource = z.object({
   PathPart: z.string().regex(/^(?:[^{}]+|\{\w+\})$/, "must be a fixed segment or a parameter of one segment"),
 });
 
-// Strict: a property that changes what a method does, and that nothing here honours, must not pass unseen.
+// Strict: a property that changes a method's behaviour and is not supported here must not be ignored silently.
 const method = z.strictObject({
   RestApiId: z.string(),
   ResourceId: z.string(),
@@ -43,10 +43,10 @@ const method = z.strictObject({
   }),
 });
 
-/** The function's logical id in the address by which API Gateway invokes it. */
+/** Logical id of the function in API Gateway's invocation URI. */
 export const functionIdIn = (uri: string): string => {
   const id = /\/functions\/arn:[^/]*:function:([^/:]+)\/invocations$/.exec(uri)?.[1];
-  if (id === undefined) throw new LocalError(`${uri} is not the address of a function's invocations.`);
+  if (id === undefined) throw new LocalError(`${uri} is not a function's invocation URI.`);
   return id;
 };
 
@@ -67,7 +67,7 @@ const parametersOf = (route: Route, segments: readonly string[]): Record<string,
   return parameters;
 };
 
-/** Orders routes: fixed segments before parameters, from the left. */
+/** Sort key of a route: fixed segments before parameters, from the left. */
 const specificity = ({ resourcePath }: Route): string =>
   segmentsOf(resourcePath)
     .map((segment) => (parameterOf(segment) === null ? "0" : "1"))
@@ -92,9 +92,12 @@ export const routesOf = (template: Template): Route[] => {
 };
 
 /**
- * Finds the route of a request as a REST API does: by method and path together, so that a resource without the method
- * does not hide one that has it; fixed segments before parameters; segments compared as they were sent, never decoded;
- * one slash at the end of the path is ignored.
+ * Finds the route of a request as a REST API does:
+ *
+ * - Method and path match together, so that a resource without the method does not hide one that has it.
+ * - Fixed segments take precedence over parameters.
+ * - Segments are compared as sent, not decoded.
+ * - One trailing slash is ignored.
  */
 export const createRouter = (
   routes: readonly Route[],

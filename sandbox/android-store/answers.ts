@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Answers in the shapes of Google's APIs, and how requests to them are read. */
+/** Responses in the shapes of Google's APIs, and helpers to read requests. */
 
 export interface Answer {
   readonly status: number;
@@ -8,7 +8,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error as Google's APIs write it. */
+/** Error response of Google's APIs. */
 export const googleError = (status: number, reason: string, message: string, location?: string): Answer => ({
   status,
   body: {
@@ -27,7 +27,7 @@ export const googleError = (status: number, reason: string, message: string, loc
   },
 });
 
-/** An error as token endpoints write it (RFC 6749, 5.2). */
+/** Error response of token endpoints (RFC 6749, 5.2). */
 export const tokenError = (error: string, description: string): Answer => ({
   status: 400,
   body: { error, error_description: description },
@@ -62,7 +62,7 @@ export const parseJson = (body: string): unknown => {
   }
 };
 
-/** Empty where the escapes are bad: nothing is called so. */
+/** Decodes a path segment; empty, which names nothing, if its escapes are invalid. */
 export const decode = (encoded: string): string => {
   try {
     return decodeURIComponent(encoded);

@@ -2,23 +2,23 @@ import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpubli
 import { isoTime, plusPeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import { ACKNOWLEDGED, orderId, type OneTimePurchase, type SubscriptionPurchase } from "./purchases.ts";
 
-/** What can happen to a purchase; to a one-time purchase only `complete`, `decline`, `refund` and `consume`. */
+/** Changes of a purchase. A one-time purchase supports only `complete`, `decline`, `refund` and `consume`. */
 export const CHANGES = [
   /** A pending purchase is paid. */
   "complete",
-  /** A pending purchase is given up. */
+  /** A pending purchase is canceled. */
   "decline",
-  /** The next period begins where the current one ends, or now; a canceled, paused or held subscription recovers. */
+  /** The next period begins at the end of the current one, or now if that has passed. Ends a cancellation, pause or hold. */
   "renew",
-  /** The person ends the renewal: access stays until the period ends. */
+  /** The user cancels the renewal; access lasts until the period ends. */
   "cancel",
-  /** A payment fails, and access stays for the given period. */
+  /** A payment fails; access continues for the given period. */
   "grace",
-  /** A payment failed, and access ends until it succeeds. */
+  /** A payment fails; access ends until it succeeds. */
   "hold",
   "pause",
   "expire",
-  /** The money goes back and access ends. */
+  /** The purchase is refunded; access ends. */
   "refund",
   "consume",
 ] as const;
@@ -28,7 +28,7 @@ export class ImpossibleChange extends Error {}
 
 const requireState = (actual: string | null | undefined, ...allowed: string[]): void => {
   if (actual == null || !allowed.includes(actual))
-    throw new ImpossibleChange(`That cannot happen to a purchase in ${actual ?? "no state"}.`);
+    throw new ImpossibleChange(`The change is not possible for a purchase in ${actual ?? "no state"}.`);
 };
 
 export const changedSubscription = (
@@ -97,7 +97,7 @@ export const changedSubscription = (
     case "refund":
       return { ...purchase, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED", lineItems: until(now, false) };
     case "consume":
-      throw new ImpossibleChange("A subscription is not consumed.");
+      throw new ImpossibleChange("A subscription cannot be consumed.");
   }
 };
 
@@ -144,6 +144,6 @@ export const changedOneTimePurchase = (
     case "hold":
     case "pause":
     case "expire":
-      throw new ImpossibleChange("That happens to subscriptions only.");
+      throw new ImpossibleChange("The change is possible for subscriptions only.");
   }
 };

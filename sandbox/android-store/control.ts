@@ -6,7 +6,7 @@ import type { Shop } from "./shop.ts";
 
 const changeRequest = z.object({ change: z.enum(CHANGES), period: period.optional() });
 
-/** What a developer does in the sandbox: makes purchases, changes them, and looks at them. */
+/** Developer's endpoints of the sandbox: create, change and inspect purchases. */
 export const createControl = (shop: Shop): ((method: string, path: string, body: string) => Answer) => {
   const presented = (purchaseToken: string) => {
     const { answer, ...stored } = shop.read(purchaseToken) ?? {};

@@ -7,9 +7,9 @@ const ACKNOWLEDGE =
   /^\/applications\/([^/]+)\/purchases\/(subscriptions|products)\/([^/]+)\/tokens\/([^/:]+):acknowledge$/;
 
 /**
- * The calls of the API that read and acknowledge purchases.
+ * The API's methods that read and acknowledge purchases.
  *
- * @param packageNames the packages that exist; undefined: all that are asked for
+ * @param packageNames existing packages; undefined: every package exists
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */
 export const createPublisherApi = (

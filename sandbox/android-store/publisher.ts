@@ -7,20 +7,20 @@ import { createShop, type Shop } from "./shop.ts";
 import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
 
 /**
- * A local Android Publisher API (v3) with the token exchange that it needs: the calls that read and acknowledge
- * purchases, Google's error bodies, and beside them a way to make purchases and to change them.
+ * A local Android Publisher API (v3) with its token exchange: the methods that read and acknowledge purchases, Google's
+ * error bodies, and endpoints to create and change purchases.
  *
- * Under the prefix that it is mounted at:
+ * Below its mount prefix:
  *
  * | | |
  * |---|---|
- * | `POST /purchases` | makes a purchase: `{ packageName, productKind, productIdentifier, … }` (`SandboxPurchase`); answers 201 `{ purchaseToken, purchase }` |
- * | `GET /purchases`, `GET /purchases/{purchaseToken}` | what there is, in the API's own shapes |
- * | `POST /purchases/{purchaseToken}` | what happens to it: `{ change, period? }` (`CHANGES`) |
- * | `DELETE /purchases/{purchaseToken}` | the store drops it: 410 from then on |
+ * | `POST /purchases` | creates a purchase: `{ packageName, productKind, productIdentifier, … }` (`SandboxPurchase`); answers 201 `{ purchaseToken, purchase }` |
+ * | `GET /purchases`, `GET /purchases/{purchaseToken}` | existing purchases, in the API's own shapes |
+ * | `POST /purchases/{purchaseToken}` | changes a purchase: `{ change, period? }` (`CHANGES`) |
+ * | `DELETE /purchases/{purchaseToken}` | drops a purchase: 410 from then on |
  * | `POST /token` | OAuth token exchange (RFC 8693), and the JWT grant of service accounts (RFC 7523) |
- * | `POST /serviceAccounts/{e-mail}:generateAccessToken` | impersonation, as IAM Credentials does it |
- * | `/androidpublisher/v3/…` | the API; wants an access token of `/token` |
+ * | `POST /serviceAccounts/{e-mail}:generateAccessToken` | impersonation, as in IAM Credentials |
+ * | `/androidpublisher/v3/…` | the API; requires an access token |
  *
  * ```sh
  * curl -X POST localhost:3000/sandbox/android-publisher/purchases -H 'content-type: application/json' \
@@ -34,13 +34,13 @@ export interface AndroidPublisherSandbox
   extends
     Omit<Shop, "isDropped" | "tokens">,
     Pick<TokenEndpoints, "externalAccount" | "createServiceAccount" | "revokeAccessTokens"> {
-  /** Answers what is under the prefix; false, and nothing is done, where the path is not. */
+  /** Answers requests below the prefix. Returns false, without side effects, for paths that are not its own. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
-  /** The next requests to the token endpoint or to the API are met with these, one each, instead of an answer. */
+  /** Makes the next requests to an endpoint fail, one per fault. */
   failNext(endpoint: SandboxEndpoint, ...faults: Fault[]): void;
-  /** What was to fail and was not asked for answers again. */
+  /** Discards the faults that no request has met yet. */
   clearFaults(): void;
-  /** Every request that came, those met with a fault too. */
+  /** All requests received, including those that met a fault. */
   readonly calls: SandboxCall[];
 }
 
@@ -49,11 +49,11 @@ export type SandboxEndpoint = "token" | "impersonation" | "publisher" | "control
 export interface SandboxCall {
   readonly endpoint: SandboxEndpoint;
   readonly method: string;
-  /** Without the prefix, as it was sent: percent-encoded. */
+  /** Without the prefix; percent-encoded, as sent. */
   readonly path: string;
 }
 
-/** What goes wrong: an answer that is none of the sandbox's own, no answer ever, or a closed connection. */
+/** A fault: a given response, no response at all, or a closed connection. */
 export type Fault =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | "hang"
@@ -69,8 +69,8 @@ const endpointOf = (path: string): SandboxEndpoint | null => {
 };
 
 /**
- * @param options.prefix The path that the sandbox is mounted at, without a slash at its end; empty: the root.
- * @param options.packageNames The packages that exist; left out: all that are asked for.
+ * @param options.prefix mount path without a trailing slash; empty: the root
+ * @param options.packageNames existing packages; unset: every package exists
  */
 export const createAndroidPublisherSandbox = (options: {
   now: () => Instant;

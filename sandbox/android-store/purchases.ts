@@ -4,7 +4,7 @@ import * as z from "zod";
 import { PRODUCT_KINDS } from "../../lib/contract/schemas.ts";
 import { isoTime, parsePeriod, plusPeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 
-/** Purchases as the store makes and keeps them, in the API's own shapes. */
+/** The store's purchases, in the API's own shapes. */
 
 export type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
 export type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
@@ -23,22 +23,22 @@ export const sandboxPurchase = z.object({
   packageName: text,
   productKind: z.enum(PRODUCT_KINDS),
   productIdentifier: text,
-  /** Of a subscription. */
+  /** Subscriptions only. */
   basePlanIdentifier: text.optional(),
-  /** Until a subscription ends or renews, from now; a month where it is left out. */
+  /** Time from now until a subscription ends or renews; default: one month. */
   period: period.optional(),
   /** Bought, but not paid yet. */
   pending: z.boolean().optional(),
-  /** A subscription that does not renew by itself. */
+  /** A subscription that does not renew automatically. */
   prepaid: z.boolean().optional(),
   /** Bought by a licence tester: the purchase's environment is sandbox. */
   test: z.boolean().optional(),
   obfuscatedAccountIdentifier: text.optional(),
-  /** Token of the subscription whose place this one takes. */
+  /** Token of the subscription that this one replaces. */
   replaces: text.optional(),
   /** Token of the expired subscription that was bought again outside the app. */
   resubscribes: text.optional(),
-  /** Of a one-time purchase; one where it is left out. */
+  /** One-time purchases only; default: 1. */
   quantity: z.int().positive().optional(),
 });
 
@@ -49,7 +49,7 @@ export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
 
 export const periodOf = (duration: string): Period => {
   const parsed = parsePeriod(duration);
-  if (parsed === null) throw new Error(`No ISO 8601 duration: ${duration}`);
+  if (parsed === null) throw new Error(`Not an ISO 8601 duration: ${duration}`);
   return parsed;
 };
 

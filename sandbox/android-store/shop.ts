@@ -10,11 +10,11 @@ import {
   type StoredPurchase,
 } from "./purchases.ts";
 
-/** What the store has sold, by purchase token. */
+/** Purchases that the store has sold, by purchase token. */
 export interface Shop {
-  /** Makes a purchase and gives its token. */
+  /** Creates a purchase and returns its token. */
   buy(purchase: SandboxPurchase): string;
-  /** Puts an answer of the API as it is. */
+  /** Stores an API response unchanged. */
   put(purchaseToken: string, stored: StoredPurchase): void;
   read(purchaseToken: string): StoredPurchase | undefined;
   change(purchaseToken: string, change: Change, period?: string): void;
@@ -28,7 +28,7 @@ export const createShop = (now: () => Instant): Shop => {
   const purchases = new Map<string, StoredPurchase>();
   const dropped = new Set<string>();
 
-  /** A subscription that takes another's place ends it, once it is paid. */
+  /** Stores a purchase. A paid subscription expires the one that it replaces. */
   const store = (purchaseToken: string, stored: StoredPurchase): void => {
     purchases.set(purchaseToken, stored);
     if (stored.productKind !== "subscription" || !isPaid(stored)) return;

@@ -7,15 +7,18 @@ import { decode, googleError, parseJson, tokenError, type Answer } from "./answe
 export interface TokenEndpoints {
   /** OAuth token exchange (RFC 8693), and the JWT grant of service accounts (RFC 7523). */
   answerToken(method: string, body: string): Answer;
-  /** Impersonation, as IAM Credentials does it. */
+  /** Impersonation, as in IAM Credentials. */
   answerImpersonation(body: string, authorization: string | undefined): Answer;
-  /** What is wrong with the access token that a request to the API carries; null where it may do what its scope says. */
+  /** Error for the access token of a request to the API; null if the token has the API's scope. */
   refusal(authorization: string | undefined): Answer | null;
-  /** An `external_account` JSON for this sandbox, whose root is the given URL. Signs with the AWS credentials of the environment, and impersonates a service account where one is named. */
+  /**
+   * `external_account` JSON for this sandbox at the given root URL. Google's client signs with the AWS credentials of the
+   * environment, and impersonates a service account if one is named.
+   */
   externalAccount(rootUrl: string, options?: { impersonate?: string }): Record<string, unknown>;
-  /** The JSON of a service account that the JWT grant accepts. Google's client sends it to Google, whatever the JSON says. */
+  /** Service-account JSON that the JWT grant accepts. Google's client asks Google, whatever its `token_uri` says. */
   createServiceAccount(): Record<string, unknown>;
-  /** Every access token given so far is refused from now on. */
+  /** Revokes all access tokens issued so far. */
   revokeAccessTokens(): void;
 }
 
@@ -60,7 +63,7 @@ export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
     body: { access_token: issueToken(scopes), token_type: "Bearer", expires_in: TOKEN_SECONDS, ...more },
   });
 
-  /** What is wrong with the access token that a request carries; null where it may do what its scope says. */
+  /** Error for the access token of a request; null if the token has the scope. */
   const refusalOf = (authorization: string | undefined, scope: string): Answer | null => {
     const [, accessToken = ""] = /^Bearer (.+)$/.exec(authorization ?? "") ?? [];
     const scopes = accessTokens.get(accessToken);
@@ -70,7 +73,7 @@ export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
       : googleError(403, "insufficientPermissions", "Request had insufficient authentication scopes.");
   };
 
-  /** The subject of an AWS workload: a signed `GetCallerIdentity`, which Google would send to AWS. */
+  /** Whether a token is an AWS workload's: a signed `GetCallerIdentity`, which Google would send to AWS. */
   const isSubject = (token: string): boolean => {
     const parsed = subjectToken.safeParse(parseJson(decode(token)));
     if (!parsed.success) return false;

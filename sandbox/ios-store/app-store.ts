@@ -1,7 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { signJws, type JwsSigner } from "./signing.ts";
 
-/** The iOS store's side of a purchase, as data in and signed payloads out. */
+/** The iOS store's side of a purchase: data in, signed payloads out. */
 
 export type SandboxEnvironment = "Production" | "Sandbox" | "Xcode";
 
@@ -17,44 +17,44 @@ export interface SandboxTransaction {
   readonly productIdentifier: string;
   readonly type: (typeof PRODUCT_TYPES)[number];
   readonly purchaseDate: number;
-  /** When the store vouches for it. */
+  /** When the store signs it. */
   readonly signedDate: number;
-  /** Of auto-renewable subscriptions. */
+  /** Auto-renewable subscriptions only. */
   readonly expiresDate?: number;
-  /** Absent: a new one. */
+  /** Absent: a new identifier. */
   readonly transactionIdentifier?: string;
-  /** Absent: it is the first of its lineage. */
+  /** Absent: the transaction is the first of its lineage. */
   readonly originalTransactionIdentifier?: string;
-  /** The lineage that this one took the place of, where the subscription was moved; absent: none. */
+  /** Lineage that this one replaced when the subscription was migrated; absent: none. */
   readonly previousOriginalTransactionIdentifier?: string;
-  /** Names a subscription's period under every transaction id; absent: the transaction's own id. */
+  /** Identifies a subscription's period across transaction ids; absent: the transaction's own id. */
   readonly webOrderLineItemIdentifier?: string;
-  /** Purchase date of the original, in a restored copy; absent: the purchase date. */
+  /** Purchase date of the original of a restored copy; absent: the purchase date. */
   readonly originalPurchaseDate?: number;
   /** Absent: one. */
   readonly quantity?: number;
   readonly revocationDate?: number;
-  /** The refunded share in thousandths of a per cent. */
+  /** Refunded share, in thousandths of a per cent. */
   readonly revocationPercentage?: number;
   readonly isUpgraded?: boolean;
   readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED";
-  /** A UUID that the app chose for its own account. */
+  /** UUID that the app chose for its own account. */
   readonly appAccountToken?: string;
 }
 
-/** One Apple Account's copy of an app, and what it has bought there. */
+/** One Apple Account's copy of an app, with its purchases. */
 export interface SandboxCustomer {
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number;
   readonly environment: SandboxEnvironment;
-  /** Null: from before there were such identifiers. */
+  /** Null: an app transaction from before Apple introduced these identifiers. */
   readonly appTransactionIdentifier: string | null;
   /** When the app transaction is signed; milliseconds since 1970. */
   readonly receiptCreationDate: number;
   readonly transactions: readonly SandboxTransaction[];
 }
 
-/** What the app sends: compact JWS. */
+/** The payloads that an app sends, as compact JWS. */
 export interface SignedPurchases {
   readonly signedAppTransaction: string;
   readonly signedTransactions: readonly string[];
@@ -62,7 +62,7 @@ export interface SignedPurchases {
 
 const ID_DIGITS = 15;
 
-/** An identifier as the store's look: it is long, and the first digits tell production from sandbox. */
+/** A long identifier like the store's: its first digits tell production from sandbox. */
 export const newIdentifier = (environment: SandboxEnvironment): string => {
   const digits = Array.from({ length: ID_DIGITS - 1 }, () => randomInt(10)).join("");
   return environment === "Production" ? `7${digits}` : `20${digits}`;
@@ -74,7 +74,7 @@ const deviceVerification = () => ({
 });
 
 /**
- * An app transaction as StoreKit signs it.
+ * Payload of an app transaction, as StoreKit signs it.
  *
  * @see https://developer.apple.com/documentation/storekit/apptransaction
  */
@@ -102,7 +102,7 @@ export const appTransactionPayload = ({
 });
 
 /**
- * A transaction as the App Store signs it.
+ * Payload of a transaction, as the App Store signs it.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
  */
@@ -156,7 +156,7 @@ export const transactionPayload = (
   };
 };
 
-/** Everything that an app would send for a customer, signed. */
+/** Signs everything that an app would send for a customer. */
 export const signPurchases = (customer: SandboxCustomer, signer: JwsSigner): SignedPurchases => ({
   signedAppTransaction: signJws(appTransactionPayload(customer), signer),
   signedTransactions: customer.transactions.map((transaction) =>

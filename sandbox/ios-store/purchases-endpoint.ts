@@ -22,7 +22,7 @@ const boughtTransaction = z.strictObject({
   type: z.enum(PRODUCT_TYPES).default("Auto-Renewable Subscription"),
   /** Unset: now. */
   purchaseDate: time.optional(),
-  /** Of a subscription: its end, or how long it lasts; a month where neither is given. */
+  /** Subscriptions only: the end, or else the duration in `period`; default: one month. */
   expiresDate: time.optional(),
   period: period.optional(),
   transactionIdentifier: text.optional(),
@@ -34,13 +34,13 @@ const boughtTransaction = z.strictObject({
 
 const bought = z.strictObject({
   bundleIdentifier: text.optional(),
-  /** The app's Apple ID, which production is checked for; unset: the demo application's. */
+  /** The app's Apple ID, which is verified in production; unset: the demo application's. */
   appAppleIdentifier: z.int().positive().optional(),
   environment: z.enum(["production", "sandbox"]).default("sandbox"),
-  /** Who has the app: the same identifier is the same person, and null is an app from before there were such identifiers. Unset: somebody new. */
+  /** The person: the same identifier is the same person. Null: an app from before these identifiers. Unset: a new person. */
   appTransactionIdentifier: text.nullable().optional(),
   transactions: z.array(boughtTransaction).default([]),
-  /** Passed on into the answer. */
+  /** Copied into the response. */
   applicationAccountIdentifier: z.string().nullable().optional(),
 });
 
@@ -88,15 +88,15 @@ const readJson = async (request: IncomingMessage): Promise<unknown> => {
 export interface IosPurchasesOptions {
   readonly prefix: string;
   readonly signer: JwsSigner;
-  /** Of purchases that name no bundle, and no Apple ID. */
+  /** Defaults for purchases that name no bundle or no Apple ID. */
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number;
   readonly now: () => Instant;
 }
 
 /**
- * A sandbox iOS store: `POST <prefix>/purchases` with what was bought, and the answer is what an app would send to the
- * service, signed: the body of a synchronize or a link request.
+ * A sandbox iOS store. `POST <prefix>/purchases` takes purchases and returns them as an app would send them to the service:
+ * signed, as the body of a synchronize or link request.
  *
  * ```sh
  * curl -s localhost:3000/sandbox/ios-store/purchases \

@@ -25,21 +25,21 @@ import {
 import * as z from "zod";
 
 /**
- * Signs as the iOS store does: certificates of the same shape as Apple's, and compact JWS with them in `x5c`. Every
- * attribute of a certificate can be set, so that tests can make each way of being wrong.
+ * Attributes of a certificate. The defaults (`TEMPLATES`) give certificates shaped like Apple's; every attribute can be set,
+ * so that tests can produce each kind of invalid certificate.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
  */
 export interface CertificateTemplate {
   readonly commonName: string;
-  /** The name of the issuer that is written; null: the issuer's own. */
+  /** Issuer name in the certificate; null: the issuer's own. */
   readonly issuerName: string | null;
   readonly serialNumber: number;
   readonly notBefore: number;
   readonly notAfter: number;
   readonly extensions: readonly Extension[];
   readonly curve: "P-256" | "P-384";
-  /** Null: a new one of the curve. */
+  /** Null: a new key on the curve. */
   readonly privateKey: KeyObject | null;
 }
 
@@ -58,13 +58,13 @@ export interface Identity {
   readonly privateKey: KeyObject;
 }
 
-/** What signs JWS: a private key, and the certificates that speak for it. */
+/** Signer of JWS: a private key with its certificates. */
 export interface JwsSigner {
   readonly x5c: readonly string[];
   readonly privateKey: KeyObject;
 }
 
-/** A chain of the same three certificates as the App Store's. */
+/** A chain of three certificates, like the App Store's. */
 export interface SigningChain extends JwsSigner {
   readonly root: Identity;
   readonly intermediate: Identity;
@@ -98,7 +98,7 @@ const extensionBlock = ({ oid: identifier, critical, value }: Extension): Sequen
     new OctetString({ valueHex: value }),
   );
 
-/** A certificate's extension that says whether it may issue others, and how deep. */
+/** Basic constraints: whether a certificate may issue others, and to what depth. */
 export const basicConstraints = (authority: boolean, pathLength: number | null = null): Extension => ({
   oid: "2.5.29.19",
   critical: true,
@@ -110,7 +110,7 @@ export const basicConstraints = (authority: boolean, pathLength: number | null =
   ),
 });
 
-/** `digitalSignature` is what a signing certificate has, `keyCertSign` what an issuing one has. */
+/** Key usage: `digitalSignature` for a signing certificate, `keyCertSign` for an issuing one. */
 export const keyUsage = (usage: "digitalSignature" | "keyCertSign"): Extension => ({
   oid: "2.5.29.15",
   critical: true,
@@ -121,7 +121,7 @@ export const keyUsage = (usage: "digitalSignature" | "keyCertSign"): Extension =
   ),
 });
 
-/** An extension that says something by being there. */
+/** An extension that has meaning by its presence alone. */
 export const marker = (identifier: string, critical = false): Extension => ({
   oid: identifier,
   critical,
@@ -130,7 +130,7 @@ export const marker = (identifier: string, critical = false): Extension => ({
 
 const REMARK = "2.16.840.1.113730.1.13";
 
-/** A remark for people, which gives a certificate about the size of Apple's. */
+/** A remark for human readers. It also makes a certificate about as large as Apple's. */
 const remark: Extension = {
   oid: REMARK,
   critical: false,
@@ -143,7 +143,7 @@ const remark: Extension = {
   ),
 };
 
-/** Apple's marks of certificates that sign for the App Store, and of those that issue them. */
+/** OIDs by which Apple marks the App Store's signing certificates and their issuers. */
 export const MARKERS = {
   leaf: "1.2.840.113635.100.6.11.1",
   intermediate: "1.2.840.113635.100.6.2.1",
@@ -151,7 +151,7 @@ export const MARKERS = {
 
 const VALIDITY = { notBefore: Date.UTC(2020, 0, 1), notAfter: Date.UTC(2045, 0, 1) } as const;
 
-/** What a chain's certificates are made of where nothing else is said. */
+/** Default attributes of certificates. */
 export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcode", CertificateTemplate>> = {
   root: {
     ...VALIDITY,
@@ -180,7 +180,7 @@ export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcod
     curve: "P-256",
     privateKey: null,
   },
-  // StoreKit testing calls its own certificate an authority that may issue nothing.
+  // StoreKit testing's own certificate is marked as an authority, but its key usage does not let it issue any.
   xcode: {
     ...VALIDITY,
     commonName: "StoreKit Testing in Xcode",
@@ -192,7 +192,7 @@ export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcod
   },
 };
 
-/** Issues a certificate; one without an issuer signs itself. */
+/** Issues a certificate; without an issuer it is self-signed. */
 export const issueCertificate = (template: CertificateTemplate, issuer: Identity | null): Identity => {
   const privateKey =
     template.privateKey ?? generateKeyPairSync("ec", { namedCurve: template.curve }).privateKey;
@@ -216,7 +216,7 @@ export const issueCertificate = (template: CertificateTemplate, issuer: Identity
   };
 };
 
-/** A signer whose header carries the given certificates, the signing one first. */
+/** A signer that puts the given certificates into `x5c`, the signing one first. */
 export const signerWith = (signing: Identity, ...others: readonly Identity[]): JwsSigner => ({
   x5c: [signing, ...others].map(({ certificate }) => certificate.toString("base64")),
   privateKey: signing.privateKey,
@@ -233,7 +233,7 @@ export type ChainOverrides = {
   readonly [Part in "root" | "intermediate" | "leaf"]?: Partial<CertificateTemplate>;
 };
 
-/** Makes a chain as the App Store's: root, intermediate and leaf, with keys of their own. */
+/** Creates a chain like the App Store's: root, intermediate and leaf, each with its own key. */
 export const makeChain = (overrides: ChainOverrides = {}): SigningChain => {
   const root = issueCertificate({ ...TEMPLATES.root, ...overrides.root }, null);
   const intermediate = issueCertificate({ ...TEMPLATES.intermediate, ...overrides.intermediate }, root);
@@ -241,7 +241,7 @@ export const makeChain = (overrides: ChainOverrides = {}): SigningChain => {
   return chainOf(root, intermediate, leaf);
 };
 
-/** Makes what StoreKit testing in Xcode signs with: one certificate, signed by itself. */
+/** Creates a signer like that of StoreKit testing in Xcode: one self-signed certificate. */
 export const makeXcodeSigner = (
   overrides: Partial<CertificateTemplate> = {},
 ): JwsSigner & { readonly certificate: Identity } => {
@@ -249,15 +249,15 @@ export const makeXcodeSigner = (
   return { ...signerWith(certificate), certificate };
 };
 
-/** SHA-256 of a certificate's DER, hex in lower case: how roots and Xcode's certificates are trusted. */
+/** SHA-256 of a certificate's DER in lower-case hex, by which roots and Xcode's certificates are trusted. */
 export const fingerprintOf = ({ certificate }: Pick<Identity, "certificate">): string =>
   createHash("sha256").update(certificate).digest("hex");
 
 const base64url = (value: string | Uint8Array): string => Buffer.from(value).toString("base64url");
 
 /**
- * A compact JWS of a payload. Header members can be added, changed, or left out as undefined. A payload or header that
- * is text already is signed as it is.
+ * Signs a payload as compact JWS. `header` adds or replaces header members; undefined omits one. A payload or header given
+ * as text is signed unchanged.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7515#section-7.1
  */
@@ -294,11 +294,11 @@ const restored = ({ certificate, privateKey }: z.infer<typeof savedIdentity>): I
   };
 };
 
-/** The chain with its private keys, as JSON of PEM: to be kept where only its owner reads. */
+/** Serializes a chain with its private keys, as PEM in JSON. Store it where only its owner can read it. */
 export const exportChain = ({ root, intermediate, leaf }: SigningChain): string =>
   JSON.stringify({ root: saved(root), intermediate: saved(intermediate), leaf: saved(leaf) }, null, 2);
 
-/** @throws ZodError or SyntaxError where the text is not what {@link exportChain} wrote */
+/** @throws ZodError or SyntaxError if the text is not from {@link exportChain} */
 export const importChain = (json: string): SigningChain => {
   const { root, intermediate, leaf } = savedChain.parse(JSON.parse(json));
   return chainOf(restored(root), restored(intermediate), restored(leaf));

@@ -3,7 +3,7 @@ const refused = (): never => {
 };
 
 /**
- * Takes the place of `node:child_process`, with which Google's client would ask a program for credentials where a
- * configuration names one. None may.
+ * Replaces `node:child_process`. Google's client would start a program that a configuration names as the source of
+ * credentials; no function may start one.
  */
 export { refused as exec, refused as spawn };

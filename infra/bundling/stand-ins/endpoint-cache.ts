@@ -1,6 +1,6 @@
 /**
- * Takes the place of `@aws-sdk/endpoint-cache`, in which the SDK keeps the endpoints that DynamoDB would name if it were
- * asked for some, which nobody does. Keeps nothing.
+ * Replaces `@aws-sdk/endpoint-cache`, which caches the results of DynamoDB's endpoint discovery. Discovery is not used, so
+ * it stores nothing.
  */
 export class EndpointCache {
   readonly get = (): undefined => undefined;

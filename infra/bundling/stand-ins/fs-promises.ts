@@ -1,6 +1,6 @@
 /**
- * Takes the place of `node:fs/promises`, with which the AWS SDK looks for its configuration in `~/.aws`: no function has
- * any, and looking is 3 % of a first answer. What the SDK's variables say is followed.
+ * Replaces `node:fs/promises`, with which the AWS SDK reads its configuration from `~/.aws`. A function has none, and the
+ * lookup takes 3 % of a first answer. The SDK's environment variables still apply.
  *
  * @see https://docs.aws.amazon.com/sdkref/latest/guide/file-location.html
  */

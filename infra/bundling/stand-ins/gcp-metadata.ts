@@ -2,8 +2,8 @@ const unavailable = (): Promise<never> =>
   Promise.reject(new Error("There is no metadata server: this is not one of Google's machines."));
 
 /**
- * Takes the place of `gcp-metadata`, with which Google's client asks the machine that it runs on for credentials. A
- * function runs on none of Google's, has its credentials from the store configuration, and should ask nobody else.
+ * Replaces `gcp-metadata`, with which Google's client asks the metadata server of a Google machine for credentials. A
+ * function does not run on one, and its only credentials are those of the store configuration.
  */
 export const isAvailable = (): Promise<boolean> => Promise.resolve(false);
 export const getGCPResidency = (): boolean => false;

@@ -1,8 +1,8 @@
 const silent = (): void => undefined;
 
 /**
- * Takes the place of `google-logging-utils` in the functions' bundles: given `GOOGLE_SDK_NODE_LOGGING` it would write whole
- * requests and responses into the log, and purchase tokens and access tokens are in them.
+ * Replaces `google-logging-utils`. With `GOOGLE_SDK_NODE_LOGGING` set, it would log whole requests and responses, with the
+ * purchase tokens and access tokens in them.
  *
  * @see https://github.com/googleapis/gax-nodejs/tree/main/logging-utils
  */

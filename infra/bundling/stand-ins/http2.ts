@@ -1,6 +1,5 @@
 /**
- * Takes the place of `node:http2` in the functions' bundles: the store's client loads it at its start, and uses it only
- * where it is told to, which it is not.
+ * Replaces `node:http2`. Google's client loads it at start, but uses it only when configured to, which it is not.
  */
 export const constants = {};
 

@@ -1,6 +1,6 @@
 type Value = string | number | boolean | null | undefined;
 
-/** All but what no address has to escape (RFC 3986, 2.3). */
+/** Percent-encodes everything but RFC 3986's unreserved characters (section 2.3). */
 const encoded = (value: Value): string =>
   encodeURIComponent(String(value ?? "")).replace(
     /[!'()*]/g,
@@ -8,8 +8,8 @@ const encoded = (value: Value): string =>
   );
 
 /**
- * Takes the place of `qs`, of which Google's client uses this alone, to write the query of an address: lists as their
- * members one after the other, what is undefined not at all.
+ * Replaces `qs`, of which Google's client uses only this function, to write query strings. A list repeats its name;
+ * undefined values are omitted.
  */
 export const stringify = (query: Readonly<Record<string, Value | readonly Value[]>>): string =>
   Object.entries(query)
