@@ -42,12 +42,18 @@ export const bytesOfItem = (item: Item): number =>
   sum(Object.entries(item).map(([name, value]) => Buffer.byteLength(name) + bytesOfValue(value)));
 
 const item = z.record(z.string(), z.custom<AttributeValue>());
+const update = z.object({
+  Key: item,
+  UpdateExpression: z.string(),
+  ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
+  ExpressionAttributeValues: item.default({}),
+});
 const transaction = z.object({
   TransactItems: z.array(
     z.object({
-      Put: z.object({ Item: item, ConditionExpression: z.string().optional() }).optional(),
+      Put: z.object({ Item: item }).optional(),
       Delete: z.object({ Key: item }).optional(),
-      Update: z.object({ Key: item }).optional(),
+      Update: update.optional(),
       ConditionCheck: z.object({ Key: item }).optional(),
     }),
   ),
@@ -64,6 +70,23 @@ const answer = z.object({
 /** Write units of one item in a transaction: rounded up to 1 KB, and twice. */
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
 
+/** The item after `SET a = :b, c = :d REMOVE e, f` or `ADD a :b`; a number that is added to counts as what is added. */
+const updated = (before: Item, { Key, ...given }: z.infer<typeof update>): Item => {
+  const after: Record<string, AttributeValue> = { ...before, ...Key };
+  for (const [, action, list = ""] of given.UpdateExpression.matchAll(
+    /(SET|REMOVE|ADD) (.*?)(?= SET | REMOVE | ADD |$)/g,
+  ))
+    for (const part of list.split(", ")) {
+      const [name = "", text = ""] = part.split(action === "ADD" ? " " : " = ");
+      const attribute = given.ExpressionAttributeNames[name] ?? name;
+      const value = given.ExpressionAttributeValues[text];
+      if (action === "REMOVE") delete after[attribute];
+      else if (value === undefined) throw new Error("An update contains an expression that is not counted.");
+      else after[attribute] = value;
+    }
+  return after;
+};
+
 const keyOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
 
 /**
@@ -71,8 +94,9 @@ const keyOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
  *
  * Read units are those that DynamoDB Local reports (`ReturnConsumedCapacity`), plus one for each key of a batch that was
  * not found, which it omits. Write units are computed here from the items by Amazon's rules, because DynamoDB Local adds up
- * the sizes of a transaction's items before it rounds. An update, a deletion or a check counts with the size of the item's
- * last metered put, or 1 KB if there was none. A new index entry counts as a write of the transaction, as in DynamoDB Local.
+ * the sizes of a transaction's items before it rounds. A write counts with the larger of the item before and after, a check with
+ * the item; what was not written under this meter counts as if it had not been there. A new index entry counts as a write of
+ * the transaction, as in DynamoDB Local.
  */
 export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   let requests: Record<string, number> = {};
@@ -80,20 +104,18 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   let writeUnits = 0;
   const client = new Stopwatch();
   const waiting = new Stopwatch();
-  const sizes = new Map<string, number>();
+  const items = new Map<string, Item>();
 
   const countTransaction = (input: unknown): void => {
     for (const { Put, Delete, Update, ConditionCheck } of transaction.parse(input).TransactItems) {
       const key = Put?.Item ?? Delete?.Key ?? Update?.Key ?? ConditionCheck?.Key;
       if (key === undefined) throw new Error("A transaction contains an operation that is not counted.");
-      const before = sizes.get(keyOf(key)) ?? 0;
-      const bytes = Math.max(before, Put === undefined ? 0 : bytesOfItem(Put.Item));
-      writeUnits += unitsOfTransaction(bytes);
-      if (Put !== undefined) {
-        const isNew = Put.ConditionExpression?.includes("attribute_not_exists") === true;
-        if (isNew && "owner" in Put.Item) writeUnits += unitsOfTransaction(0);
-        sizes.set(keyOf(key), bytesOfItem(Put.Item));
-      }
+      const before = items.get(keyOf(key)) ?? {};
+      const after = Put?.Item ?? (Update === undefined ? {} : updated(before, Update));
+      writeUnits += unitsOfTransaction(Math.max(bytesOfItem(before), bytesOfItem(after)));
+      if (ConditionCheck !== undefined) continue;
+      if ("owner" in after && !("owner" in before)) writeUnits += unitsOfTransaction(0);
+      items.set(keyOf(key), after);
     }
   };
 

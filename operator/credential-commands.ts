@@ -3,6 +3,7 @@ import {
   credentialStateAt,
   issueCredential,
   type CredentialSummary,
+  POLICY_CACHED_SECONDS,
 } from "../lib/applications/credential.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../lib/entitlements/time.ts";
@@ -144,6 +145,6 @@ export const revokeCredential = async (
     json: { keyIdentifier, applicationIdentifier: application, revokedAt: time },
     text: outcome.already
       ? `Credential ${keyIdentifier} was revoked already, at ${time}.`
-      : `Credential ${keyIdentifier} is revoked. The gateway may accept it for another minute.`,
+      : `Credential ${keyIdentifier} is revoked. The gateway may accept it for another ${POLICY_CACHED_SECONDS} seconds.`,
   };
 };

@@ -15,7 +15,7 @@ import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
-import { AUTHORIZATION_PATTERN } from "../../lib/applications/credential.ts";
+import { AUTHORIZATION_PATTERN, POLICY_CACHED_SECONDS } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
 import type { ApiParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
@@ -35,9 +35,6 @@ export interface EntitlementsApiProps extends ApiParameters {
 const STAGE = "live";
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSED_FROM = Size.bytes(1024);
-/** TTL of the authorizer's cache: a revoked key works for this long. */
-const CREDENTIAL_CACHED_FOR = Duration.seconds(60);
-
 /**
  * One line per request, including those that reach no function. It has the route but not the path, which contains the
  * account identifier, and neither IP address nor user agent, which are personal data.
@@ -130,7 +127,7 @@ export class EntitlementsApi extends Construct {
       identitySource: "method.request.header.Authorization",
       // Rejects a header that cannot be an API key before any function runs.
       validationRegex: AUTHORIZATION_PATTERN,
-      resultsCacheTtl: CREDENTIAL_CACHED_FOR,
+      resultsCacheTtl: Duration.seconds(POLICY_CACHED_SECONDS),
     });
     for (const [name, endpoint] of allEndpoints) {
       const method = api.root

@@ -20,7 +20,7 @@ export interface MetricSources {
 export const PERIOD = Duration.minutes(5);
 
 /** DynamoDB operations whose errors are counted. */
-const OPERATIONS = ["BatchGetItem", "DeleteItem", "GetItem", "Query", "TransactWriteItems"] as const;
+const OPERATIONS = ["BatchGetItem", "GetItem", "Query", "TransactGetItems", "TransactWriteItems"] as const;
 
 /** CloudWatch metrics of one service: its own, and those of its AWS resources. Counts are sums over five minutes. */
 export class ServiceMetrics {

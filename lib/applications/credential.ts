@@ -92,6 +92,9 @@ export const issueCredential = (
   };
 };
 
+/** Time for which the gateway may go on accepting a key that is revoked or has expired: the age of its cached policies. */
+export const POLICY_CACHED_SECONDS = 60;
+
 export type CredentialState = "valid" | "expired" | "revoked";
 
 /**

@@ -16,6 +16,7 @@ export const LIMITS = {
   packageNameCharacters: 256,
 } as const;
 
+/** Stored by position, as {@link ENVIRONMENTS} are: append only. */
 export const STORES = ["android-store", "ios-store"] as const;
 export const ENVIRONMENTS = ["production", "sandbox", "xcode"] as const;
 export const STATUSES = ["active", "grace_period", "billing_retry", "paused", "expired", "revoked"] as const;

@@ -4,7 +4,8 @@ import { once } from "../once.ts";
 
 /**
  * Lines as stored in purchases, customers and accounts, and decoded on every read. Positions replace names, so a line
- * takes about a hundred bytes. The lists that define them may only grow at their end.
+ * takes about a hundred bytes. The lists that define them may only grow at their end. A position that is appended has to
+ * accept `undefined` and be decoded with a default: lines that were stored before do not have it.
  */
 
 type Guard<T> = (value: unknown) => value is T;

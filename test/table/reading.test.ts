@@ -1,3 +1,5 @@
+import * as z from "zod/mini";
+import { decodeLines, encodedLine } from "../../lib/table/lines.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
@@ -167,4 +169,45 @@ test("a request to which others were faster every time gives up with an answer t
   ).catch((error: unknown) => error);
   expect(refused).toMatchObject({ code: "TOO_MANY_REQUESTS", status: 429 });
   expect(attempts).toBe(30);
+});
+
+/** As format 1 stored it first. It is never changed: what was stored has to be read by every later version. */
+const FIRST_LINE = [
+  "700000",
+  "monthly",
+  null,
+  0,
+  0,
+  1_780_000_000_000,
+  1_782_592_000_000,
+  null,
+  true,
+  1_780_000_000_001,
+  "970000",
+  null,
+  1_780_000_000_000,
+  false,
+  2,
+  1,
+  null,
+  0,
+  null,
+];
+
+test("a line of format 1 as it was stored first is read", () => {
+  const stored: unknown[] = [FIRST_LINE];
+  const [line] = decodeLines(z.array(encodedLine()).parse(stored));
+  expect(line).toMatchObject({
+    transactionIdentifier: "700000",
+    productIdentifier: "monthly",
+    nature: "auto_renewable",
+    standing: "entitled",
+    startsAt: 1_780_000_000_000,
+    endsAt: 1_782_592_000_000,
+    willRenew: true,
+    verifiedAt: 1_780_000_000_001,
+    event: "970000",
+    quantity: 2,
+    refundedQuantity: 1,
+  });
 });
