@@ -1,6 +1,7 @@
 import type { KnownFacts } from "../../lib/customers/customer-table.ts";
 import {
   planCustomerChange,
+  joinWithStored,
   SAME_ANSWER_MILLISECONDS,
   type Plan,
   type PlanInput,
@@ -204,6 +205,8 @@ test("while two customers with many purchases become one, it holds no more than 
     absorbed: [aCustomer({ identifier: customerId("third"), holdings: coins(200) })],
   });
   expect(change?.holdingsWith([])).toHaveLength(NEWEST_HELD_PER_PRODUCT.valid);
+  const other = aPurchase({ key: "other" });
+  expect(change?.holdingsWith([stored(other)]).map(({ key }) => key)).toContain("other");
 });
 
 test("what will be held is written first", () => {
@@ -245,6 +248,21 @@ describe("an Android store's answer", () => {
       }).change;
     expect(changed(end - 1)).toBeNull();
     expect(changed(end)?.purchases).toMatchObject([{ purchase: { verifiedAt: end } }]);
+  });
+  test.each([
+    ["one of several lines ends in between", [NOW + 10_000, null, NOW + 90_000], false],
+    ["the line ended before", [NOW - 10_000], true],
+    ["the line ended when the first answer was given", [NOW], true],
+    ["the line never ends", [null], true],
+  ])("that says the same again, and %s: ends %j, replay %s", (_, ends, isReplay) => {
+    const answered = (verifiedAt: number): Purchase =>
+      android({
+        lines: ends.map((endsAt, index) =>
+          aLine({ transactionIdentifier: null, productIdentifier: `p${index}`, endsAt, verifiedAt }),
+        ),
+      });
+    const [first, again] = [answered(NOW), answered(NOW + 30_000)];
+    expect(joinWithStored(first, again)).toEqual(isReplay ? first : again);
   });
   test("that says the same a minute later is stored, with its time", () => {
     const later = answer(NOW + SAME_ANSWER_MILLISECONDS);
