@@ -55,23 +55,23 @@ const anApplication = (identifier: ApplicationId, ...bundles: string[]): Applica
 describe("a manifest is applied to", () => {
   test.each<[string, Manifest, Application[], ApplicationId, boolean]>([
     ["the application it names", withBundles(A, "a.b"), [anApplication(A)], A, false],
-    ["a new one that it names", withBundles(A, "a.b"), [], A, true],
+    ["a new application under the identifier it names", withBundles(A, "a.b"), [], A, true],
     [
-      "a new one where nobody has its bundles",
+      "a new application when no application has its bundles",
       withBundles(null, "a.b"),
       [anApplication(A, "x.y")],
       NEW,
       true,
     ],
     [
-      "the one that has all its bundles",
+      "the application that has all its bundles",
       withBundles(null, "a.b"),
       [anApplication(A, "a.b", "c.d")],
       A,
       false,
     ],
     [
-      "the one that has some of its bundles",
+      "the application that has some of its bundles",
       withBundles(null, "a.b", "c.d"),
       [anApplication(A, "a.b")],
       A,
@@ -85,7 +85,7 @@ describe("a manifest is applied to", () => {
   });
 });
 
-describe("a manifest is refused, and nothing is written, where", () => {
+describe("a manifest is refused and nothing is written when", () => {
   test.each<[string, Manifest, Application[], object]>([
     [
       "another application has its bundle",
@@ -97,12 +97,12 @@ describe("a manifest is refused, and nothing is written, where", () => {
       },
     ],
     [
-      "it names no application and its bundles are of several",
+      "it names no application and its bundles belong to several",
       withBundles(null, "a.b", "c.d"),
       [anApplication(A, "a.b"), anApplication(B, "c.d")],
       { outcome: "registered_to_several" },
     ],
-    ["nothing in it names its application", withBundles(null), [], { outcome: "nothing_names_it" }],
+    ["nothing in it identifies an application", withBundles(null), [], { outcome: "nothing_names_it" }],
   ])("%s", async (_, manifest, applications, refusal) => {
     const { store, stored } = inMemory(applications);
     const before = new Map(stored);
@@ -111,7 +111,7 @@ describe("a manifest is refused, and nothing is written, where", () => {
   });
 });
 
-test("a manifest applied again changes nothing and writes nothing", async () => {
+test("applying a manifest again writes nothing", async () => {
   const { store, stored } = inMemory([]);
   await applyManifest(withBundles(null, "a.b"), NEW, store);
   const again = await applyManifest(withBundles(null, "a.b"), A, store);
@@ -122,13 +122,13 @@ test("a manifest applied again changes nothing and writes nothing", async () => 
 test.each([
   [4, "applied"],
   [5, "changed_meanwhile"],
-])("after %d changes by others the outcome is %s", async (times, outcome) => {
+])("after %d concurrent changes the outcome is %s", async (times, outcome) => {
   const meanwhile = Array.from({ length: times }, (): SaveOutcome => ({ outcome: "changed_meanwhile" }));
   const { store } = inMemory([], meanwhile);
   expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe(outcome);
 });
 
-test("a file without an identifier that names another application's bundle is refused, whatever it is called", async () => {
+test("a manifest without an identifier that has another application's bundle is refused, whatever its name", async () => {
   const { store, stored } = inMemory([anApplication(A, "a.b")]);
   const copied = { ...withBundles(null, "a.b"), name: "Another" };
   expect(await applyManifest(copied, NEW, store)).toMatchObject({ outcome: "registered_elsewhere" });
@@ -136,7 +136,7 @@ test("a file without an identifier that names another application's bundle is re
   expect(await applyManifest({ ...copied, identifier: A }, NEW, store)).toMatchObject({ outcome: "applied" });
 });
 
-test("what can never be saved is not tried again", async () => {
+test("a save that can never succeed is not retried", async () => {
   const meanwhile: SaveOutcome[] = [{ outcome: "catalog_too_large", bytes: 2, limit: 1 }];
   const { store } = inMemory([], meanwhile);
   expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe("catalog_too_large");
@@ -156,7 +156,7 @@ products:
   - { store: ios-store, productIdentifier: pass, grants: [gold], accessDuration: P1D }
 `);
 
-  test("of an application with itself is nothing, in whatever order its parts are", () => {
+  test("between an application and itself is empty, whatever the order of its parts", () => {
     const reordered = application(`
 products:
   - { store: ios-store, productIdentifier: pass, grants: [gold], accessDuration: PT24H }
@@ -169,7 +169,7 @@ stores:
     expect(differenceOf(full, reordered)).toEqual([]);
   });
 
-  test("of a new application is all it has", () => {
+  test("of a new application lists everything in it", () => {
     expect(differenceOf(null, full).map(({ kind, subject, name }) => `${kind} ${subject} ${name}`)).toEqual([
       `added application ${A}`,
       "added store android-store a.b",
@@ -180,7 +180,7 @@ stores:
     ]);
   });
 
-  test("names what was added, changed and removed, and the fields", () => {
+  test("names what was added, changed and removed, and the changed fields", () => {
     const changed = application(`
 stores:
   ios-store: [{ bundleIdentifier: c.d, environments: [sandbox] }]
@@ -213,7 +213,7 @@ products:
     ]);
   });
 
-  test("of a renamed application is its name", () => {
+  test("of a renamed application is the name", () => {
     expect(differenceOf(full, { ...full, name: "B" })).toEqual([
       {
         kind: "changed",

@@ -33,17 +33,17 @@ if (ios === undefined || android === undefined) throw new Error("There are both 
 test.each<[string, Application, string[]]>([
   ["a product", selling([]), ["product android-store premium grants nothing any more"]],
   [
-    "what a product grants",
+    "an entitlement that a product granted",
     selling([{ ...premium, grants: ["basic"] }]),
     ["product android-store premium does not grant premium any more"],
   ],
   [
-    "what a base plan has been granted by the product of all base plans",
+    "an entitlement that a base plan had from the product of all base plans",
     selling([premium, { ...premium, basePlanIdentifier: "monthly", grants: ["basic"] }]),
     ["product android-store premium monthly does not grant premium any more"],
   ],
   [
-    "an access that had no end",
+    "access that had no end",
     selling([{ ...premium, accessDuration: period("P1D") }]),
     ["product android-store premium gives access for P1D only"],
   ],
@@ -66,7 +66,7 @@ test.each<[string, Application, string[]]>([
   expect(lostAccess(before, after)).toEqual(losses);
 });
 
-test("a base plan's product that goes leaves what the product of all base plans grants", () => {
+test("removing a base plan's product loses nothing that the product of all base plans grants", () => {
   const monthly = { ...premium, basePlanIdentifier: "monthly" };
   expect(lostAccess(selling([premium, monthly]), selling([premium]))).toEqual([]);
   expect(lostAccess(selling([monthly]), selling([{ ...premium, basePlanIdentifier: "yearly" }]))).toEqual([
@@ -74,7 +74,7 @@ test("a base plan's product that goes leaves what the product of all base plans 
   ]);
 });
 
-test("a shorter access is lost, a longer one is not", () => {
+test("a shorter access duration is a loss, a longer one is not", () => {
   const lasting = (text: string) => selling([{ ...premium, accessDuration: period(text) }]);
   expect(lostAccess(lasting("P1M"), lasting("P7D"))).toHaveLength(1);
   expect(lostAccess(lasting("P7D"), lasting("P1M"))).toEqual([]);
@@ -82,7 +82,7 @@ test("a shorter access is lost, a longer one is not", () => {
   expect(lostAccess(lasting("P7D"), before)).toEqual([]);
 });
 
-test("nothing is lost by more, nor by another name or credential", () => {
+test("additions, a new name and a new credential lose nothing", () => {
   const more = selling([
     { ...premium, grants: ["premium", "extra"] },
     { ...premium, basePlanIdentifier: "yearly", grants: ["premium"] },

@@ -40,7 +40,7 @@ const messages = (text: string): string => {
   return reading.outcome === "valid" ? "" : reading.problems.map(problemText).join("\n");
 };
 
-/** A manifest whose first store, product or entitlement stands alone in its line. */
+/** A manifest whose first store, product or entitlement has a line of its own. */
 const withIosStore = (store: string) => `application: { name: A }\nstores:\n  ios-store:\n    - ${store}\n`;
 const withAndroidStore = (store: string) =>
   `application: { name: A }\nstores:\n  android-store:\n    - ${store}\n`;
@@ -129,13 +129,13 @@ describe("a valid manifest", () => {
     expect(manifest(TRAILS.replace("c0de", "C0DE")).identifier).toBe(IDENTIFIER);
   });
 
-  test("refuses transfers where it does not say", () => {
+  test("refuses transfers by default", () => {
     expect(manifest("application: { name: A }").transfers).toBe("refuse");
     expect(manifest("application: { name: A, transfers: when_inactive }").transfers).toBe("when_inactive");
     expect(problems("application: { name: A, transfers: never }")).toEqual(["1 application.transfers"]);
   });
 
-  test("may map a purchase option of its own, with an access duration", () => {
+  test("may map a purchase option by itself, with an access duration", () => {
     const rent = "productIdentifier: film, purchaseOptionIdentifier: rent, accessDuration: P2D";
     const text = withProduct(`{ store: android-store, ${rent}, grants: [premium] }`);
     expect(manifest(text).catalog.products).toMatchObject([
@@ -143,7 +143,7 @@ describe("a valid manifest", () => {
     ]);
   });
 
-  test("accepts production and sandbox where it does not say", () => {
+  test("accepts production and sandbox by default", () => {
     const environments = ["production", "sandbox"];
     expect(
       manifest(withIosStore("{ bundleIdentifier: a.b, appAppleIdentifier: 1 }")).iosStore[0]?.environments,
@@ -154,14 +154,14 @@ describe("a valid manifest", () => {
     ).toEqual(environments);
   });
 
-  test("needs no Apple ID where production is not accepted", () => {
+  test("needs no Apple ID when production is not accepted", () => {
     expect(
       manifest(withIosStore("{ bundleIdentifier: a.b, environments: [sandbox] }")).iosStore[0]
         ?.appAppleIdentifier,
     ).toBeNull();
   });
 
-  test("shows an entitlement without a display name by its identifier", () => {
+  test("uses an entitlement's identifier as its display name when it has none", () => {
     expect([
       ...manifest("application: { name: A }\nentitlements: { gold: {}, silver: }").catalog.displayNames,
     ]).toEqual([
@@ -170,7 +170,7 @@ describe("a valid manifest", () => {
     ]);
   });
 
-  test("accepts Xcode's certificates without naming the environment beside them", () => {
+  test("accepts Xcode's certificates without listing the xcode environment", () => {
     expect(
       manifest(
         withIosStore(
@@ -193,7 +193,7 @@ describe("a valid manifest", () => {
     },
   );
 
-  test("keeps of a workload identity what an AWS provider needs, and not where a machine of EC2 would ask", () => {
+  test("keeps the parts of a workload identity that an AWS provider needs and drops EC2's metadata addresses", () => {
     const { credential_source, ...identity } = anIdentity();
     expect(
       appliedIdentity({
@@ -213,7 +213,7 @@ describe("a valid manifest", () => {
     ["https://sts.googleapis.com/v1/token", undefined],
     ["http://127.0.0.1:3000/sandbox/token", "http://127.0.0.1:3000/"],
     ["http://[::1]:3000/token", "http://[::1]:3000"],
-  ])("takes the token exchange %s where the store's address is %s", (token_url, address) => {
+  ])("accepts the token exchange %s when the store's address is %s", (token_url, address) => {
     const identity = { ...anIdentity(), token_url };
     expect(appliedIdentity(identity, originOf(address))).toStrictEqual(identity);
   });
@@ -222,7 +222,7 @@ describe("a valid manifest", () => {
     "https://sts.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
     "https://sts.eu-central-1.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
     "https://sts.us-gov-west-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",
-  ])("takes the request that is signed, %s", (regional_cred_verification_url) => {
+  ])("accepts the signed request %s", (regional_cred_verification_url) => {
     const identity = {
       ...anIdentity(),
       credential_source: { environment_id: "aws1", regional_cred_verification_url },
@@ -230,13 +230,13 @@ describe("a valid manifest", () => {
     expect(appliedIdentity(identity)).toStrictEqual(identity);
   });
 
-  test("takes a workload identity that impersonates nobody", () => {
+  test("accepts a workload identity without impersonation", () => {
     const { service_account_impersonation_url: _, ...identity } = anIdentity();
     expect(appliedIdentity(identity)).toStrictEqual(identity);
   });
 
   test.each(["trails/play", "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/play-AbCdEf"])(
-    "names a secret as %s",
+    "accepts the secret name %s",
     (secret) => {
       expect(
         manifest(withAndroidStore(`{ packageName: a.b, credential: { secret: "${secret}" } }`))
@@ -245,7 +245,7 @@ describe("a valid manifest", () => {
     },
   );
 
-  test("is what an application is shown as", () => {
+  test("is the form in which an application is shown", () => {
     const read = manifest(TRAILS);
     const shown = stringify(manifestOf({ ...read, identifier: IDENTIFIER }));
     expect(manifestOf({ ...manifest(shown), identifier: IDENTIFIER })).toEqual(
@@ -254,7 +254,7 @@ describe("a valid manifest", () => {
   });
 });
 
-describe("a manifest is refused, with the line,", () => {
+describe("a manifest is refused, with the line of the problem,", () => {
   const ios = "bundleIdentifier: a.b, appAppleIdentifier: 1";
   const android = "packageName: a.b";
   test.each([
@@ -264,7 +264,7 @@ describe("a manifest is refused, with the line,", () => {
     ["where it has a second document", "application: { name: A }\n---\nx: 1", "2 "],
     ["where a tag is unknown", "application: !secret { name: A }", "1 "],
     ["where it uses an alias", "application: &a { name: A }\nstores: *a", "2 "],
-    ["where a key is no text", "application: { name: A }\n[a]: 1", "2 "],
+    ["where a key is not text", "application: { name: A }\n[a]: 1", "2 "],
     ["where a key would be lost", "application: { name: A }\nentitlements:\n  __proto__: {}", "3 "],
     ["where the application is missing", "products: []", "1 application"],
     ["where the name is missing", "application: {}", "1 application.name"],
@@ -273,7 +273,7 @@ describe("a manifest is refused, with the line,", () => {
     ["where the name is too long", `application: { name: ${"x".repeat(257)} }`, "1 application.name"],
     ["where the name has a control character", 'application: { name: "a\\tb" }', "1 application.name"],
     [
-      "where the identifier is no UUID",
+      "where the identifier is not a UUID",
       "application: { name: A, identifier: trails }",
       "1 application.identifier",
     ],
@@ -287,7 +287,7 @@ describe("a manifest is refused, with the line,", () => {
       "4 stores.ios-store[0].bundleIdentifier",
     ],
     [
-      "where a bundle has other characters",
+      "where a bundle has invalid characters",
       withIosStore('{ bundleIdentifier: "a#b", appAppleIdentifier: 1 }'),
       "4 stores.ios-store[0].bundleIdentifier",
     ],
@@ -342,7 +342,7 @@ describe("a manifest is refused, with the line,", () => {
       "4 stores.android-store[0].credential",
     ],
     [
-      "where a credential is both",
+      "where a credential has both forms",
       withAndroidStore(
         `{ ${android}, credential: { secret: s, workloadIdentity: ${JSON.stringify(anIdentity())} } }`,
       ),
@@ -359,7 +359,7 @@ describe("a manifest is refused, with the line,", () => {
       "4 stores.android-store[0].credential.workloadIdentity.type",
     ],
     [
-      "where a workload identity is a text",
+      "where a workload identity is text",
       withIdentity(JSON.stringify(anIdentity())),
       "4 stores.android-store[0].credential.workloadIdentity",
     ],
@@ -371,7 +371,7 @@ describe("a manifest is refused, with the line,", () => {
       "4 ",
     ],
     [
-      "where a workload identity would change what all objects are",
+      "where a workload identity would change the prototype of all objects",
       withAndroidStore(`{ ${android}, credential: { workloadIdentity: { __proto__: { token_url: x } } } }`),
       "4 ",
     ],
@@ -386,7 +386,7 @@ describe("a manifest is refused, with the line,", () => {
       "3 entitlements.premium.name",
     ],
     [
-      "where a product is of no store",
+      "where a product's store is unknown",
       withProduct("{ store: ios, productIdentifier: p, grants: [premium] }"),
       "5 products[0].store",
     ],
@@ -396,12 +396,12 @@ describe("a manifest is refused, with the line,", () => {
       "5 products[0].grants",
     ],
     [
-      "where a product grants twice",
+      "where a product grants an entitlement twice",
       withProduct("{ store: ios-store, productIdentifier: p, grants: [premium, premium] }"),
       "5 products[0].grants",
     ],
     [
-      "where a product grants what is not defined",
+      "where a product grants an undefined entitlement",
       withProduct("{ store: ios-store, productIdentifier: p, grants: [premium, gold] }"),
       "5 products[0].grants[1]",
     ],
@@ -411,7 +411,7 @@ describe("a manifest is refused, with the line,", () => {
       "5 products[0].basePlanIdentifier",
     ],
     [
-      "where an access duration is none",
+      "where an access duration is invalid",
       withProduct("{ store: ios-store, productIdentifier: p, accessDuration: 1 day, grants: [premium] }"),
       "5 products[0].accessDuration",
     ],
@@ -423,7 +423,7 @@ describe("a manifest is refused, with the line,", () => {
       "5 products[0].purchaseOptionIdentifier",
     ],
     [
-      "where a purchase option stands beside a base plan",
+      "where a product has both a purchase option and a base plan",
       withProduct(
         "{ store: android-store, productIdentifier: p, basePlanIdentifier: m, purchaseOptionIdentifier: rent, grants: [premium] }",
       ),
@@ -467,7 +467,7 @@ describe("a manifest is refused, with the line,", () => {
     expect(problems(text)).toEqual([problem]);
   });
 
-  test("with everything that is wrong, together", () => {
+  test("with all of its problems at once", () => {
     expect(
       problems(`application: { nmae: A }
 stores:
@@ -495,7 +495,7 @@ products:
     [`credential: { secret: '{"private_key":"TOP"}' }`],
     [`credential: { secret: "-----BEGIN PRIVATE KEY----- TOP" }`],
     [`credential: "-----BEGIN PRIVATE KEY----- TOP"`],
-  ])("where a secret is pasted into it, which is not repeated: %s", (credential) => {
+  ])("where a secret is pasted into it, without repeating the secret: %s", (credential) => {
     const text = withAndroidStore(`{ packageName: a.b, ${credential} }`);
     expect(problems(text)).toEqual(["4 stores.android-store[0].credential"]);
     expect(messages(text)).toContain("Secrets Manager");
@@ -503,7 +503,7 @@ products:
   });
 });
 
-describe("a workload identity is refused, without repeating a value of it,", () => {
+describe("a workload identity is refused, without repeating any of its values,", () => {
   const problemsOf = (workloadIdentity: unknown, trustsOrigin?: TrustsOrigin): string[] => {
     const reading = readManifest(withIdentity(workloadIdentity), trustsOrigin);
     if (reading.outcome === "valid") return [];
@@ -584,7 +584,7 @@ describe("a workload identity is refused, without repeating a value of it,", () 
     },
   );
 
-  test("with all that is wrong together", () => {
+  test("with all of its problems at once", () => {
     expect(
       problemsOf({ type: "external_account", credential_source: { file: "/proc/self/environ" } }),
     ).toEqual([
@@ -597,7 +597,7 @@ describe("a workload identity is refused, without repeating a value of it,", () 
     ]);
   });
 
-  /** Ways to write another host, port, user or path into an address of Google. */
+  /** Ways to write another host, port, user or path into one of Google's addresses. */
   const elsewhere = (address: string): string[] => {
     const { hostname: host, pathname: path } = new URL(address);
     return [
@@ -719,12 +719,12 @@ describe("a workload identity is refused, without repeating a value of it,", () 
     ["http://127.0.0.1:3000/token", "no address"],
     ["http://127.0.0.1:3000/token", ""],
     ["http://127.0.0.1:3000/token", undefined],
-  ])("with the token exchange %s where the store's address is %s", (token_url, address) => {
+  ])("with the token exchange %s when the store's address is %s", (token_url, address) => {
     expect(problemsOf({ ...anIdentity(), token_url }, originOf(address))).toEqual(["token_url"]);
   });
 });
 
-test("a base plan and its whole subscription are different products", () => {
+test("a base plan and the whole subscription are different products", () => {
   expect(
     problems(
       withProduct(
@@ -742,14 +742,14 @@ test.each([
   ["PT36H", "P1DT12H"],
   ["P1M2DT3H4M5S", "P1M2DT3H4M5S"],
   ["PT90M", "PT1H30M"],
-])("the period %s is written %s", (given, written) => {
+])("the period %s is normalized to %s", (given, written) => {
   const period = parsePeriod(given);
   expect(period && periodText(period)).toBe(written);
   expect(parsePeriod(written)).toEqual(period);
 });
 
 test.each(["a: 1 }\nTOP", "}TOP", "a: |TOP\n b", "a: !TOP b", "a: *TOP", 'a: "\n-----BEGIN\nTOP"\nTOP'])(
-  "what YAML's parser does not understand is not repeated: %j",
+  "text that the YAML parser does not understand is not repeated: %j",
   (text) => {
     expect(problems(text)).not.toEqual([]);
     expect(messages(text)).not.toContain("TOP");

@@ -18,7 +18,7 @@ const issued = (expiresAt: number | null = null) =>
   issueCredential({ application: APPLICATION, label: null, scopes: ["customers:write"], expiresAt }, NOW);
 
 describe("an API key", () => {
-  test("names its credential, which holds nothing but the secret's SHA-256", () => {
+  test("names its credential, which stores only the secret's SHA-256", () => {
     const { apiKey, credential } = issued();
     const parsed = parseApiKey(apiKey);
     expect(apiKey).toMatch(/^cek_[0-9a-f]{16}_[0-9a-f]{72}$/);
@@ -33,7 +33,7 @@ describe("an API key", () => {
     expect(new Set(Array.from({ length: 100 }, () => issued().apiKey)).size).toBe(100);
   });
 
-  test("that is mistyped anywhere is not read", () => {
+  test("with any character mistyped is not read", () => {
     const { apiKey } = issued();
     for (let index = 0; index < apiKey.length; index += 1) {
       const typed = apiKey[index] === "0" ? "1" : "0";
@@ -46,13 +46,13 @@ describe("an API key", () => {
     ["a key that is too short", (key: string) => key.slice(0, -1)],
     ["a key that is too long", (key: string) => `${key}0`],
     ["a key in upper case", (key: string) => key.toUpperCase()],
-    ["a key with a line's end", (key: string) => `${key}\n`],
+    ["a key with a line feed", (key: string) => `${key}\n`],
     ["a key with spaces", (key: string) => ` ${key}`],
   ])("is not read from %s", (_, change) => {
     expect(parseApiKey(change(issued().apiKey))).toBeNull();
   });
 
-  test("has the checksum of all that comes before it", () => {
+  test("ends with a checksum of everything before it", () => {
     expect(parseApiKey(`cek_0123456789abcdef_${"0".repeat(64)}00000000`)).toBeNull();
   });
 });
@@ -83,7 +83,7 @@ describe("an Authorization header", () => {
     expect(bearerToken(header)).toBeNull();
   });
 
-  test("is told by a pattern that the gateway can read", () => {
+  test("is recognized by a pattern that the gateway can use", () => {
     expect(AUTHORIZATION_PATTERN).toBe("^[Bb][Ee][Aa][Rr][Ee][Rr] +cek_[0-9a-f]{16}_[0-9a-f]{72}$");
   });
 });
@@ -102,7 +102,7 @@ describe("a credential's state", () => {
   });
 });
 
-describe("a request is authorized", () => {
+describe("authorization", () => {
   const { apiKey, credential } = issued(NOW + 1000);
   const decide = async (header: string | undefined, known: Credential | null, moment = NOW) => {
     const asked: KeyId[] = [];
@@ -113,7 +113,7 @@ describe("a request is authorized", () => {
     return { decision, asked };
   };
 
-  test("with the key of a valid credential, by one look-up", async () => {
+  test("succeeds with the key of a valid credential, after one look-up", async () => {
     expect(await decide(`Bearer ${apiKey}`, credential)).toEqual({
       decision: {
         outcome: "authorized",
@@ -130,25 +130,25 @@ describe("a request is authorized", () => {
     ["empty", ""],
     ["of another scheme", `Basic ${apiKey}`],
     ["mistyped", `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}`],
-  ])("not, and nothing is looked up, where the key is %s", async (_, header) => {
+  ])("refuses a key that is %s without a look-up", async (_, header) => {
     expect(await decide(header, credential)).toEqual({ decision: { outcome: "refused" }, asked: [] });
   });
 
   test.each<[string, Credential | null, number]>([
     ["unknown", null, NOW],
     ["another's", { ...issued().credential, keyIdentifier: credential.keyIdentifier }, NOW],
-    ["of a broken hash", { ...credential, secretHash: "ab" }, NOW],
+    ["stored with a broken hash", { ...credential, secretHash: "ab" }, NOW],
     ["revoked", { ...credential, revokedAt: NOW - 1 }, NOW],
     ["expired", credential, NOW + 1000],
-  ])("not where the credential is %s", async (_, known, moment) => {
+  ])("refuses a credential that is %s", async (_, known, moment) => {
     expect((await decide(`Bearer ${apiKey}`, known, moment)).decision).toEqual({ outcome: "refused" });
   });
 
-  test("until the last millisecond before its end", async () => {
+  test("succeeds until the last millisecond before the credential expires", async () => {
     expect((await decide(`Bearer ${apiKey}`, credential, NOW + 999)).decision.outcome).toBe("authorized");
   });
 
-  test("not, and not refused either, where the look-up fails", async () => {
+  test("throws when the look-up fails, and refuses nobody", async () => {
     const failure = new Error("no table");
     await expect(authorize(`Bearer ${apiKey}`, NOW, () => Promise.reject(failure))).rejects.toBe(failure);
   });

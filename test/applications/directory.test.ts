@@ -44,7 +44,7 @@ const setUp = (applications: Application[], bundles: Record<string, ApplicationI
 test.each([
   [59_999, 1],
   [60_000, 2],
-])("an application asked for again after %d ms is loaded %d times", async (later, loads) => {
+])("an application that is requested again after %d ms is loaded %d times", async (later, loads) => {
   const { world, directory } = setUp([anApplication(A)]);
   await directory.byIdentifier(A);
   world.now = later;
@@ -52,14 +52,14 @@ test.each([
   expect(world.loads).toBe(loads);
 });
 
-test("requests at the same time share one load", async () => {
+test("concurrent requests share one load", async () => {
   const { world, directory } = setUp([anApplication(A)]);
   const found = await Promise.all([directory.byIdentifier(A), directory.byIdentifier(A)]);
   expect(found[0]).toBe(found[1]);
   expect(world.loads).toBe(1);
 });
 
-test("a failed load reaches all who wait for it, and is forgotten", async () => {
+test("a failed load fails every waiting request and is not cached", async () => {
   const { world, directory } = setUp([anApplication(A)]);
   world.failure = new Error("throttled");
   const both = [directory.byIdentifier(A), directory.byIdentifier(A)];
@@ -71,21 +71,21 @@ test("a failed load reaches all who wait for it, and is forgotten", async () => 
   await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
 });
 
-test("an application that is not there is asked for again each time", async () => {
+test("an application that does not exist is looked up again on every request", async () => {
   const { world, directory } = setUp([]);
   await expect(directory.byIdentifier(A)).resolves.toBeNull();
   world.applications.set(A, anApplication(A));
   await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
 });
 
-test("an application is found by its bundle, with one load for both", async () => {
+test("a look-up by bundle and one by identifier share one load", async () => {
   const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
   await expect(directory.byBundle("com.a")).resolves.toMatchObject({ identifier: A });
   await directory.byIdentifier(A);
   expect(world.loads).toBe(1);
 });
 
-test("a bundle that none has is null", async () => {
+test("a bundle of no application is null", async () => {
   const { directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
   await expect(directory.byBundle("com.b")).resolves.toBeNull();
 });
@@ -98,7 +98,7 @@ test("a new bundle of an application already loaded is found at once", async () 
   await expect(directory.byBundle("com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
 });
 
-test("a bundle that moved is not found at the application that had it, once that is loaded anew", async () => {
+test("a bundle that moved is no longer found in its former application once that application is reloaded", async () => {
   const { world, directory } = setUp([anApplication(A, "com.a"), anApplication(B)], { "com.a": A });
   world.now = 1;
   await directory.byIdentifier(A);
@@ -110,7 +110,7 @@ test("a bundle that moved is not found at the application that had it, once that
   await expect(directory.byBundle("com.a")).resolves.toMatchObject({ identifier: B });
 });
 
-test("the cache is bounded: the oldest goes", async () => {
+test("the cache is bounded: the oldest application is evicted", async () => {
   const many = Array.from({ length: 300 }, (_, index) =>
     applicationId(`0198c0de-0000-7000-8000-${String(index).padStart(12, "0")}`),
   );

@@ -25,7 +25,7 @@ import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
 import { watchChecks } from "../support/signature-checks.ts";
 
-/** Counts that cannot vary from one machine to another. Times are measured by `npm run bench`, and asserted nowhere. */
+/** Counts that are the same on every machine. `npm run bench` measures times; no test asserts them. */
 
 describe("signature checks", () => {
   const chain = newChain();
@@ -50,7 +50,7 @@ describe("signature checks", () => {
     verifier.verifyTransactions(compacts, trust, Date.now());
   const one = signedTransactions.slice(0, 1);
 
-  test("a known chain costs one for each transaction, and none for its certificates", async () => {
+  test("a known chain costs one check for each transaction and none for its certificates", async () => {
     const watched = watchChecks();
     const verifier = createIosStoreVerifier(watched.checks);
     const first = await checksOf(verify(one), watched, verifier);
@@ -59,7 +59,7 @@ describe("signature checks", () => {
     const next = await checksOf(verify(signedTransactions), watched, verifier);
     expect(next).toEqual({ payloads: 20, certificates: 0 });
   });
-  test("a request of a chain that nobody knows verifies its certificates once", async () => {
+  test("a request with an unknown chain verifies its certificates once", async () => {
     const { certificates } = await checksOf(verify(one));
     expect(await checksOf(verify(signedTransactions))).toEqual({ payloads: 20, certificates });
   });
@@ -87,19 +87,19 @@ describe("requests and capacity units", () => {
   };
 
   test.each([
-    // Customer, account, its claims, identity and purchase, each twice; and the index entries of the last two.
+    // Customer, account, count of claims, identity and purchase, each twice; and index entries of the last two.
     ["1 purchase", separatePurchases(1), { BatchGetItem: 2, TransactWriteItems: 1 }, 3, 14, 3],
     ["10 purchases", separatePurchases(10), { BatchGetItem: 2, TransactWriteItems: 1 }, 12, 54, 12],
     ["100 purchases", separatePurchases(100), { BatchGetItem: 3, TransactWriteItems: 2 }, 102, 522, 105],
     ["100 renewals", renewals(100), { BatchGetItem: 2, TransactWriteItems: 1 }, 3, 14, 3],
-  ])("%s, first and replayed", async (_, transactions, requests, reads, writes, replayed) => {
+  ])("of %s, first and replayed", async (_, transactions, requests, reads, writes, replayed) => {
     const act = synchronize(newDevice(), transactions);
     expect(await cost(act)).toEqual([requests, reads, writes]);
-    // The first reads how many claims the account has, the replay reads the customer.
+    // The first request reads the account's count of claims, the replay reads the customer.
     expect(await cost(act)).toEqual([{ BatchGetItem: requests.BatchGetItem }, replayed, 0]);
   });
 
-  test("a link costs what a synchronize does", async () => {
+  test("a link costs the same as a synchronize", async () => {
     const request = {
       ...signedRequest(newDevice(), separatePurchases(1), world.chain),
       applicationAccountIdentifier: "linked",
@@ -109,7 +109,7 @@ describe("requests and capacity units", () => {
     expect(await cost(link)).toEqual([{ BatchGetItem: 2 }, 3, 0]);
   });
 
-  test("something new costs the same with a short past and with a long one that grants nothing", async () => {
+  test("a new purchase costs the same after a short history and after a long one that grants nothing", async () => {
     const coins = (count: number) =>
       separatePurchases(count).map((purchase) => ({
         ...purchase,
@@ -145,7 +145,7 @@ describe("a hostile body", () => {
     await world.remove();
   });
 
-  test("of any shape is refused for fewer signatures than an honest one of its size takes, and asks for nothing of DynamoDB", async () => {
+  test("of any shape costs fewer signature checks than an honest one of its size, and no DynamoDB request", async () => {
     const request = signedRequest(newDevice(), renewals(TRANSACTIONS), world.chain);
     const size = JSON.stringify(request).length;
     const { checks, done } = watchChecks();
@@ -184,7 +184,7 @@ describe("a hostile body", () => {
         requests: {},
       });
       expect(cost.certificates).toBeLessThanOrEqual(3);
-      // Those that were begun, and the app transaction.
+      // The checks that had begun, and the app transaction's.
       const most = shape === "a bad transaction after good ones" ? TRANSACTIONS : AT_ONCE;
       expect(cost.payloads).toBeLessThanOrEqual(most + 1);
     }

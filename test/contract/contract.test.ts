@@ -49,7 +49,7 @@ test("every error code has its status", () => {
   });
 });
 
-test("the enums are closed, and theirs is this spelling", () => {
+test("the enums are closed and have exactly these values", () => {
   expect([STORES, ENVIRONMENTS, STATUSES, PRODUCT_KINDS, SCOPES]).toEqual([
     ["android-store", "ios-store"],
     ["production", "sandbox", "xcode"],
@@ -82,7 +82,7 @@ test.each([
   ["half a surrogate pair", "\ud83d", false],
   ["a number", 1, false],
   ["null", null, false],
-])("an account identifier may be %s: %#", (_, value, accepted) => {
+])("account identifiers: %s (%#)", (_, value, accepted) => {
   expect(accountIdentifier().safeParse(value).success).toBe(accepted);
 });
 
@@ -96,9 +96,9 @@ test.each([
   ["the required fields are enough", {}, []],
   ["the product may be null", { productIdentifier: null }, []],
   ["unknown fields are ignored", { somethingNew: { deep: [1] } }, []],
-  ["a kind that is not known is refused", { productKind: "SUBSCRIPTION" }, ["productKind"]],
+  ["an unknown kind is refused", { productKind: "SUBSCRIPTION" }, ["productKind"]],
   ["a package name is text", { packageName: 5 }, ["packageName"]],
-  ["a package name has a length", { packageName: "p".repeat(257) }, ["packageName"]],
+  ["a package name has at most 256 characters", { packageName: "p".repeat(257) }, ["packageName"]],
   ["a token has at most 4,096 characters", { purchaseToken: "t".repeat(4097) }, ["purchaseToken"]],
   ["a token of 4,096 characters is accepted", { purchaseToken: "t".repeat(4096) }, []],
   ["a token is not empty", { purchaseToken: "" }, ["purchaseToken"]],
@@ -111,19 +111,23 @@ test.each([
 const ios = { signedAppTransaction: "a.b.c", applicationAccountIdentifier: "a" };
 test.each([
   ["transactions are optional", {}, []],
-  ["a thousand transactions are accepted", { signedTransactions: Array(1000).fill("a.b.c") }, []],
-  ["a thousand and one are not", { signedTransactions: Array(1001).fill("a.b.c") }, ["signedTransactions"]],
+  ["1,000 transactions are accepted", { signedTransactions: Array(1000).fill("a.b.c") }, []],
+  [
+    "1,001 transactions are refused",
+    { signedTransactions: Array(1001).fill("a.b.c") },
+    ["signedTransactions"],
+  ],
   ["transactions are not null", { signedTransactions: null }, ["signedTransactions"]],
   ["a transaction is text", { signedTransactions: ["a.b.c", 1] }, ["signedTransactions.1"]],
   ["a JWS of 32 KiB is accepted", { signedAppTransaction: "a".repeat(32 * 1024) }, []],
-  ["a larger one is not", { signedAppTransaction: "a".repeat(32 * 1024 + 1) }, ["signedAppTransaction"]],
+  ["a larger JWS is refused", { signedAppTransaction: "a".repeat(32 * 1024 + 1) }, ["signedAppTransaction"]],
   ["an app transaction is required", { signedAppTransaction: undefined }, ["signedAppTransaction"]],
 ])("iOS-store requests: %s", (_, change, paths) => {
   expect(wrongPaths(iosStoreLinkRequest, { ...ios, ...change })).toEqual(paths);
   expect(wrongPaths(iosStoreSynchronizeRequest, { ...ios, ...change })).toEqual(paths);
 });
 
-test("only synchronize may leave the account out, or give null", () => {
+test("only synchronize may omit the account or set it to null", () => {
   for (const applicationAccountIdentifier of [undefined, null]) {
     const body = { ...ios, applicationAccountIdentifier };
     expect(wrongPaths(iosStoreSynchronizeRequest, body)).toEqual([]);

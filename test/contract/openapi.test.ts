@@ -13,12 +13,12 @@ interface Document {
 }
 const document = JSON.parse(JSON.stringify(openApiDocument())) as Document;
 
-test("docs/openapi.json is the contract as it is now (`npm run openapi` writes it)", () => {
+test("docs/openapi.json matches the contract (`npm run openapi` writes it)", () => {
   const checkedIn: unknown = JSON.parse(readFileSync("docs/openapi.json", "utf8"));
   expect(checkedIn).toEqual(document);
 });
 
-test("the document holds every endpoint, with a credential where it needs one", () => {
+test("the document has every endpoint, with a credential where the endpoint needs one", () => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { security }]) => [
       method.toUpperCase(),
@@ -38,7 +38,7 @@ test("every error code of an endpoint is documented under its status", () => {
   }
 });
 
-test("the response fields are all required, and request bodies stay open to unknown fields", () => {
+test("all response fields are required, and request bodies allow unknown fields", () => {
   const { schemas } = document.components;
   for (const name of ["CustomerEntitlement", "LinkResponse", "SynchronizeResponse", "AccountEntitlements"])
     expect(schemas[name]?.required).toEqual(Object.keys(schemas[name]?.properties ?? {}));

@@ -33,7 +33,7 @@ afterEach(async () => {
   await Promise.all([table.remove(), local.close()]);
 });
 
-/** An application whose purchases are linked and acknowledged at moments that the test chooses. */
+/** An application; the test chooses the moments at which its purchases are linked and acknowledged. */
 const aWorld = () => {
   const application: Application = {
     identifier: applicationId(uuid()),
@@ -95,7 +95,7 @@ const isAcknowledged = (token: string): boolean =>
 const acknowledgementsSent = (): number =>
   local.sandbox.calls.filter(({ path }) => path.endsWith(":acknowledge")).length;
 
-/** Links a purchase while the store answers questions and fails acknowledgements. */
+/** Links a purchase while the store answers look-ups and fails acknowledgements. */
 const linkedButNotAcknowledged = async (world: ReturnType<typeof aWorld>, token: string): Promise<void> => {
   const answer = local.sandbox.read(token)?.answer;
   local.sandbox.failNext("publisher", { status: 200, body: answer }, FAILURE, FAILURE);
@@ -112,7 +112,7 @@ test("an acknowledgement that succeeds at once leaves nothing in the queue, and 
   expect(JSON.stringify(await table.items())).not.toContain(token);
 });
 
-test("one that failed is due, is tried again, and is done once it succeeds", async () => {
+test("a failed acknowledgement stays due, is retried, and is done once it succeeds", async () => {
   const world = aWorld();
   const token = buy();
   await linkedButNotAcknowledged(world, token);
@@ -137,7 +137,7 @@ test.each<[what: string, shown: (world: ReturnType<typeof aWorld>) => Promise<st
     },
   ],
   [
-    "one of what replaced the owner's purchase",
+    "the acknowledgement of a purchase that replaced the owner's",
     async (world) => {
       const replaced = buy();
       await world.at(NOW).link(replaced);
@@ -156,7 +156,7 @@ test.each<[what: string, shown: (world: ReturnType<typeof aWorld>) => Promise<st
   expect(await world.queued()).toBe(0);
 });
 
-test("where a refused link cannot acknowledge for the owner, it stays due", async () => {
+test("an acknowledgement that fails on a refused link stays due for the owner", async () => {
   const world = aWorld();
   const token = buy();
   await linkedButNotAcknowledged(world, token);
@@ -174,7 +174,7 @@ test("where a refused link cannot acknowledge for the owner, it stays due", asyn
   expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 1 });
 });
 
-test("one whose deadline comes near is counted, and past the deadline it has failed", async () => {
+test("an acknowledgement near its deadline is counted, and at the deadline it has failed", async () => {
   const world = aWorld();
   const token = buy();
   await linkedButNotAcknowledged(world, token);
@@ -189,7 +189,7 @@ test("one whose deadline comes near is counted, and past the deadline it has fai
   expect(await world.queued()).toBe(0);
 });
 
-test("one that the store refuses for good has failed, and is tried no more", async () => {
+test("an acknowledgement that the store refuses for good has failed and is not retried", async () => {
   const world = aWorld();
   const token = buy();
   await linkedButNotAcknowledged(world, token);
@@ -198,7 +198,7 @@ test("one that the store refuses for good has failed, and is tried no more", asy
   expect(await world.queued()).toBe(0);
 });
 
-test("an application whose credential the store refuses is named, and asked for no more", async () => {
+test("an application whose credential the store refuses is reported, and its other purchases are skipped", async () => {
   const world = aWorld();
   const tokens = [buy(), buy(), buy()];
   for (const token of tokens) await linkedButNotAcknowledged(world, token);
@@ -206,7 +206,7 @@ test("an application whose credential the store refuses is named, and asked for 
   local.sandbox.failNext("token", ...Array.from({ length: 20 }, () => refused));
   const waiting = await waitingIn(createAcknowledgementQueue(table));
   local.sandbox.calls.length = 0;
-  // Shards are worked on side by side: in one, they come one after the other.
+  // Shards run concurrently. Within one shard, items are processed one after the other.
   const { credentialRejectedOf, ...report } = await world.at(NOW + 1000).run(undefined, {
     shards: ACKNOWLEDGEMENT_SHARDS,
     waiting: async function* (shard) {
@@ -220,7 +220,7 @@ test("an application whose credential the store refuses is named, and asked for 
   expect(local.sandbox.calls.map(({ endpoint }) => endpoint)).toEqual(["token"]);
 });
 
-test("an application whose credential may read and not acknowledge is named, and all of its purchases are tried", async () => {
+test("an application whose credential may read but not acknowledge is reported, and all of its purchases are tried", async () => {
   const world = aWorld();
   const tokens = [buy(), buy(), buy()];
   for (const token of tokens) await linkedButNotAcknowledged(world, token);
@@ -228,7 +228,7 @@ test("an application whose credential may read and not acknowledge is named, and
     status: 403,
     body: { error: { code: 403, errors: [{ reason: "insufficientPermissions" }] } },
   };
-  // Read, and the acknowledgement refused once and once more.
+  // The look-up succeeds; the acknowledgement and its retry are refused.
   for (const token of tokens)
     local.sandbox.failNext(
       "publisher",
@@ -257,7 +257,7 @@ test("an application whose credential may read and not acknowledge is named, and
   expect(asked.map(({ method }) => method)).toEqual(tokens.flatMap(() => ["GET", "POST", "POST"]));
 });
 
-test("a licence tester's purchase has three minutes, and its failure wakes nobody", async () => {
+test("a licence tester's acknowledgement has three minutes, and its failure is not counted", async () => {
   const world = aWorld();
   const token = buy({ test: true });
   await linkedButNotAcknowledged(world, token);
@@ -266,7 +266,7 @@ test("a licence tester's purchase has three minutes, and its failure wakes nobod
   expect(await world.queued()).toBe(0);
 });
 
-test("one that the app has acknowledged meanwhile is done, without another call", async () => {
+test("an acknowledgement that the app has already made is done without another call", async () => {
   const world = aWorld();
   const token = buy();
   await linkedButNotAcknowledged(world, token);
@@ -281,7 +281,7 @@ test("one that the app has acknowledged meanwhile is done, without another call"
   expect(acknowledgementsSent()).toBe(before);
 });
 
-test("one that fails for ever keeps none of those behind it from being tried", async () => {
+test("an acknowledgement that always fails does not block those behind it", async () => {
   const world = aWorld();
   const [old, good] = [buy(), buy()];
   await linkedButNotAcknowledged(world, old);
@@ -294,7 +294,7 @@ test("one that fails for ever keeps none of those behind it from being tried", a
     shards: ACKNOWLEDGEMENT_SHARDS,
     waiting: async function* (shard) {
       if (shard > 0) return;
-      // A whole page, and more than one, of an application that is not there any more.
+      // Three pages of items whose application no longer exists.
       for (let page = 0; page < 3; page += 1)
         yield Array.from({ length: 50 }, () => ({ ...ofOld, application: applicationId(uuid()) }));
       yield [ofGood];
@@ -306,7 +306,7 @@ test("one that fails for ever keeps none of those behind it from being tried", a
   expect([old, good].map(isAcknowledged)).toEqual([false, true]);
 });
 
-test("many are tried, the oldest first, a few at once, and none is begun when time is over", async () => {
+test("all due acknowledgements are tried, and none is started once time is over", async () => {
   const world = aWorld();
   const tokens = Array.from({ length: 9 }, () => buy());
   for (const token of tokens) await linkedButNotAcknowledged(world, token);
@@ -315,10 +315,10 @@ test("many are tried, the oldest first, a few at once, and none is begun when ti
   expect(tokens.every(isAcknowledged)).toBe(true);
 });
 
-describe("of the queue's shards, which all applications share", () => {
+describe("the queue's shards", () => {
   const SHARDS = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, (_, shard) => shard);
 
-  test("each leaves aside an item of another shape, and what is behind it is done", async () => {
+  test("skip an item of an unknown shape and process the items behind it", async () => {
     const world = aWorld();
     const tokens = Array.from({ length: 4 }, () => buy());
     for (const token of tokens) await linkedButNotAcknowledged(world, token);
@@ -332,7 +332,7 @@ describe("of the queue's shards, which all applications share", () => {
     expect((await table.items()).filter(({ kind }) => kind === oldest.kind)).toHaveLength(SHARDS.length);
   });
 
-  test("one that cannot be read leaves the others to be done, and fails the run at its end", async () => {
+  test("are all processed when one cannot be read, and then the run fails", async () => {
     const world = aWorld();
     const tokens = Array.from({ length: 8 }, () => buy());
     for (const token of tokens) await linkedButNotAcknowledged(world, token);

@@ -29,15 +29,15 @@ const claim = (world: World, key: string, account = "a") =>
 const linkedTo = async (world: World, account = "a"): Promise<number> =>
   (await world.read(account)).customerIdentifiers.length;
 
-describe("an account that has as many customers by clients' claims as it may", () => {
-  test("gets no other: the twenty-first is stored, and linked to nobody", async () => {
+describe("an account with the maximum number of claimed customers", () => {
+  test("gains no other: the twenty-first is stored without a link", async () => {
     const world = aWorld(20);
     for (let key = 1; key <= 20; key += 1) await claim(world, String(key));
     const stored = await world.submit({ purchases: [owned("21")] }, byClient("a"));
     expect(stored).toMatchObject({ outcome: "stored", customer: { holdings: [{ key: "21" }] } });
     expect(await linkedTo(world)).toBe(20);
   });
-  test("gets none where the claim comes again, which writes nothing", async () => {
+  test("stays full when a claim is repeated, and nothing is written", async () => {
     const world = aWorld(1);
     await claim(world, "1");
     const first = await claim(world, "2");
@@ -45,7 +45,7 @@ describe("an account that has as many customers by clients' claims as it may", (
     expect(await claim(world, "2")).toEqual(first);
     expect(await linkedTo(world)).toBe(1);
   });
-  test("keeps those it has, and what is new of them", async () => {
+  test("keeps its customers and their new facts", async () => {
     const world = aWorld(1);
     const [customer] = [await claim(world, "1"), await claim(world, "2")];
     await world.store({ purchases: [extended("1")] }, byClient("a"));
@@ -56,13 +56,13 @@ describe("an account that has as many customers by clients' claims as it may", (
       },
     ]);
   });
-  test("leaves room in every other account", async () => {
+  test("does not limit other accounts", async () => {
     const world = aWorld(1);
     await claim(world, "1");
     await claim(world, "2", "b");
     expect(await linkedTo(world, "b")).toBe(1);
   });
-  test("takes in what merges with those it has", async () => {
+  test("absorbs a customer that merges with one of its own", async () => {
     const world = aWorld(1);
     await claim(world, "1");
     await claim(world, "2");
@@ -72,7 +72,7 @@ describe("an account that has as many customers by clients' claims as it may", (
   });
 });
 
-describe("what costs nothing is counted apart from production:", () => {
+describe("claims of test environments are counted apart from production:", () => {
   const inEnvironment = (key: string, environment: Environment): Purchase => ({ ...owned(key), environment });
   test.each<[first: Environment, second: Environment, customers: number]>([
     ["sandbox", "production", 2],
@@ -81,7 +81,7 @@ describe("what costs nothing is counted apart from production:", () => {
     ["sandbox", "xcode", 1],
     ["sandbox", "sandbox", 1],
     ["production", "production", 1],
-  ])("after %s, %s: %i", async (first, second, customers) => {
+  ])("%s, then %s: %i linked", async (first, second, customers) => {
     const world = aWorld(1);
     for (const [key, environment] of [first, second].entries())
       await world.store({ environment, purchases: [inEnvironment(String(key), environment)] }, byClient("a"));
@@ -96,7 +96,7 @@ describe("a credential's link", () => {
     await claim(world, "3");
     expect(await linkedTo(world)).toBe(3);
   });
-  test("is made where claims have no room", async () => {
+  test("is made even when claims have no room left", async () => {
     const world = aWorld(1);
     await claim(world, "1");
     await claim(world, "2");
@@ -105,7 +105,7 @@ describe("a credential's link", () => {
   });
 });
 
-describe("a place is free again", () => {
+describe("a claim's place is free again", () => {
   test.each<[when: string, act: (world: World) => Promise<unknown>, left: number]>([
     [
       "when a credential confirms the claim",
@@ -121,7 +121,7 @@ describe("a place is free again", () => {
     ["when the customer is moved", async (world) => world.unlink(await claim(world, "1"), "b"), 1],
     ["when the customer is erased", async (world) => world.erase(await claim(world, "1")), 1],
     [
-      "when the customer merges with one whom a credential has linked",
+      "when the customer merges with one that a credential has linked",
       async (world) => {
         await world.store({ purchases: [owned("3")] }, byCredential("a"));
         await world.store({ purchases: [owned("1"), owned("3")] });
@@ -147,7 +147,7 @@ describe("a place is free again", () => {
   });
 });
 
-describe("an account's count of claims names the account, and", () => {
+describe("an account's count of claims, whose key names the account,", () => {
   const countsOf = async (world: World) => (await world.items()).filter(({ sk }) => sk === "CLAIMS");
 
   test.each<[when: string, act: (world: World) => Promise<unknown>]>([
@@ -163,13 +163,13 @@ describe("an account's count of claims names the account, and", () => {
     ["the only customer is moved", async (world) => world.unlink(await claim(world, "1"), "b")],
     ["the only customer is erased", async (world) => world.erase(await claim(world, "1"))],
     [
-      "the only claimed customer merges with one whom a credential has linked",
+      "the only claimed customer merges with one that a credential has linked",
       async (world) => {
         await world.store({ purchases: [owned("3")] }, byCredential("a"));
         await world.store({ purchases: [owned("1"), owned("3")] });
       },
     ],
-  ])("goes when %s", async (_, act) => {
+  ])("is deleted when %s", async (_, act) => {
     const world = aWorld(1);
     await claim(world, "1");
     expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
@@ -179,7 +179,7 @@ describe("an account's count of claims names the account, and", () => {
     expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
   });
   test.each<Environment>(["production", "sandbox"])(
-    "stays while there is another claim, of %s",
+    "stays while another claim, of %s, remains",
     async (environment) => {
       const world = aWorld(2);
       await claim(world, "1");
@@ -191,7 +191,7 @@ describe("an account's count of claims names the account, and", () => {
       expect(await countsOf(world)).toEqual([]);
     },
   );
-  test("costs a request more only where a claim is given back", async () => {
+  test("costs an extra request only when a claim is returned", async () => {
     const world = aWorld(2);
     await claim(world, "1");
     const confirm = () => world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -204,7 +204,7 @@ describe("an account's count of claims names the account, and", () => {
     expect(await requests(table, confirm)).not.toContain("GetItem");
     expect(await requests(table, () => world.store({ purchases: [extended("1")] }))).not.toContain("GetItem");
   });
-  test("is right when claims come and go at once", async () => {
+  test("is correct after concurrent claims and confirmations", async () => {
     const world = aWorld(3);
     const keys = Array.from({ length: 12 }, (_, key) => String(key));
     await Promise.all(
@@ -217,7 +217,7 @@ describe("an account's count of claims names the account, and", () => {
   });
 });
 
-test("claims that come at once never exceed the limit", async () => {
+test("concurrent claims never exceed the limit", async () => {
   const world = aWorld(3);
   const keys = Array.from({ length: 12 }, (_, key) => String(key));
   const stored = await Promise.all(keys.map((key) => claim(world, key)));

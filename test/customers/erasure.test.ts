@@ -36,7 +36,7 @@ afterAll(async () => {
   await table.remove();
 });
 
-/** A customer of account a, with an app transaction id and two purchases, who was erased. */
+/** An erased customer of account a, who had an app transaction id and two purchases. */
 const erased = async () => {
   const world = createWorld(table);
   const customer = await world.store(
@@ -51,11 +51,11 @@ const REPLAYS: [string, GivenFacts][] = [
   ["a purchase", { purchases: [owned("1")] }],
   ["the app transaction", { identities: [device("1")] }],
   ["a purchase beside a new one", { purchases: [owned("1"), owned("9")] }],
-  ["what replaced a purchase", { purchases: [replacing(owned("9"), owned("1"))] }],
+  ["a replacement of a purchase", { purchases: [replacing(owned("9"), owned("1"))] }],
 ];
 
-describe("after an erasure the app alone", () => {
-  test.each(REPLAYS)("is told that there is no customer: %s", async (_, facts) => {
+describe("after an erasure, a request without a credential", () => {
+  test.each(REPLAYS)("is refused with CUSTOMER_NOT_FOUND: %s", async (_, facts) => {
     const { world } = await erased();
     const before = await world.items();
     for (const claim of [null, byClient("a"), byClient("b")])
@@ -64,35 +64,35 @@ describe("after an erasure the app alone", () => {
   });
 });
 
-describe("after an erasure a link with a credential", () => {
-  test.each(REPLAYS)("makes somebody new: %s", async (_, facts) => {
+describe("after an erasure, a link with a credential", () => {
+  test.each(REPLAYS)("creates a new customer: %s", async (_, facts) => {
     const { world, customer } = await erased();
     const made = await world.store(facts, byCredential("b"));
     expect(made?.identifier).not.toBe(customer?.identifier);
     expect((await world.read("b")).customerIdentifiers).toEqual([made?.identifier]);
     expect((await world.read("a")).customerIdentifiers).toEqual([]);
   });
-  test("counts only what it brings", async () => {
+  test("restores only the purchases it brings", async () => {
     const { world } = await erased();
     const made = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     expect(made?.holdings.map(({ key }) => key)).toEqual(["1"]);
     expect((await world.read("a")).entitlements).toHaveLength(1);
   });
-  test("lets the app work again, with what it brought and nothing else", async () => {
+  test("lets the app store what the link brought, and nothing else", async () => {
     const { world } = await erased();
     const brought = { identities: [device("1")], purchases: [owned("1")] };
     const made = await world.store(brought, byCredential("a"));
     expect(await world.store(brought, byClient("a"))).toEqual(made);
     expect(await refusal(world.store({ purchases: [owned("2")] }, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
   });
-  test("joins nothing that was known before", async () => {
+  test("does not join the erased facts", async () => {
     const world = createWorld(table);
     const customer = await world.store({ purchases: [refunded("1")] }, byCredential("a"));
     await world.erase(customer);
     await world.at(NOW + 1).store({ purchases: [owned("1")] }, byCredential("a"));
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("takes what was erased into a customer who lives", async () => {
+  test("adds an erased purchase to an existing customer", async () => {
     const { world } = await erased();
     const living = await world.store({ purchases: [android("3")] }, byCredential("b"));
     const made = await world.store({ purchases: [owned("1"), android("3")] }, byCredential("b"));
@@ -100,25 +100,25 @@ describe("after an erasure a link with a credential", () => {
   });
 });
 
-describe("once a credential has linked the app transaction id of a person who was erased, the app alone", () => {
+describe("after a credential links an erased app transaction id, a request without a credential", () => {
   const linkedAgain = async () => {
     const { world } = await erased();
     const made = await world.store({ identities: [device("1")] }, byCredential("a"));
     return { world, made };
   };
   const named = proven(owned("2"), { identity: device("1") });
-  test("brings what that very id's transactions prove", async () => {
+  test("stores purchases whose transactions name that id", async () => {
     const { world, made } = await linkedAgain();
     const shown = { identities: [device("1")], purchases: [named] };
     expect(await world.store(shown, byClient("a"))).toMatchObject({ identifier: made?.identifier });
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("brings nothing that does not name the id", async () => {
+  test("is refused for purchases that do not name that id", async () => {
     const { world } = await linkedAgain();
     const shown = { identities: [device("1")], purchases: [owned("2")] };
     expect(await refusal(world.store(shown, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
   });
-  test("brings nothing for whom a client alone has claimed", async () => {
+  test("is refused when only a client has linked that id", async () => {
     const world = createWorld(table);
     await world.erase(await world.store({ purchases: [owned("2")] }, byCredential("a")));
     await world.store({ identities: [device("1")], purchases: [owned("3")] }, byClient("a"));
@@ -127,7 +127,7 @@ describe("once a credential has linked the app transaction id of a person who wa
   });
 });
 
-/** Two customers who were merged, of whom the living one was ended and nothing buried. */
+/** Two merged customers whose erasure stopped after its first step: the survivor is ended, nothing is buried. */
 const brokenOff = async () => {
   const world = createWorld(table);
   const both = [
@@ -138,24 +138,21 @@ const brokenOff = async () => {
   return { world, both };
 };
 
-describe("an erasure that broke off after its first step", () => {
-  test.each([0, 1])(
-    "is completed under either of the names that a merged customer had (%s)",
-    async (which) => {
-      const { world, both } = await brokenOff();
-      await world.erase(both[which] ?? null);
-      const left = (await world.items()).filter(({ sk }) => !String(sk).startsWith("2"));
-      expect(left.filter((item) => !("erasedUntil" in item))).toEqual([]);
-      expect(await world.store({ purchases: [owned("1")] }, byCredential("a"))).not.toBeNull();
-    },
-  );
+describe("an erasure that stopped after its first step", () => {
+  test.each([0, 1])("is completed under either identifier of a merged customer (%s)", async (which) => {
+    const { world, both } = await brokenOff();
+    await world.erase(both[which] ?? null);
+    const left = (await world.items()).filter(({ sk }) => !String(sk).startsWith("2"));
+    expect(left.filter((item) => !("erasedUntil" in item))).toEqual([]);
+    expect(await world.store({ purchases: [owned("1")] }, byCredential("a"))).not.toBeNull();
+  });
 });
 
-/** Only tombstones, which say nothing of what was erased. */
+/** Whether the item is a tombstone, which holds nothing of what was erased. */
 const isBuried = (item: Record<string, unknown>): boolean =>
   JSON.stringify(Object.keys(item).sort()) === JSON.stringify(["erasedUntil", "expiresAt", "pk", "sk"]);
 
-describe("what an erasure has left is completed by whoever shows it:", () => {
+describe("after an erasure that stopped after its first step,", () => {
   const android1 = android(purchaseKeyOfToken("the-token"));
   const facts = {
     identities: [device("1")],
@@ -179,9 +176,9 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
   test.each<[what: string, shown: GivenFacts, buried: number]>([
     ["a purchase", { purchases: [owned("1")] }, 1],
     ["the app transaction", { identities: [device("1")] }, 1],
-    ["what replaced a purchase", { purchases: [replacing(owned("9"), owned("1"))] }, 1],
+    ["a replacement of a purchase", { purchases: [replacing(owned("9"), owned("1"))] }, 1],
     ["everything", facts, 4],
-  ])("an app alone is refused, and buries %s", async (_, shown, buried) => {
+  ])("a request without a credential is refused and buries what it shows: %s", async (_, shown, buried) => {
     const { world } = await begun();
     for (const claim of [null, byClient("a"), byClient("b")])
       expect(await refusal(world.store(shown, claim))).toBe("CUSTOMER_NOT_FOUND");
@@ -189,7 +186,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     expect(left).toHaveLength(4);
     expect(left.filter(isBuried)).toHaveLength(buried);
   });
-  test("with a purchase goes the acknowledgement that it waits for, and the token in it", async () => {
+  test("burying a purchase deletes its queued acknowledgement with the purchase token", async () => {
     const { world } = await begun();
     expect(await refusal(world.store({ purchases: [android1] }))).toBe("CUSTOMER_NOT_FOUND");
     const queued = (await table.items()).filter(
@@ -197,7 +194,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     );
     expect(queued.filter((item) => "purchaseToken" in item)).toEqual([]);
   });
-  test("an app alone is refused for thirty days from then on, and then it is free", async () => {
+  test("a buried purchase stays blocked for thirty days, then a request without a credential may store it", async () => {
     const { world, customer } = await begun();
     const found = NOW + 90 * DAY;
     const show = (moment: number) => world.at(moment).store({ purchases: [owned("1")] });
@@ -207,7 +204,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     expect(made?.identifier).not.toBe(customer?.identifier);
     expect(made?.holdings.map(({ key }) => key)).toEqual(["1"]);
   });
-  test("a link with a credential makes somebody new of it, and joins nothing that was known before", async () => {
+  test("a link with a credential creates a new customer and does not join the erased facts", async () => {
     const world = createWorld(table);
     const customer = await world.store(
       { identities: [device("1")], purchases: [refunded("1")] },
@@ -221,21 +218,21 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
     expect((await world.read("a")).customerIdentifiers).toEqual([]);
   });
-  test("a link with a credential takes it into a customer who lives", async () => {
+  test("a link with a credential adds a purchase to an existing customer", async () => {
     const { world } = await begun();
     const living = await world.store({ purchases: [owned("3")] }, byCredential("b"));
     const made = await world.store({ purchases: [owned("1"), owned("3")] }, byCredential("b"));
     expect(made?.identifier).toBe(living?.identifier);
     expect(made?.holdings.map(({ key }) => key)).toEqual(["1", "3"]);
   });
-  test("it is found through the names of customers who were merged", async () => {
+  test("what remains is found through the aliases of merged customers", async () => {
     const { world, both } = await brokenOff();
     unfinished.push(() => world.erase(both[0] ?? null));
     expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
     expect((await leftOf(world)).filter(isBuried)).toMatchObject([{ pk: expect.stringMatching(/#2$/) }]);
     expect(await world.store({ purchases: [owned("2")] }, byCredential("b"))).not.toBeNull();
   });
-  test("a purchase that the store has dropped is not linked with what was known of it", async () => {
+  test("a purchase that the store has dropped is not linked from the stored facts", async () => {
     const { world } = await begun();
     const { factStore, application } = world;
     const packageName = "com.example.trails";
@@ -266,7 +263,7 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
     expect(await refusal(linked)).toBe("CUSTOMER_NOT_FOUND");
     expect((await leftOf(world)).filter(isBuried)).toHaveLength(1);
   });
-  test("a customer who is there keeps everything", async () => {
+  test("nothing of an existing customer can be buried", async () => {
     const world = createWorld(table);
     const customer = await world.store(facts, byCredential("a"));
     const before = await world.items();
@@ -277,8 +274,8 @@ describe("what an erasure has left is completed by whoever shows it:", () => {
   });
 });
 
-describe("an index that is behind", () => {
-  /** A customer whose last purchase the index does not show before it was waited for so often. */
+describe("an index that is behind the table", () => {
+  /** A customer whose last purchase the index shows only after `waits` waits. */
   const behindBy = async (waits: number) => {
     const plain = createWorld(table);
     const customer = await plain.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -315,19 +312,19 @@ describe("an index that is behind", () => {
     const buried = async () => (await plain.items()).filter(({ sk }) => sk === "PURCHASE").map(isBuried);
     return { world: plain, erase, buried };
   };
-  test.each([1, 2])("and shows everything after %s waits hides nothing from an erasure", async (waits) => {
+  test.each([1, 2])("for at most %s waits hides nothing from an erasure", async (waits) => {
     const { erase, buried } = await behindBy(waits);
     expect(await erase()).toEqual({ purchases: 2, identities: 0, aliases: 0 });
     expect(await buried()).toEqual([true, true]);
   });
-  test("for longer hides something, and the same erasure, later, completes it", async () => {
+  test("for longer hides a purchase, and repeating the erasure buries it", async () => {
     const { erase, buried } = await behindBy(3);
     expect(await erase()).toMatchObject({ purchases: 1 });
     expect(await buried()).toEqual([true, false]);
     expect(await erase()).toMatchObject({ purchases: 1 });
     expect(await buried()).toEqual([true, true]);
   });
-  test("for longer hides something, and the app that shows it completes it", async () => {
+  test("for longer hides a purchase, and the next request that shows it buries it", async () => {
     const { world, erase, buried } = await behindBy(3);
     await erase();
     expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
@@ -335,7 +332,7 @@ describe("an index that is behind", () => {
   });
 });
 
-test("an eraser who comes late buries nothing of a person who has signed up again", async () => {
+test("a late burial touches nothing that a new customer owns by now", async () => {
   const world = createWorld(table);
   const { identifier: application } = world.application;
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -359,7 +356,7 @@ test("an erasure leaves nothing that names the account", async () => {
   expect(JSON.stringify(await world.items())).not.toContain(account);
 });
 
-test("an account's erasure leaves a customer who has left the account since", async () => {
+test("an account's erasure spares a customer who has left the account meanwhile", async () => {
   const world = createWorld(table);
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   await world.unlink(customer, "b");
@@ -376,8 +373,8 @@ test("an account's erasure leaves a customer who has left the account since", as
   expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
 });
 
-describe("a link that is refused lifts no erasure", () => {
-  test("of a purchase, nor of an app transaction id, though the facts of others are kept", async () => {
+describe("a refused link", () => {
+  test("lifts no erasure of a purchase or an app transaction id, and keeps an owner's facts", async () => {
     const { world } = await erased();
     await world.store({ purchases: [owned("3")] }, byCredential("b"));
     const shown = {
@@ -391,7 +388,7 @@ describe("a link that is refused lifts no erasure", () => {
   });
 });
 
-test("an erasure that meets another write leaves nothing in the account of those who were merged before", async () => {
+test("an erasure that retries after a conflicting write leaves no absorbed customer in the account", async () => {
   const world = createWorld(table);
   await world.store({ purchases: [owned("1")] }, byCredential("a"));
   await world.store({ purchases: [owned("2")] }, byCredential("a"));

@@ -49,7 +49,7 @@ const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
 });
 
 type Given = Omit<Partial<PlanInput>, "known"> & {
-  /** The facts of a request; `{}` where there are none. */
+  /** The request's facts; `{}`: none. */
   readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue">>;
   readonly known?: readonly StoredPurchase[];
   readonly knownIdentities?: KnownFacts["identities"];
@@ -92,7 +92,7 @@ const android = (purchase: Parameters<typeof aPurchase>[0] = {}): Purchase =>
     ...purchase,
   });
 
-describe("somebody new", () => {
+describe("a new customer", () => {
   test("gets an identifier, the purchase and the identity", () => {
     const purchase = aPurchase();
     const { customer, change } = plan({
@@ -122,12 +122,12 @@ describe("somebody new", () => {
       moment: NOW,
     });
   });
-  test("without a purchase has not purchased", () => {
+  test("without a purchase has `hasPurchased` false", () => {
     expect(plan({ facts: { identities: [device("1")] } }).customer.hasPurchased).toBe(false);
   });
 });
 
-describe("somebody who is known", () => {
+describe("a known customer", () => {
   const purchase = aPurchase();
   const survivor = aCustomer({ holdings: [purchase] });
   const replay = {
@@ -136,7 +136,7 @@ describe("somebody who is known", () => {
     known: [stored(purchase)],
     knownIdentities: [{ item: "1", customer: OLD, customerVersion: 1 }],
   };
-  test("and says nothing new needs no write, and stays the same", () => {
+  test("without anything new stays the same and needs no write", () => {
     const { identifier, environment, createdAt, link, holdings, hasPurchased } = survivor;
     expect(plan(replay)).toEqual({
       customer: { identifier, environment, createdAt, link, holdings, hasPurchased },
@@ -147,30 +147,30 @@ describe("somebody who is known", () => {
   test.each<[string, Given, object]>([
     ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
     ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
-    ["another one's word", { link: { ...LINK, assertedBy: "client" } }, { purchases: [] }],
-    ["a link of another time", { link: { ...LINK, linkedAt: NOW } }, { purchases: [] }],
+    ["another asserter of the link", { link: { ...LINK, assertedBy: "client" } }, { purchases: [] }],
+    ["another time of linking", { link: { ...LINK, linkedAt: NOW } }, { purchases: [] }],
     ["no link", { link: null }, { purchases: [] }],
-    ["somebody who is the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
-    ["a move that broke off", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
+    ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
+    ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
     ["the first purchase", { survivor: { ...survivor, hasPurchased: false } }, { purchases: [] }],
     [
       "newer facts",
       { known: [stored(aPurchase({ lines: [aLine({ verifiedAt: NOW - 5000 })] }))] },
       { purchases: [{ revision: 3, customer: OLD }] },
     ],
-    // Its revision proves that what is held now was taken from what is stored.
+    // The purchase's revision is a condition of the write: it proves that the holdings match what is stored.
     [
-      "a purchase that is stored and not held",
+      "a stored purchase that is not held",
       { survivor: { ...survivor, holdings: [] } },
       { purchases: [{ revision: 3 }] },
     ],
     [
-      "a purchase that is held as it was before",
+      "a purchase that is held in an older state",
       { survivor: { ...survivor, holdings: [aPurchase({ lines: [aLine({ endsAt: NOW })] })] } },
       { purchases: [{ revision: 3 }] },
     ],
     [
-      "what is held and should not be",
+      "a held purchase that should not be held",
       {
         facts: {},
         knownIdentities: [],
@@ -179,10 +179,10 @@ describe("somebody who is known", () => {
       },
       { purchases: [] },
     ],
-  ])("and brings %s", (_, changes, expected) => {
+  ])("is written for %s", (_, changes, expected) => {
     expect(plan({ ...replay, ...changes }).change).toMatchObject(expected);
   });
-  test("as an alias of whoever absorbs it brings its purchases along", () => {
+  test("takes over the purchases of a customer it absorbs", () => {
     const other = aPurchase({ key: "2" });
     const { customer } = plan({
       survivor: aCustomer({ holdings: [purchase], hasPurchased: false }),
@@ -192,7 +192,7 @@ describe("somebody who is known", () => {
   });
 });
 
-test("while two customers with many purchases become one, it holds no more than one may", () => {
+test("a merge of two customers with many purchases stays within the bounds of holdings", () => {
   const coins = (from: number) =>
     Array.from({ length: NEWEST_HELD_PER_PRODUCT.valid }, (_, index) =>
       aPurchase({
@@ -209,7 +209,7 @@ test("while two customers with many purchases become one, it holds no more than 
   expect(change?.holdingsWith([stored(other)]).map(({ key }) => key)).toContain("other");
 });
 
-test("what will be held is written first", () => {
+test("purchases that will be held are written first", () => {
   const kept = ["2", "4"].map((key) => aPurchase({ key }));
   const coins = ["1", "3"].map((key) =>
     aPurchase({ key, lines: [aLine({ productIdentifier: "coins", nature: "consumable", endsAt: null })] }),
@@ -218,7 +218,7 @@ test("what will be held is written first", () => {
   expect(change?.purchases.map(({ purchase }) => purchase.key)).toEqual(["2", "4", "1", "3"]);
 });
 
-describe("an Android store's answer", () => {
+describe("a store's answer", () => {
   const answer = (verifiedAt: number, line: Parameters<typeof aLine>[0] = {}): Purchase =>
     android({ lines: [aLine({ transactionIdentifier: null, ...line, verifiedAt })] });
   const before = answer(NOW);
@@ -230,10 +230,10 @@ describe("an Android store's answer", () => {
       facts: { purchases: [later] },
       known: [stored(before)],
     }).change;
-  test("that says the same within a minute is a replay", () => {
+  test("from Android that repeats the last one within a minute is a replay", () => {
     expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
   });
-  test("that says the same after a line's end is stored, however soon: the store is retrying the payment", () => {
+  test("from Android that repeats the last one after a line's end is stored at once: the store is retrying the payment", () => {
     const [end, lines] = [
       NOW + 10_000,
       [aLine({ transactionIdentifier: null, endsAt: NOW + 10_000, verifiedAt: NOW })],
@@ -254,7 +254,7 @@ describe("an Android store's answer", () => {
     ["the line ended before", [NOW - 10_000], true],
     ["the line ended when the first answer was given", [NOW], true],
     ["the line never ends", [null], true],
-  ])("that says the same again, and %s: ends %j, replay %s", (_, ends, isReplay) => {
+  ])("that repeats the last one, and %s: ends %j, replay %s", (_, ends, isReplay) => {
     const answered = (verifiedAt: number): Purchase =>
       android({
         lines: ends.map((endsAt, index) =>
@@ -264,15 +264,15 @@ describe("an Android store's answer", () => {
     const [first, again] = [answered(NOW), answered(NOW + 30_000)];
     expect(joinWithStored(first, again)).toEqual(isReplay ? first : again);
   });
-  test("that says the same a minute later is stored, with its time", () => {
+  test("from Android that repeats the last one a minute later is stored, with its time", () => {
     const later = answer(NOW + SAME_ANSWER_MILLISECONDS);
     expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
   });
-  test("that says something else at once is stored", () => {
+  test("from Android that differs is stored at once", () => {
     const later = answer(NOW + 1, { standing: "grace_period" });
     expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
   });
-  test("of the iOS store, where each is signed anew, is stored however soon", () => {
+  test("from iOS is stored at once, as each is signed anew", () => {
     const [first, again] = [NOW, NOW + 1].map((verifiedAt) => aPurchase({ lines: [aLine({ verifiedAt })] }));
     if (first === undefined || again === undefined) throw new Error("There are two.");
     const { change } = plan({
@@ -284,7 +284,7 @@ describe("an Android store's answer", () => {
   });
 });
 
-test("a catalog of a minute ago, which does not map it yet, takes nothing away that is held", () => {
+test("an outdated catalog that does not map a held purchase yet does not drop it", () => {
   const unlock = android({
     key: "unlock",
     lines: [aLine({ transactionIdentifier: null, nature: "consumable", productIdentifier: "unlock" })],
@@ -296,7 +296,7 @@ test("a catalog of a minute ago, which does not map it yet, takes nothing away t
   expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "unlock" }));
 });
 
-test("nor does it take away a rental, whose duration it does not know yet", () => {
+test("an outdated catalog that has no duration for a held rental yet does not drop it", () => {
   const rental = android({
     key: "rental",
     lines: [
@@ -312,7 +312,7 @@ test("nor does it take away a rental, whose duration it does not know yet", () =
 });
 
 describe("an acknowledgement", () => {
-  test("that is due stays due whatever an older answer says, which was asked for before", () => {
+  test("that is due stays due after an answer that was requested earlier", () => {
     const paid = android({ verifiedAt: NOW });
     const pending = android({ lines: [], verifiedAt: NOW - 120_000 });
     const known = [stored(paid, { acknowledgementDueSince: NOW - 1000 })];
@@ -339,7 +339,7 @@ describe("an acknowledgement", () => {
     });
     expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW, null]);
   });
-  test("that is due stays due since then, and enters the queue once", () => {
+  test("that is due keeps its first due time and is queued once", () => {
     const { acknowledgementDueSince, change } = plan({
       survivor: aCustomer({ holdings: [purchase] }),
       facts: { purchases: [purchase], acknowledgementDue: due },
@@ -348,7 +348,7 @@ describe("an acknowledgement", () => {
     expect(acknowledgementDueSince).toBe(NOW - 1000);
     expect(change).toBeNull();
   });
-  test("is done when the store waits for it no more", () => {
+  test("is done when the store no longer waits for it", () => {
     const { acknowledgementDueSince, change } = plan({
       survivor,
       facts: {
@@ -362,7 +362,7 @@ describe("an acknowledgement", () => {
       done: [{ purchase: expect.objectContaining({ key: purchase.key }), dueSince: NOW - 1000 }],
     });
   });
-  test("that is done is stored, though nothing else is new and the purchase is held as it is", () => {
+  test("that is done is stored even when nothing else is new", () => {
     const { change } = plan({
       catalog: aCatalog([aProduct({ store: "android-store" })]),
       survivor: aCustomer({ holdings: [purchase] }),
@@ -371,7 +371,7 @@ describe("an acknowledgement", () => {
     });
     expect(change?.purchases).toEqual([stored(purchase)]);
   });
-  test("of a purchase that another one replaces stays due: a mention is not the store's word", () => {
+  test("of a replaced purchase stays due: a mention is not an answer of the store", () => {
     const replacing = android({ key: "2" });
     const { acknowledgementDueSince, change } = plan({
       survivor,

@@ -39,7 +39,7 @@ const ALREADY_LINKED = { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
 const CONFLICT = { outcome: "refused", code: "IDENTITY_CONFLICT" };
 const END = isoTime(NOW + 90 * DAY);
 
-describe("what another account shows of a purchase is its owner's:", () => {
+describe("a refused link keeps for the owner", () => {
   test.each<[fact: string, bought: Purchase, shown: Purchase | ProvenPurchase, expected: object]>([
     ["a refund", owned("1"), refunded("1"), { active: false, status: "revoked" }],
     ["a renewal", owned("1"), extended("1"), { active: true, expiresAt: END }],
@@ -61,14 +61,14 @@ describe("what another account shows of a purchase is its owner's:", () => {
       expect((await world.read("b")).customerIdentifiers).toEqual([]);
     }
   });
-  test("what is new of the same app transaction id", async () => {
+  test("a new purchase of the same app transaction id", async () => {
     const world = aWorld();
     await world.store({ identities: [device("1")] }, byCredential("a"));
     const shown = { identities: [device("1")], purchases: [owned("1")] };
     expect(await world.submit(shown, byCredential("b"))).toMatchObject(ALREADY_LINKED);
     expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
   });
-  test("what a customer of no account has, who turns out to be the same person", async () => {
+  test("the purchases of an unlinked customer who proves to be the same person", async () => {
     const world = aWorld();
     const owner = await world.store({ purchases: [owned("1", { endsAt: NOW })] }, byCredential("a"));
     await world.store({ purchases: [owned("2")] });
@@ -77,7 +77,7 @@ describe("what another account shows of a purchase is its owner's:", () => {
     expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
     expect((await world.store({ purchases: [owned("2")] }))?.identifier).toBe(owner?.identifier);
   });
-  test("each owner's own, where a client's account does not give way to nobody's", async () => {
+  test("each owner's own purchases, without displacing a client's link", async () => {
     const world = aWorld();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await world.store({ purchases: [owned("2")] }, byClient("b"));
@@ -88,7 +88,7 @@ describe("what another account shows of a purchase is its owner's:", () => {
   });
 });
 
-describe("an acknowledgement that a refused link brings", () => {
+describe("an acknowledgement that comes with a refused link", () => {
   const purchase = android("0a01");
   const acknowledgementDue = anAcknowledgement(purchase);
   const queued = async (world: World) =>
@@ -103,7 +103,7 @@ describe("an acknowledgement that a refused link brings", () => {
     expect(refused).toEqual({ ...ALREADY_LINKED, acknowledgementDueSince: NOW });
     expect(await queued(world)).toMatchObject([{ dueSince: NOW, purchaseToken: "the-token" }]);
   });
-  test("is due since it first was, and queued once", async () => {
+  test("keeps its first due time and is queued once", async () => {
     const world = aWorld();
     await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
     const refused = await world
@@ -112,7 +112,7 @@ describe("an acknowledgement that a refused link brings", () => {
     expect(refused).toEqual({ ...ALREADY_LINKED, acknowledgementDueSince: NOW });
     expect(await queued(world)).toHaveLength(1);
   });
-  test("is due for the owner of the purchase where the request's owners contradict each other", async () => {
+  test("is due for the purchase's owner when the request's owners conflict", async () => {
     const world = aWorld();
     await world.store({ purchases: [android("0a02")] }, byCredential("a"));
     await world.store({ purchases: [purchase] }, byCredential("b"));
@@ -125,7 +125,7 @@ describe("an acknowledgement that a refused link brings", () => {
   });
 });
 
-describe("of facts that contradict one another", () => {
+describe("when a request's facts belong to customers of different accounts,", () => {
   const CLAIMS: Claim[] = [byCredential("a"), byCredential("c"), byClient("b")];
 
   /** An owner in account a, of purchase 1 and app transaction id 1, and one in account b, of purchase 2. */
@@ -156,34 +156,34 @@ describe("of facts that contradict one another", () => {
   });
 
   const unknown: [whose: string, unknown: ProvenPurchase, expected: { a: string[]; b: string[] }][] = [
-    ["its predecessor's owner's", replacing(owned("3"), owned("2")), { a: ["1"], b: ["3"] }],
+    ["stored for its predecessor's owner", replacing(owned("3"), owned("2")), { a: ["1"], b: ["3"] }],
     [
-      "its app transaction id's owner's",
+      "stored for its app transaction id's owner",
       proven(owned("3"), { identity: device("1") }),
       { a: ["1", "3"], b: ["2"] },
     ],
     [
-      "its predecessor's owner's before its app transaction id's",
+      "stored for its predecessor's owner rather than its app transaction id's",
       proven(owned("3"), { mentioned: [mentionedPurchase(owned("2"), null)], identity: device("1") }),
       { a: ["1"], b: ["2", "3"] },
     ],
-    ["left out where it names nobody", proven(owned("3")), { a: ["1"], b: ["2"] }],
-    ["left out where its predecessor is unknown", replacing(owned("3"), owned("4")), { a: ["1"], b: ["2"] }],
+    ["left out when it names nobody", proven(owned("3")), { a: ["1"], b: ["2"] }],
+    ["left out when its predecessor is unknown", replacing(owned("3"), owned("4")), { a: ["1"], b: ["2"] }],
   ];
-  test.each(unknown)("a purchase that nobody has is %s", async (_, purchase, expected) => {
+  test.each(unknown)("a purchase without an owner is %s", async (_, purchase, expected) => {
     const world = await twoOwners();
     const shown = { identities: [device("1")], purchases: [owned("1"), owned("2"), purchase] };
     expect(await world.submit(shown, byCredential("a"))).toMatchObject(CONFLICT);
     expect({ a: await heldIn(world, "a"), b: await heldIn(world, "b") }).toEqual(expected);
   });
-  test("what is left out is stored when it comes alone", async () => {
+  test("a purchase that was left out is stored when it comes alone", async () => {
     const world = await twoOwners();
     await world.submit({ purchases: [owned("1"), owned("2"), owned("3")] });
     await world.store({ purchases: [owned("3")] }, byCredential("c"));
     expect(await heldIn(world, "c")).toEqual(["3"]);
   });
 
-  test("its fifty owners are read at once", async () => {
+  test("fifty owners are read together", async () => {
     const world = aWorld();
     const keys = Array.from({ length: 50 }, (_, index) => String(index));
     for (const [index, key] of keys.entries())
@@ -200,7 +200,7 @@ describe("of facts that contradict one another", () => {
   test.each<[string, GivenFacts]>([
     ["known purchases", { purchases: [refunded("1"), extended("2")] }],
     ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],
-    ["what is left out", { purchases: [owned("1"), owned("2"), owned("3")] }],
+    ["a purchase that is left out", { purchases: [owned("1"), owned("2"), owned("3")] }],
     [
       "a replacement of a replacement",
       { purchases: [owned("1"), replacing(owned("4"), owned("3")), replacing(owned("3"), owned("2"))] },
@@ -216,7 +216,7 @@ describe("of facts that contradict one another", () => {
 test.each([
   ["credential", byCredential("b")],
   ["client", byClient("b")],
-])("a replay of a %s's link that was refused writes nothing", async (_, claim) => {
+])("a replay of a %s's refused link writes nothing", async (_, claim) => {
   const world = aWorld();
   await world.store({ purchases: [owned("1")] }, byCredential("a"));
   const shown = { purchases: [refunded("1"), owned("2")] };
@@ -228,7 +228,7 @@ test.each([
   ]);
 });
 
-test("new facts of a single owner are their own proof that the refusal is true: one write, and no further read", async () => {
+test("a refused link with new facts of one owner is one write: its conditions prove the refusal without another read", async () => {
   const world = aWorld();
   await world.store({ purchases: [owned("1")] }, byCredential("a"));
   const shown = { purchases: [refunded("1"), owned("2")] };

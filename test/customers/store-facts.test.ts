@@ -34,7 +34,7 @@ const aWorld = (): World => createWorld(table);
 const requests = (act: () => Promise<unknown>): Promise<string[]> => requestsTo(table, act);
 
 describe("round trips", () => {
-  test("a first link is two reads and one transaction: there is no customer to read yet, so one read", async () => {
+  test("a first link is one read and one transaction: there is no customer to read yet", async () => {
     const world = aWorld();
     const facts = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
     expect(await requests(() => world.store(facts, byCredential("a")))).toEqual([
@@ -66,7 +66,7 @@ describe("round trips", () => {
     expect(again).toEqual(first);
     expect(await world.items()).toEqual(before);
   });
-  test("a customer that is known is given no identifier, which takes a random number", async () => {
+  test("no identifier is generated for a known customer", async () => {
     const named: CustomerId[] = [];
     const world = aWorld().with({
       newCustomerIdentifier: () => {
@@ -87,7 +87,7 @@ describe("round trips", () => {
     expect(await requests(() => world.read("a"))).toEqual(["Query"]);
     expect((await world.read("a")).customerIdentifiers).toHaveLength(2);
   });
-  test("a first synchronize of 1,000 purchases, its replay and a read", async () => {
+  test("a first synchronize of 1,000 purchases is 12 reads and 11 transactions, its replay 12 reads", async () => {
     const world = aWorld();
     const purchases = Array.from({ length: 1000 }, (_, index) =>
       owned(String(index), { nature: "non_consumable", endsAt: null }),
@@ -105,13 +105,13 @@ describe("round trips", () => {
     expect(replay).toEqual(Array.from({ length: 12 }, () => "BatchGetItem"));
     expect(await requests(() => world.read("a"))).toEqual(["Query"]);
     expect((await world.read("a")).entitlements).toHaveLength(1);
-    // The customer, its identity, its item and the count of claims in the account, and the purchases.
+    // The customer, its identity, its item in the account, the account's count of claims, and the purchases.
     expect((await world.items()).length).toBe(1004);
   });
 });
 
-describe("whose the facts are", () => {
-  test("unknown facts make a customer, and known facts find it", async () => {
+describe("the owner of facts", () => {
+  test("unknown facts create a customer, and known facts find it", async () => {
     const world = aWorld();
     const made = await world.store({ purchases: [owned("1")] });
     expect(made?.identifier).toMatch(/^[0-9a-f-]{36}$/);
@@ -121,7 +121,7 @@ describe("whose the facts are", () => {
     );
     expect((await world.store({ identities: [device("1")] }))?.identifier).toBe(made?.identifier);
   });
-  test("an unknown identity without a purchase makes nothing without a credential", async () => {
+  test("an unknown identity without a purchase creates nothing without a credential", async () => {
     const world = aWorld();
     expect(await requests(() => world.store({ identities: [device("1")] }, byClient("a")))).toEqual([
       "BatchGetItem",
@@ -129,17 +129,17 @@ describe("whose the facts are", () => {
     expect(await world.store({ identities: [device("1")] }, byClient("a"))).toBeNull();
     expect(await world.items()).toEqual([]);
   });
-  test("with a credential it makes a customer and its link", async () => {
+  test("an unknown identity without a purchase creates a customer and its link with a credential", async () => {
     const world = aWorld();
     const made = await world.store({ identities: [device("1")] }, byCredential("a"));
     expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
   });
-  test("facts that name nobody read nothing and write nothing", async () => {
+  test("facts that name nobody cause no read and no write", async () => {
     const world = aWorld();
     expect(await requests(() => world.store({}, byCredential("a")))).toEqual([]);
     expect(await world.store({}, byCredential("a"))).toBeNull();
   });
-  test("a client's claim makes no link for a known customer that never had a purchase", async () => {
+  test("a client's claim does not link a known customer that never had a purchase", async () => {
     const world = aWorld();
     const customer = await world.store({ identities: [device("1")] }, byCredential("a"));
     await world.unlink(customer);
@@ -158,16 +158,22 @@ describe("never steal", () => {
     ["credential", "credential"],
     ["credential", "client"],
     ["client", "client"],
-  ] as const)("a %s's link refuses a %s's other account, and no link changes", async (first, second) => {
-    const world = aWorld();
-    const claim = { credential: byCredential, client: byClient };
-    const made = await world.store({ identities: [device("1")], purchases: [owned("1")] }, claim[first]("a"));
-    const more = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
-    expect(await refusal(world.store(more, claim[second]("b")))).toBe("CUSTOMER_ALREADY_LINKED");
-    expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
-    expect((await world.read("b")).customerIdentifiers).toEqual([]);
-  });
-  test("a linked customer refuses another account though no purchase comes along", async () => {
+  ] as const)(
+    "a %s's link refuses a %s's claim for another account, and no link changes",
+    async (first, second) => {
+      const world = aWorld();
+      const claim = { credential: byCredential, client: byClient };
+      const made = await world.store(
+        { identities: [device("1")], purchases: [owned("1")] },
+        claim[first]("a"),
+      );
+      const more = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
+      expect(await refusal(world.store(more, claim[second]("b")))).toBe("CUSTOMER_ALREADY_LINKED");
+      expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
+      expect((await world.read("b")).customerIdentifiers).toEqual([]);
+    },
+  );
+  test("a linked customer refuses another account even without a purchase", async () => {
     const world = aWorld();
     await world.store({ identities: [device("1")] }, byCredential("a"));
     expect(await refusal(world.store({ identities: [device("1")] }, byClient("b")))).toBe(
@@ -184,7 +190,7 @@ describe("never steal", () => {
       "CUSTOMER_ALREADY_LINKED",
     );
   });
-  test("two applications never meet, whatever they name", async () => {
+  test("two applications with the same identities have separate customers", async () => {
     const [one, other] = [aWorld(), aWorld()];
     const facts = { identities: [device("1")], purchases: [owned("1")] };
     const first = await one.store(facts, byCredential("a"));
@@ -195,7 +201,7 @@ describe("never steal", () => {
 });
 
 describe("merging", () => {
-  test("the linked customer stays, takes over what the other held, and is found by all identities", async () => {
+  test("the linked customer stays, takes over the other's holdings, and is found by every identity", async () => {
     const world = aWorld();
     const unlinked = await world.store({ identities: [device("1")], purchases: [owned("1")] });
     const linked = await world
@@ -233,7 +239,7 @@ describe("merging", () => {
       );
     expect(JSON.stringify(await world.items())).toBe(before);
   });
-  test("aliases of aliases lead to the one who stayed", async () => {
+  test("aliases of aliases lead to the survivor", async () => {
     const world = aWorld();
     await world.at(NOW + 2).store({ purchases: [owned("1")] });
     await world.at(NOW + 1).store({ purchases: [owned("2")] });
@@ -252,7 +258,7 @@ describe("merging", () => {
     expect(customers.filter(({ aliasOf }) => aliasOf === null)).toHaveLength(1);
     expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
   });
-  test("very many customers of one person become one where each was claimed for an account of its own", async () => {
+  test("41 customers of one person that were claimed for an account each become one", async () => {
     const world = aWorld();
     const purchases = Array.from({ length: 41 }, (_, index) => owned(String(index)));
     await Promise.all(
@@ -267,7 +273,7 @@ describe("merging", () => {
 describe("Android purchases", () => {
   const catalog = aCatalog([aProduct({ store: "android-store" })]);
 
-  test("the same answer within a minute is a replay; later it moves the time of verification", async () => {
+  test("the same answer within a minute is a replay; later it updates the time of verification", async () => {
     const world = aWorld().selling(catalog);
     await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
     expect(
@@ -278,13 +284,13 @@ describe("Android purchases", () => {
       new Date(NOW + 60_000).toISOString(),
     );
   });
-  test("another answer within a minute takes the place of the earlier one", async () => {
+  test("a different answer within a minute replaces the earlier one", async () => {
     const world = aWorld().selling(catalog);
     await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
     await world.store({ purchases: [android("1", NOW + 1, { standing: "paused" })] });
     expect((await world.read("a")).entitlements[0]?.status).toBe("paused");
   });
-  test("a replaced purchase names the customer and grants nothing any more", async () => {
+  test("a replaced purchase names the customer and no longer grants anything", async () => {
     const world = aWorld().selling(catalog);
     const first = await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
     const replacing = [
@@ -296,7 +302,7 @@ describe("Android purchases", () => {
     expect(second?.identifier).toBe(first?.identifier);
     expect(second?.holdings.map(({ key }) => key)).toEqual(["2"]);
   });
-  test("a replaced purchase that comes after its replacement finds its customer, and is not held", async () => {
+  test("a replaced purchase that comes after its replacement finds the customer and is not held", async () => {
     const world = aWorld().selling(catalog);
     const replacing = [
       proven(android("2", NOW + 1), { mentioned: [mentionedPurchase(android("1"), purchaseKey("2"))] }),
@@ -305,7 +311,7 @@ describe("Android purchases", () => {
     const second = await world.store({ purchases: [android("1", NOW)] });
     expect(second).toEqual(first);
   });
-  test("an acknowledgement enters the queue with its purchase, once, and leaves it when the store says so", async () => {
+  test("an acknowledgement is queued once, with its purchase, and removed when the store reports it", async () => {
     const world = aWorld().selling(catalog);
     const purchase = android("1", NOW);
     const acknowledgementDue = anAcknowledgement(purchase);
@@ -326,7 +332,7 @@ describe("Android purchases", () => {
     expect(await queued()).toEqual([]);
     expect(JSON.stringify(await table.items())).not.toContain("the-token");
   });
-  test("an acknowledgement that is taken out of the queue twice does not harm", async () => {
+  test("removing an acknowledgement from the queue twice is harmless", async () => {
     const world = aWorld().selling(catalog);
     const purchase = android("1", NOW);
     const acknowledgementDue = anAcknowledgement(purchase);
@@ -342,13 +348,13 @@ describe("Android purchases", () => {
 });
 
 describe("the catalog", () => {
-  test("a product that is mapped later counts from then on", async () => {
+  test("a subscription counts as soon as its product is mapped", async () => {
     const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "other" })]));
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     expect((await world.read("a")).entitlements).toEqual([]);
     expect((await world.selling(aCatalog()).read("a")).entitlements).toHaveLength(1);
   });
-  test("a consumable counts from its next verification", async () => {
+  test("a consumable counts from its next verification after its product is mapped", async () => {
     const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "other" })]));
     const coins = owned("1", { nature: "consumable", endsAt: null });
     await world.store({ purchases: [coins] }, byCredential("a"));
@@ -360,7 +366,7 @@ describe("the catalog", () => {
 });
 
 describe("contention", () => {
-  test("of many first requests of one person exactly one makes the customer", async () => {
+  test("concurrent first requests of one person create one customer", async () => {
     const world = aWorld();
     const made = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
@@ -373,7 +379,7 @@ describe("contention", () => {
   test.each([
     ["the same purchase, with newer facts", owned("1", { verifiedAt: NOW + 9, revokedAt: NOW })],
     ["another purchase of the customer", owned("2")],
-  ])("what is stored between a request's two reads is not lost: %s", async (_, meanwhile) => {
+  ])("facts stored between a request's two reads are not lost: %s", async (_, meanwhile) => {
     for (const late of [owned("1", { verifiedAt: NOW }), owned("1", { verifiedAt: NOW - 1000 })]) {
       const world = aWorld();
       await world.store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("a"));
@@ -401,7 +407,7 @@ describe("contention", () => {
       .store({ purchases: [old] });
     expect(answered?.holdings.map(({ key }) => key)).toEqual(["2"]);
   });
-  test("of two accounts that claim one customer at once exactly one wins", async () => {
+  test("exactly one of four accounts that claim one customer concurrently wins", async () => {
     const world = aWorld();
     const outcomes = await Promise.all(
       ["a", "b", "c", "d"].map((account) =>
@@ -416,7 +422,7 @@ describe("contention", () => {
     ]);
   });
   test.each([2, 3])(
-    "of %s large first requests of one person at once each goes on from what the others have stored",
+    "each of %s concurrent large first requests of one person continues from what the others have stored",
     async (many) => {
       const memory = createMemoryTable();
       memory.turn = () => sleep(1);
@@ -429,12 +435,12 @@ describe("contention", () => {
         Promise.all(Array.from({ length: many }, () => world.store(facts))),
       );
       const transactions = sent.filter((command) => command.startsWith("TransactWrite")).length;
-      // One alone takes eleven. All that is sent beside those met another's write.
+      // One request alone takes eleven. Any further transaction met another request's write.
       expect(transactions).toBeLessThanOrEqual(11 + 6 * (many - 1));
       expect((await world.store({ identities: [device("1")] }))?.holdings).toHaveLength(1000);
     },
   );
-  test("large first requests that overlap end as one customer with everything", async () => {
+  test("concurrent large first requests that overlap end as one customer with all purchases", async () => {
     const world = aWorld();
     const slice = (from: number) => ({
       identities: [device("1")],

@@ -54,7 +54,7 @@ describe("a customer that a credential has linked", () => {
     ["always", "active", "client", STAYS],
     ["always", "inactive", "client", STAYS],
     ["when_inactive", "inactive", "client", STAYS],
-  ])("where transfers are %s, and it is %s, for a %s: %s", async (policy, now, assertedBy, outcome) => {
+  ])("with transfers %s, while %s, claimed by a %s: %s", async (policy, now, assertedBy, outcome) => {
     const world = aWorld(policy);
     const facts = { purchases: [now === "active" ? active : inactive] };
     const customer = await world.store(facts, byCredential("a"));
@@ -65,17 +65,17 @@ describe("a customer that a credential has linked", () => {
     expect(await customersOf(world, "a")).toEqual(moves ? [] : [customer?.identifier]);
     expect(await customersOf(world, "b")).toEqual(moves ? [customer?.identifier] : []);
   });
-  test("is judged with what the request brings", async () => {
+  test("is active if the request's own facts make it so", async () => {
     const world = aWorld("when_inactive");
     await world.store({ purchases: [inactive] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [extended("1")] }, byCredential("b")))).toBe(STAYS);
   });
-  test("is judged with all that it holds", async () => {
+  test("is active if any of its purchases is", async () => {
     const world = aWorld("when_inactive");
     await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
   });
-  test("is recorded where it moves", async () => {
+  test("is recorded as transferred when it moves", async () => {
     const world = aWorld("always");
     const customer = await world.store({ purchases: [active] }, byCredential("a"));
     await world.at(NOW + 1).store({ purchases: [active] }, byCredential("b"));
@@ -86,7 +86,7 @@ describe("a customer that a credential has linked", () => {
   });
 });
 
-test("customers of several accounts stay where they are, whatever the policy", async () => {
+test("customers of different accounts keep their links under every policy", async () => {
   const world = aWorld("always");
   const [one, other] = [
     await world.store({ purchases: [owned("1")] }, byCredential("a")),
@@ -101,9 +101,9 @@ test("customers of several accounts stay where they are, whatever the policy", a
   expect(await transfersOf(world)).toEqual([]);
 });
 
-describe("more customers of one person than one transaction merges", () => {
+describe("more customers of one person than one transaction can merge", () => {
   const of = (count: number) => Array.from({ length: count }, (_, index) => owned(String(index)));
-  /** Each was linked to account a by itself. */
+  /** Links each purchase to account a as a customer of its own. */
   const linkedApart = async (world: World, count: number): Promise<void> => {
     await Promise.all(of(count).map((purchase) => world.store({ purchases: [purchase] }, byCredential("a"))));
   };
@@ -118,7 +118,7 @@ describe("more customers of one person than one transaction merges", () => {
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
     expect(await world.store(facts, byCredential("b"))).toEqual(one);
   });
-  test("move with those that clients have claimed for other accounts, and with those of nobody", async () => {
+  test("move together with unlinked customers and with those that clients claimed for other accounts", async () => {
     const world = aWorld("always");
     await linkedApart(world, 25);
     const [claimed, free] = [owned("claimed"), owned("free")];
@@ -133,7 +133,7 @@ describe("more customers of one person than one transaction merges", () => {
     ] as const)
       expect(await customersOf(world, account)).toEqual(customers);
   });
-  test("that were not all merged when the request broke off are in their account, and the same again moves them", async () => {
+  test("stay in their account when the request is interrupted, and move when it is repeated", async () => {
     const world = aWorld("always");
     await linkedApart(world, 45);
     let written = 0;
@@ -160,7 +160,7 @@ describe("more customers of one person than one transaction merges", () => {
     const one = await world.store({ purchases: of(45) }, byCredential("b"));
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
   });
-  test("become one in their account where the link is refused", async () => {
+  test("are merged in their account when the link is refused", async () => {
     const world = aWorld("refuse");
     await linkedApart(world, 45);
     expect(await refusal(world.store({ purchases: of(45) }, byCredential("b")))).toBe(STAYS);
@@ -170,7 +170,7 @@ describe("more customers of one person than one transaction merges", () => {
   });
 });
 
-test("a claim that gives way to a credential is recorded, whatever the policy", async () => {
+test("a client's claim that yields to a credential is recorded under every policy", async () => {
   const world = aWorld();
   const customer = await world.store({ purchases: [active] }, byClient("a"));
   await world.store({ purchases: [active] }, byCredential("b"));
@@ -184,7 +184,7 @@ test.each<[what: string, act: (world: World) => Promise<unknown>]>([
   ["a replay", (world) => world.store({ purchases: [active] }, byCredential("a"))],
   ["a link that is refused", (world) => world.submit({ purchases: [active] }, byCredential("b"))],
   ["a merge in one account", (world) => world.store({ purchases: [active, owned("3")] })],
-])("%s is no transfer", async (_, act) => {
+])("%s is not recorded as a transfer", async (_, act) => {
   const world = aWorld();
   await world.store({ purchases: [active] }, byCredential("a"));
   await world.store({ purchases: [owned("3")] }, byCredential("a"));
@@ -193,7 +193,7 @@ test.each<[what: string, act: (world: World) => Promise<unknown>]>([
 });
 
 describe("an operator's move", () => {
-  test("takes the customer from one account to the other at once, and is in the audit alone", async () => {
+  test("takes the customer from one account to the other in one step and is recorded only in the audit", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byCredential("a"));
     expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: "a" });
@@ -204,20 +204,20 @@ describe("an operator's move", () => {
     ]);
     expect(await transfersOf(world)).toEqual([]);
   });
-  test("holds against a client's claim, and counts as a credential's link", async () => {
+  test("counts as a credential's link", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byClient("a"));
     await world.unlink(customer, "b");
     for (const claim of [byClient("a"), byCredential("a")])
       expect(await refusal(world.store({ purchases: [active] }, claim))).toBe("CUSTOMER_ALREADY_LINKED");
   });
-  test("links a customer of no account", async () => {
+  test("links an unlinked customer", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] });
     expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: null });
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
   });
-  test("that meets another write half way says where the customer came from, and is in the audit once", async () => {
+  test("that retries after a conflicting write reports the original account and is audited once", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byCredential("a"));
     const moved = await meetingAWriteAt(table, 1, () => world.unlink(customer, "b"));
@@ -225,7 +225,7 @@ describe("an operator's move", () => {
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
     expect(await auditOf(world)).toHaveLength(1);
   });
-  test("to the account where the customer is changes nothing", async () => {
+  test("to the customer's own account changes nothing", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byCredential("a"));
     const before = await world.items();
@@ -234,7 +234,7 @@ describe("an operator's move", () => {
   });
 });
 
-test("when_inactive moves nobody of whom a part is written, however often it is asked", async () => {
+test("when_inactive never moves a customer whose first request is only partly written", async () => {
   const world = aWorld("when_inactive");
   const many = Array.from({ length: 120 }, (_, index) => proven(owned(String(index))));
   const facts = { environment: "production", identities: [device("1")], purchases: many } as const;
@@ -260,13 +260,13 @@ test("when_inactive moves nobody of whom a part is written, however often it is 
   expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
 });
 
-describe("of customers who were merged nothing is left behind in the account", () => {
+describe("no item of a merged customer is left in the account", () => {
   test.each<[how: string, act: (world: World, one: Awaited<ReturnType<World["store"]>>) => Promise<unknown>]>(
     [
-      ["that a transfer leaves", (world) => world.store({ purchases: [owned("1")] }, byCredential("b"))],
-      ["that an operator's move leaves", (world, one) => world.unlink(one, "b")],
-      ["that an unlinking leaves", (world, one) => world.unlink(one)],
-      ["that an erasure leaves", (world, one) => world.erase(one)],
+      ["after a transfer", (world) => world.store({ purchases: [owned("1")] }, byCredential("b"))],
+      ["after an operator's move", (world, one) => world.unlink(one, "b")],
+      ["after an unlinking", (world, one) => world.unlink(one)],
+      ["after an erasure", (world, one) => world.erase(one)],
     ],
   )("%s", async (_, act) => {
     const world = aWorld("always");

@@ -3,7 +3,7 @@ import { NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { android, byCredential, createWorld, device, owned, type GivenFacts } from "./world.ts";
 
-/** Capacity units do not grow with what was bought before and entitles to nothing. */
+/** A link's capacity units do not grow with earlier purchases that grant nothing. */
 
 let table: TestTable;
 let metered: Meter;
@@ -47,7 +47,7 @@ test.each<
         await Promise.all(names.slice(from, from + AT_ONCE).map((name) => link([name])));
     },
   ],
-])("the 1,200th link costs what the 10th does: %s", async (_, bought, meanwhile) => {
+])("the 1,200th link costs the same as the 10th: %s", async (_, bought, meanwhile) => {
   const world = createWorld(table);
   const link: Link = (names) => world.store(bought(names), byCredential("a"));
   const unitsOf = async (index: number) => {

@@ -21,7 +21,7 @@ import { operationsOn } from "../../operator/composition.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import type { TestTable } from "../support/table.ts";
 
-/** VerifiedFacts of production; a purchase alone mentions nothing and names no identity. */
+/** VerifiedFacts of production; a plain `Purchase` mentions no other purchase and names no identity. */
 export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
   readonly purchases?: readonly (Purchase | ProvenPurchase)[];
 };
@@ -29,7 +29,7 @@ export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
 interface Options {
   readonly application: Application;
   readonly moment: Instant;
-  /** Actions of others, each taken once between a request's first read and its second. */
+  /** Concurrent actions; each runs once, between a request's first read and its second. */
   readonly interruption: (() => Promise<unknown>)[];
   readonly newCustomerIdentifier: () => CustomerId;
   readonly claimsPerAccount: number;
@@ -37,13 +37,13 @@ interface Options {
   readonly waitForIndex: Operations["waitForIndex"];
 }
 
-/** An application on a table, to which facts comes at one moment. */
+/** An application on a table; its requests happen at one moment. */
 export interface World {
   readonly application: Application;
   readonly factStore: FactStore;
   readonly operations: Operations;
   with(changes: Partial<Options>): World;
-  /** The same world, in which something happens once between a request's first read and its second. */
+  /** The same world; `by` runs once, between a request's first read and its second. */
   interrupted(by: () => Promise<unknown>): World;
   at(moment: Instant): World;
   selling(catalog: Catalog): World;
@@ -51,17 +51,17 @@ export interface World {
   /** @throws ServiceError with the code of a refusal */
   store(facts: GivenFacts, claim?: Claim | null): Promise<ResolvedCustomer | null>;
   read(account: string): ReturnType<typeof readAccountEntitlements>;
-  /** An operator's unlinking; a move where another account is given. */
+  /** An operator's unlinking; a move when `to` is given. */
   unlink(customer: ResolvedCustomer | null, to?: string): ReturnType<typeof unlinkCustomer>;
   erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
-  /** An erasure that breaks off after its first step: the customer is gone, and all that it owned is there. */
+  /** An erasure that stops after its first step: the customer is gone, everything it owned is still there. */
   beginErasure(customer: ResolvedCustomer | null): Promise<void>;
   items(): Promise<Record<string, unknown>[]>;
 }
 
 const AUTHORITY = { by: "ada", reason: "asked by the person" };
 
-/** With an application of its own, so that tests share a table and never meet. */
+/** A world with an application of its own, so that tests can share a table. */
 export const createWorld = (table: TestTable, changes: Partial<Options> = {}): World => {
   const options: Options = {
     application: {
@@ -185,21 +185,21 @@ export const device = (value: string): IdentityReference => ({
   value,
 });
 
-/** An iOS subscription in its middle, of an original transaction id. */
+/** An active iOS subscription with this original transaction id. */
 export const owned = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
   aPurchase({ key, lines: [aLine({ transactionIdentifier: key, ...line })] });
 
-/** The same purchase, refunded, as signed now. */
+/** The same purchase, refunded, signed now. */
 export const refunded = (key: string): Purchase => owned(key, { verifiedAt: NOW, revokedAt: NOW - DAY });
 
-/** The same purchase with a longer end, as signed now. */
+/** The same purchase with a later end, signed now. */
 export const extended = (key: string): Purchase => owned(key, { verifiedAt: NOW, endsAt: NOW + 90 * DAY });
 
-/** A purchase that took another one's place. */
+/** A purchase that replaced another. */
 export const replacing = (purchase: Purchase, old: Purchase): ProvenPurchase =>
   proven(purchase, { mentioned: [mentionedPurchase(old, purchase.key)] });
 
-/** The store's answer about an Android subscription in its middle. */
+/** The store's answer about an active Android subscription. */
 export const android = (
   key: string,
   verifiedAt: Instant = NOW,
@@ -211,14 +211,14 @@ export const android = (
     lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
   });
 
-/** The commands that something sent to the table. */
+/** The commands that `act` sends to the table. */
 export const requests = async (table: TestTable, act: () => Promise<unknown>): Promise<string[]> => {
   table.sent.length = 0;
   await act();
   return table.sent.map(({ command }) => command.replace("Command", ""));
 };
 
-/** Does something while one of its transactions, from 0, meets somebody else's write. */
+/** Runs `act`; its transaction number `at`, from 0, fails with a conflicting write. */
 export const meetingAWriteAt = async <T>(table: TestTable, at: number, act: () => Promise<T>): Promise<T> => {
   let sent = 0;
   table.client.middlewareStack.add(
@@ -240,7 +240,7 @@ export const meetingAWriteAt = async <T>(table: TestTable, at: number, act: () =
   }
 };
 
-/** The code that something was refused with. */
+/** The code of the refusal; `accepted` when there is none. */
 export const refusal = async (act: Promise<unknown>): Promise<unknown> =>
   act.then(
     () => "accepted",

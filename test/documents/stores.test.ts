@@ -9,7 +9,7 @@ const withoutComments = (file: string): string => readFileSync(file, "utf8").rep
 const google = withoutComments(GOOGLE);
 const modelsOfApple = new Set(readdirSync(APPLE));
 
-/** The fields of a store's interface, each with its type; none where the type is no interface. */
+/** The fields of a store's interface, each with its type; empty when the type is not an interface. */
 const membersOf = (type: string): [name: string, type: string][] => {
   const file = `${type}.d.ts`;
   const source = modelsOfApple.has(file) ? withoutComments(`${APPLE}/${file}`) : google;
@@ -18,7 +18,7 @@ const membersOf = (type: string): [name: string, type: string][] => {
   return [...members.matchAll(/^\s*(\w+)\??: (.+);$/gm)].map(([, name = "", of = ""]) => [name, of]);
 };
 
-/** The paths of all fields within; an amount of money is one field. */
+/** The paths of all fields, nested ones included; an amount of money is one field. */
 const pathsOf = (type: string): string[] =>
   membersOf(type).flatMap(([name, of]) => {
     const [nested = ""] = /^[A-Z][\w$]+/.exec(of) ?? [];
@@ -29,7 +29,7 @@ const pathsOf = (type: string): string[] =>
 const rowsOf = (text: string): string[][] =>
   [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = ""]) => row.split(" | ").map((cell) => cell.trim()));
 
-/** The paths in the first column: `….a` is within the last field without a dot, `.a` stands beside the one before. */
+/** The first column's paths: `….a` is inside the last field without a dot, `.a` is a sibling of the previous one. */
 const documentedPaths = (title: string): string[] => {
   const [, section = ""] = DOCUMENT.split(`\n## ${title}\n`);
   let [outer, before] = ["", ""];
@@ -50,7 +50,7 @@ test.each([
   ["App Store: app transaction", "AppTransaction"],
   ["Google Play: subscription", "Schema$SubscriptionPurchaseV2"],
   ["Google Play: one-time purchase", "Schema$ProductPurchaseV2"],
-])("%s: every field of %s, and of what is within it, has a row", (title, type) => {
+])("%s: every field of %s has a row, nested ones included", (title, type) => {
   const paths = pathsOf(type);
   expect(paths.length).toBeGreaterThan(10);
   const documented = documentedPaths(title);
@@ -64,12 +64,12 @@ test("every state of a subscription has a row", () => {
 
 const testCells = rowsOf(DOCUMENT).map((cells) => cells.at(-1) ?? "");
 
-test("every row names a test, or says why there is none", () => {
+test("every row names a test or says why there is none", () => {
   const isAnswered = (cell: string): boolean => /"|^(?:Test|-+|tolerated|not read yet)$/.test(cell);
   expect(testCells.filter((cell) => !isAnswered(cell))).toEqual([]);
 });
 
-test("every test that is named exists: its file, its title, and its case", () => {
+test("every test that a row names exists: its file, its title and its case", () => {
   const files = readdirSync("test", { recursive: true, encoding: "utf8" });
   const missing = testCells.flatMap((cell) => {
     let text = "";

@@ -1,12 +1,12 @@
 import { aCatalog, aProduct, period } from "../support/purchases.ts";
 
-test("a catalog sells in the stores of its products, and in no other", () => {
+test("a catalog sells in the stores of its products and in no other", () => {
   const catalog = aCatalog([aProduct({ store: "ios-store" })]);
   expect([catalog.sellsIn("ios-store"), catalog.sellsIn("android-store")]).toEqual([true, false]);
   expect(aCatalog([]).sellsIn("ios-store")).toBe(false);
 });
 
-test("a product with a base plan comes before the one without, which is all others' of it", () => {
+test("a product with a base plan takes precedence over the one without, which covers all other base plans", () => {
   const yearly = aProduct({
     store: "android-store",
     productIdentifier: "premium",
@@ -22,7 +22,7 @@ test("a product with a base plan comes before the one without, which is all othe
   expect(productOf("ios-store", plan(null))).toBeUndefined();
 });
 
-test("a product with a purchase option comes before the one without", () => {
+test("a product with a purchase option takes precedence over the one without", () => {
   const rent = aProduct({
     store: "android-store",
     productIdentifier: "film",

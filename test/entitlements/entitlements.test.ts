@@ -69,11 +69,11 @@ describe("access is half-open, to the millisecond", () => {
   const purchase = aPurchase({ lines: [aLine({ startsAt: NOW, endsAt: NOW + 1000 })] });
   test.each([
     ["60,001 ms before its start there is no entry", NOW - 60_001, undefined],
-    ["60 s before its start it is there, as clocks differ", NOW - 60_000, "active"],
-    ["at its start it is there", NOW, "active"],
-    ["a millisecond before its end it is there", NOW + 999, "active"],
-    ["at its end it is gone", NOW + 1000, "expired"],
-    ["after its end it is gone", NOW + 1001, "expired"],
+    ["60 s before its start it is active, as clocks differ", NOW - 60_000, "active"],
+    ["at its start it is active", NOW, "active"],
+    ["a millisecond before its end it is active", NOW + 999, "active"],
+    ["at its end it is expired", NOW + 1000, "expired"],
+    ["after its end it is expired", NOW + 1001, "expired"],
   ])("%s", (_, moment, status) => {
     expect(answer([purchase], aCatalog(), moment)[0]?.status).toBe(status);
   });
@@ -97,18 +97,18 @@ describe("status", () => {
     expect(only([aPurchase({ lines: [line] })])).toMatchObject({ status, active });
   });
 
-  test("what the store gives no start has begun", () => {
+  test("a line without a start has begun", () => {
     const line = aLine({ startsAt: null, verifiedAt: NOW + 90_000 });
     expect(only([aPurchase({ lines: [line] })])).toMatchObject({ status: "active", startsAt: null });
   });
 
-  test("a refund revokes from its moment, and shows it", () => {
+  test("a refund revokes from its own time on, and is shown", () => {
     const purchase = aPurchase({ lines: [aLine({ revokedAt: NOW })] });
     expect(only([purchase], aCatalog(), NOW - 1)).toMatchObject({ status: "active", revokedAt: null });
     expect(only([purchase])).toMatchObject({ status: "revoked", active: false, revokedAt: isoTime(NOW) });
   });
 
-  test("a purchase without an end is for life", () => {
+  test("a purchase without an end never expires", () => {
     const line = aLine({ nature: "non_consumable", endsAt: null });
     expect(only([aPurchase({ lines: [line] })], aCatalog(), NOW + 100_000 * DAY)).toMatchObject({
       status: "active",
@@ -118,9 +118,9 @@ describe("status", () => {
   });
 });
 
-describe("what was revoked had access until the earlier of its end and its revocation", () => {
+describe("revoked access ended at the earlier of its end and its revocation:", () => {
   test.each([
-    ["for ever, revoked", { nature: "non_consumable", endsAt: null, revokedAt: NOW - DAY }, NOW - DAY],
+    ["a lifetime, revoked", { nature: "non_consumable", endsAt: null, revokedAt: NOW - DAY }, NOW - DAY],
     ["a period, revoked in its middle", { endsAt: NOW + DAY, revokedAt: NOW - DAY }, NOW - DAY],
     ["a period, revoked a millisecond before its end", { endsAt: NOW, revokedAt: NOW - 1 }, NOW - 1],
     ["a period, revoked at its end", { endsAt: NOW, revokedAt: NOW }, NOW],
@@ -143,7 +143,7 @@ describe("what was revoked had access until the earlier of its end and its revoc
       expiresAt: isoTime(expiresAt),
     });
   });
-  test("where the store says no time, only the natural end is known", () => {
+  test("a revocation without a time, where only the natural end is known", () => {
     const line = aLine({ standing: "revoked", transactionIdentifier: null });
     const catalog = aCatalog([aProduct({ store: "android-store" })]);
     expect(only([aPurchase({ store: "android-store", lines: [line] })], catalog)).toMatchObject({
@@ -154,7 +154,7 @@ describe("what was revoked had access until the earlier of its end and its revoc
   });
 });
 
-describe("Google's silent day: active, said at or after the end of a line that renews", () => {
+describe("Google's silent day: a renewing line that Google calls active at or after its end keeps access", () => {
   const HOUR = 3_600_000;
   const end = NOW - 10 * DAY;
   const catalog = aCatalog([aProduct({ store: "android-store" }), aProduct()]);
@@ -177,12 +177,12 @@ describe("Google's silent day: active, said at or after the end of a line that r
     ["at the end", 0, "active"],
     ["a millisecond before 48 h past it", 48 * HOUR - 1, "active"],
     ["48 h past it", 48 * HOUR, "expired"],
-  ])("%s it is there or gone: %d ms → %s", (_, after, status) => {
+  ])("until 48 h past the end: %s (%d ms) → %s", (_, after, status) => {
     expect(only([saying({})], catalog, end + after)).toMatchObject({ status, expiresAt: isoTime(end) });
     const grace = saying({ standing: "grace_period" });
     expect(only([grace], catalog, end + after).status).toBe(status === "active" ? "grace_period" : status);
   });
-  test("however often it is said, 48 h are all", () => {
+  test("for 48 h at most, however often Google repeats it", () => {
     const again = saying({ verifiedAt: end + 47 * HOUR });
     expect(only([again], catalog, end + 48 * HOUR - 1).status).toBe("active");
     expect(only([again], catalog, end + 48 * HOUR).status).toBe("expired");
@@ -190,16 +190,16 @@ describe("Google's silent day: active, said at or after the end of a line that r
     expect(only([late], catalog, end + 49 * HOUR).status).toBe("expired");
   });
   test.each([
-    ["said a millisecond before the end", saying({ verifiedAt: end - 1 })],
-    ["said of a line that does not renew", saying({ willRenew: false })],
-    ["said of a line of which nobody says that it renews", saying({ willRenew: null })],
-    ["said by the other store", saying({}, "ios-store")],
-  ])("not where it is %s", (_, purchase) => {
+    ["given a millisecond before the end", saying({ verifiedAt: end - 1 })],
+    ["about a line that does not renew", saying({ willRenew: false })],
+    ["about a line whose renewal is unknown", saying({ willRenew: null })],
+    ["of the other store", saying({}, "ios-store")],
+  ])("not when the answer is %s", (_, purchase) => {
     expect(only([purchase], catalog, end - 1).status).toBe("active");
     expect(only([purchase], catalog, end).status).toBe("expired");
   });
   test.each(["billing_retry", "paused", "expired"] as const)(
-    "not where the line stands as %s",
+    "not when the line's standing is %s",
     (standing) => {
       expect(only([saying({ standing })], catalog, end).status).toBe(standing);
     },
@@ -212,7 +212,7 @@ describe("access duration", () => {
   const catalog = aCatalog([aProduct({ accessDuration: period("P1D") })]);
 
   test.each(["non_renewing", "consumable", "non_consumable"] as const)(
-    "a %s purchase gives access from its start for the catalog's access duration",
+    "of the catalog applies to a %s purchase, from its start",
     (nature) => {
       expect(only([pass(nature)], catalog, NOW + DAY - 1)).toMatchObject({
         status: "active",
@@ -222,18 +222,18 @@ describe("access duration", () => {
     },
   );
 
-  test("is nothing to what the store gives an end, or what renews itself", () => {
+  test("does not apply to a line with an end of its own or one that renews", () => {
     const ending = aPurchase({ lines: [aLine({ nature: "non_renewing", endsAt: NOW + 5 * DAY })] });
     expect(only([ending], catalog).expiresAt).toBe(isoTime(NOW + 5 * DAY));
     const endless = aPurchase({ lines: [aLine({ nature: "auto_renewable", endsAt: null })] });
     expect(only([endless], catalog).expiresAt).toBeNull();
   });
 
-  test("an auto-renewable subscription keeps the store's own end", () => {
+  test("does not change the end of an auto-renewable subscription", () => {
     expect(only([aPurchase()], catalog).expiresAt).toBe(isoTime(NOW + 20 * DAY));
   });
 
-  test("a changed catalog changes the next answer", () => {
+  test("changes with the catalog, from the next answer on", () => {
     expect(only([pass("non_renewing")], aCatalog(), NOW + 9 * DAY)).toMatchObject({
       active: true,
       expiresAt: null,
@@ -253,10 +253,14 @@ describe("base plans", () => {
   const other = { ...any, basePlanIdentifier: "monthly", grants: ["monthly"] };
 
   test.each([
-    ["a product without a base plan maps all of them", [any], ["any"]],
-    ["a product with the base plan maps it", [mapped], ["yearly"]],
-    ["a product with another base plan does not", [other], []],
-    ["the product with the base plan comes before the one without", [any, other, mapped], ["yearly"]],
+    ["a product without a base plan maps all base plans", [any], ["any"]],
+    ["a product with the base plan maps that base plan", [mapped], ["yearly"]],
+    ["a product with another base plan maps nothing", [other], []],
+    [
+      "the product with the base plan takes precedence over the one without",
+      [any, other, mapped],
+      ["yearly"],
+    ],
   ])("%s", (_, products, expected) => {
     expect(answer([yearly], aCatalog(products)).map(({ identifier }) => identifier)).toEqual(expected);
   });
@@ -266,7 +270,7 @@ describe("what grants nothing", () => {
   test("a purchase that was replaced", () => {
     expect(answer([aPurchase({ replacedBy: purchaseKey("2") })])).toEqual([]);
   });
-  test("a product of a one-time purchase that was not asked for", () => {
+  test("a product of a one-time purchase that no request selected", () => {
     const purchase = aPurchase({
       selectedProducts: ["monthly"],
       lines: [aLine(), aLine({ productIdentifier: "other" })],
@@ -292,7 +296,7 @@ describe("within an iOS lineage the later purchase wins", () => {
     endsAt: NOW + 29 * DAY,
   });
 
-  test("what is not a subscription with an end is not followed", () => {
+  test("only subscriptions with an end are ended by a later purchase", () => {
     const [owned, endless] = (["non_consumable", "auto_renewable"] as const).map((nature) =>
       answer(
         [
@@ -310,14 +314,14 @@ describe("within an iOS lineage the later purchase wins", () => {
     expect(endless?.[0]).toMatchObject({ status: "active", expiresAt: null });
   });
 
-  test("an upgrade ends what it replaces where it starts", () => {
+  test("an upgrade ends the replaced product at its own start", () => {
     const [shown] = answer(
       [aPurchase({ lines: [plus, basic] })],
       aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
     );
     expect(shown).toMatchObject({ status: "expired", expiresAt: isoTime(NOW - DAY) });
   });
-  test("what both give is shown by the later one", () => {
+  test("an entitlement that both grant is shown with the later purchase", () => {
     expect(
       answer([aPurchase({ lines: [basic, plus] })], catalog).map((entry) => [
         entry.identifier,
@@ -329,7 +333,7 @@ describe("within an iOS lineage the later purchase wins", () => {
       ["plus", "plus", true],
     ]);
   });
-  test("a renewal that has not begun leaves the current period as it is", () => {
+  test("a renewal that has not begun does not change the current period", () => {
     const start = NOW + DAY;
     const renewal = aLine({
       transactionIdentifier: "3",
@@ -350,7 +354,7 @@ describe("within an iOS lineage the later purchase wins", () => {
         expiresAt: isoTime(expiresAt),
       });
   });
-  test("Android states the end of every line itself", () => {
+  test("an Android line ends only at its own end", () => {
     const lines = [basic, plus].map((line) => ({ ...line, transactionIdentifier: null }));
     const android = aCatalog(
       ["basic", "plus"].map((productIdentifier) =>
@@ -363,14 +367,14 @@ describe("within an iOS lineage the later purchase wins", () => {
   });
 });
 
-describe("a transaction id that the store signs in two lineages of one customer counts where it was signed later", () => {
+describe("a transaction id in two lineages of one customer counts in the lineage where it was signed later:", () => {
   const catalog = aCatalog([aProduct(), aProduct({ productIdentifier: "other", grants: ["other"] })]);
   const inLineage = (key: string, line: Parameters<typeof aLine>[0]) =>
     aPurchase({ key, lines: [aLine({ transactionIdentifier: "7", ...line })] });
   test.each([
-    ["moved forth", 1, 2, "expired"],
-    ["moved back", 2, 1, "active"],
-    ["said at once: in the smaller lineage", 1, 1, "active"],
+    ["moved to the second lineage", 1, 2, "expired"],
+    ["moved back to the first lineage", 2, 1, "active"],
+    ["signed at the same moment, it counts in the smaller lineage", 1, 1, "active"],
   ])("%s", (_, first, second, status) => {
     const lineages = [
       inLineage("1", { verifiedAt: first }),
@@ -379,7 +383,7 @@ describe("a transaction id that the store signs in two lineages of one customer 
     expect(only(lineages, catalog).status).toBe(status);
     expect(answer(lineages.toReversed(), catalog)).toEqual(answer(lineages, catalog));
   });
-  test("what else the lineage has stays", () => {
+  test("the other transactions of the lineage stay", () => {
     const rest = aLine({ transactionIdentifier: "8", productIdentifier: "other" });
     const lineages = [
       aPurchase({ key: "1", lines: [aLine({ transactionIdentifier: "7", verifiedAt: 1 }), rest] }),
@@ -393,7 +397,7 @@ describe("a transaction id that the store signs in two lineages of one customer 
   test.each([
     ["of two customers", customerId("00000000-0000-4000-8000-000000000002"), {}],
     ["of two environments", CUSTOMER, { environment: "sandbox" }],
-  ] as const)("those %s are not one", (_, other, changes) => {
+  ] as const)("equal ids %s stay apart", (_, other, changes) => {
     const holdings: Holding[] = [
       { customerIdentifier: CUSTOMER, assertedBy: null, purchase: inLineage("1", { verifiedAt: 1 }) },
       {
@@ -404,7 +408,7 @@ describe("a transaction id that the store signs in two lineages of one customer 
     ];
     expect(entitlementsAt(NOW, holdings, catalog)).toMatchObject([{ status: "active" }]);
   });
-  test("in Xcode, where all are called 0, each lineage keeps its own", () => {
+  test("in Xcode, where every id is 0, each lineage keeps its own", () => {
     const xcode = ["1", "2"].map((key) => ({
       ...inLineage(key, { verifiedAt: Number(key), endsAt: NOW + (key === "1" ? DAY : -DAY) }),
       environment: "xcode" as const,
@@ -413,27 +417,27 @@ describe("a transaction id that the store signs in two lineages of one customer 
   });
 });
 
-describe("a lineage that another took the place of", () => {
+describe("a replaced lineage", () => {
   const replacedAt = NOW - 5 * DAY;
   const statusOf = (line: Parameters<typeof aLine>[0], at: number | null = replacedAt) =>
     answer([aPurchase({ replacedBy: purchaseKey("2"), replacedAt: at, lines: [aLine(line)] })]).map(
       ({ status }) => status,
     );
   test.each([
-    ["before it was replaced", replacedAt - 1, []],
-    ["as it was replaced", replacedAt, []],
-    ["a millisecond later", replacedAt + 1, ["active"]],
-  ])("grants nothing of what it had, and what it gets later: %s", (_, startsAt, expected) => {
+    ["bought before the replacement", replacedAt - 1, []],
+    ["bought at the replacement", replacedAt, []],
+    ["bought a millisecond later", replacedAt + 1, ["active"]],
+  ])("grants only what it gets after the replacement: %s", (_, startsAt, expected) => {
     expect(statusOf({ startsAt })).toEqual(expected);
   });
-  test("grants nothing at all where the store gives the replacement no time", () => {
+  test("grants nothing when the replacement has no time", () => {
     expect(statusOf({ startsAt: NOW }, null)).toEqual([]);
   });
 });
 
 describe("the order among grants of one entitlement", () => {
   type By = Holding["assertedBy"];
-  /** A transaction of its own for each key, so that none counts as moved. */
+  /** Each key has a transaction id of its own, so that none counts as moved. */
   const of = (
     key: string,
     line: Parameters<typeof aLine>[0],
@@ -452,7 +456,7 @@ describe("the order among grants of one entitlement", () => {
   const over = (days: number) => ({ startsAt: NOW - 90 * DAY, endsAt: NOW - days * DAY });
   const better: [rule: string, winner: Holding, loser: Holding][] = [
     [
-      "active comes before not active, whatever else",
+      "active comes before inactive, whatever else differs",
       of("9", { endsAt: NOW + 1 }, { environment: "xcode", by: "client" }),
       of("1", { standing: "paused", endsAt: NOW + 9 * DAY }, { by: "credential" }),
     ],
@@ -472,60 +476,64 @@ describe("the order among grants of one entitlement", () => {
       of("1", lifetime, { environment: "xcode" }),
     ],
     [
-      "production that has ended comes before sandbox that has ended",
+      "ended production comes before ended sandbox",
       of("9", { endsAt: NOW - 5 }),
       of("1", { endsAt: NOW - 1 }, { environment: "sandbox" }),
     ],
     [
-      "production that is over comes before sandbox that may come back",
+      "ended production comes before paused sandbox",
       of("9", over(9)),
       of("1", { standing: "paused" }, { environment: "sandbox" }),
     ],
     ["lifetime comes before any end", of("9", lifetime), of("1", { endsAt: NOW + 9999 * DAY })],
     ["the later end comes first", of("9", { endsAt: NOW + 2 }), of("1", { endsAt: NOW + 1 })],
     [
-      "of what is active nobody asks who linked it",
+      "among active grants, the asserter of the link does not matter",
       of("9", { endsAt: NOW + 2 }, { by: "client" }),
       of("1", { endsAt: NOW + 1 }, { by: "credential" }),
     ],
     [
-      "billing retry comes before an old lifetime that was refunded",
+      "billing retry comes before a lifetime that was refunded long ago",
       of("9", { standing: "billing_retry", ...over(1) }),
       of("1", refunded),
     ],
     [
-      "paused comes before what has expired since",
+      "paused comes before a grant that expired later",
       of("9", { standing: "paused", ...over(20) }),
       of("1", over(1)),
     ],
     [
-      "what a client claimed and may come back comes before what a credential linked and is over",
+      "a client's grant in billing retry comes before a credential's expired one",
       of("9", { standing: "billing_retry", ...over(20) }, { by: "client" }),
       of("1", over(1), { by: "credential" }),
     ],
     [
-      "of what may come back what a credential linked comes before what a client claimed",
+      "among grants that may come back, a credential's comes before a client's",
       of("9", { standing: "billing_retry", ...over(20) }, { by: "credential" }),
       of("1", { standing: "paused", ...over(1) }, { by: "client" }),
     ],
     [
-      "of what is over what a credential linked comes before what a client claimed",
+      "among ended grants, a credential's comes before a client's",
       of("9", over(20), { by: "credential" }),
       of("1", over(1), { by: "client" }),
     ],
-    ["what is nobody's is like a client's", of("1", over(1), { by: "client" }), of("9", over(2))],
     [
-      "of what is over the later end of access: a lifetime that was refunded ended with its refund",
+      "an unlinked customer's grant ranks like a client's",
+      of("1", over(1), { by: "client" }),
+      of("9", over(2)),
+    ],
+    [
+      "among ended grants, the later end of access comes first: a refunded lifetime ended with its refund",
       of("9", over(299)),
       of("1", refunded),
     ],
     [
-      "and what was refunded after its end ended with that",
+      "a grant that was refunded after its end ended at that end",
       of("9", over(19)),
       of("1", { ...over(20), revokedAt: NOW - DAY }),
     ],
     [
-      "of a revocation without a time no more is known than that there was a start",
+      "a lifetime revoked without a time ended at its start",
       of("9", over(80)),
       of(
         "1",
@@ -533,14 +541,14 @@ describe("the order among grants of one entitlement", () => {
         { store: "android-store" },
       ),
     ],
-    ["then the later start", of("9", { startsAt: NOW - 1 }), of("1", { startsAt: NOW - 2 })],
+    ["then the later start comes first", of("9", { startsAt: NOW - 1 }), of("1", { startsAt: NOW - 2 })],
     [
-      "of what is over too",
+      "the later start comes first among ended grants too",
       of("9", { startsAt: NOW - 8 * DAY, endsAt: NOW - DAY }),
       of("1", { startsAt: NOW - 9 * DAY, endsAt: NOW - DAY }),
     ],
-    ["and a start before none", of("9", { startsAt: 0 }), of("1", { startsAt: null })],
-    ["then the smaller purchase key", of("1", {}), of("2", {})],
+    ["a start comes before none", of("9", { startsAt: 0 }), of("1", { startsAt: null })],
+    ["then the smaller purchase key comes first", of("1", {}), of("2", {})],
   ];
   const catalog = aCatalog([aProduct(), aProduct({ store: "android-store" })]);
   test.each(better)("%s", (_, winner, loser) => {
@@ -550,7 +558,7 @@ describe("the order among grants of one entitlement", () => {
     expect(JSON.stringify(entitlementsAt(NOW, [loser, winner], catalog))).toBe(JSON.stringify(forth));
   });
 
-  test("an account shows whose purchase grants it", () => {
+  test("an entry names the customer whose purchase grants it", () => {
     const other = customerId("00000000-0000-4000-8000-000000000002");
     const holdings = [of("1", {}), { ...of("2", lifetime), customerIdentifier: other }];
     expect(entitlementsAt(NOW, holdings, aCatalog())[0]?.customerIdentifier).toBe(other);

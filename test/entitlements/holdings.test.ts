@@ -13,7 +13,7 @@ const DYNAMODB_ITEM_BYTES = 400 * 1024;
 
 const keysOf = (purchases: readonly Purchase[]): string[] => purchases.map(({ key }) => key);
 
-test("subscriptions and non-consumables are held before the catalog maps them, consumables are not", () => {
+test("subscriptions and non-consumables are held before the catalog maps them; consumables are not", () => {
   const purchases = (["auto_renewable", "non_renewing", "non_consumable", "consumable"] as const).map(
     (nature, index) =>
       aPurchase({ key: String(index), lines: [aLine({ nature, productIdentifier: "new" })] }),
@@ -27,13 +27,13 @@ test("subscriptions and non-consumables are held before the catalog maps them, c
   ]);
 });
 
-test("what grants nothing for good is not held", () => {
+test("a purchase that can never grant anything is not held", () => {
   const replaced = aPurchase({ replacedBy: purchaseKey("2") });
   const pending = aPurchase({ key: "3", lines: [] });
   expect(holdingsOf([replaced, pending], aCatalog())).toEqual([]);
 });
 
-test("of what can be bought again and again the newest are held, and a valid one is never crowded out by revoked ones", () => {
+test("the newest consumables of a product are held, and revoked ones never crowd out a valid one", () => {
   const passes = Array.from({ length: 200 }, (_, index) =>
     aPurchase({
       key: String(index).padStart(3, "0"),
@@ -113,33 +113,30 @@ test("answers from holdings equal answers from all purchases", () => {
 
 test.each([
   ["", null, 200],
-  [" of long base plans", "é".repeat(250), 150],
-])(
-  "the largest holdings%s stay far below what DynamoDB stores in one item",
-  (_, basePlanIdentifier, fewest) => {
-    const long = (index: number) => `${String(index).padStart(4, "0")}${"é".repeat(250)}`;
-    const purchases = Array.from({ length: 1000 }, (_, index) =>
-      aPurchase({
-        key: long(index).slice(0, 128),
-        lines: [
-          aLine({
-            nature: "non_consumable",
-            productIdentifier: long(index),
-            basePlanIdentifier,
-            transactionIdentifier: "x".repeat(128),
-          }),
-        ],
-      }),
-    );
-    const holdings = holdingsOf(purchases, aCatalog());
-    expect(holdings.length).toBeGreaterThan(fewest);
-    const bytes = bytesOfItem(marshall({ holdings: encodeHoldings(holdings) }));
-    expect(HOLDINGS_BYTES).toBeLessThan(DYNAMODB_ITEM_BYTES * 0.7);
-    expect(bytes).toBeLessThan(DYNAMODB_ITEM_BYTES);
-  },
-);
+  [" with long base plans", "é".repeat(250), 150],
+])("the largest holdings%s fit into one DynamoDB item", (_, basePlanIdentifier, fewest) => {
+  const long = (index: number) => `${String(index).padStart(4, "0")}${"é".repeat(250)}`;
+  const purchases = Array.from({ length: 1000 }, (_, index) =>
+    aPurchase({
+      key: long(index).slice(0, 128),
+      lines: [
+        aLine({
+          nature: "non_consumable",
+          productIdentifier: long(index),
+          basePlanIdentifier,
+          transactionIdentifier: "x".repeat(128),
+        }),
+      ],
+    }),
+  );
+  const holdings = holdingsOf(purchases, aCatalog());
+  expect(holdings.length).toBeGreaterThan(fewest);
+  const bytes = bytesOfItem(marshall({ holdings: encodeHoldings(holdings) }));
+  expect(HOLDINGS_BYTES).toBeLessThan(DYNAMODB_ITEM_BYTES * 0.7);
+  expect(bytes).toBeLessThan(DYNAMODB_ITEM_BYTES);
+});
 
-test("as many short purchases as are held stay below it too", () => {
+test("the largest number of short purchases fits into one DynamoDB item too", () => {
   const purchases = Array.from({ length: 2000 }, (_, index) =>
     aPurchase({
       key: String(index),
@@ -156,7 +153,7 @@ test.each([
   [48, 32],
   [300, 6],
   [800, 2],
-])("%i lifetimes, each under %i ids, push nothing out", (products, ids) => {
+])("%i lifetimes, each under %i ids, crowd nothing out", (products, ids) => {
   const nameOf = (index: number) => `com.example.trails.map.${String(index).padStart(3, "0")}`;
   const sold = Array.from({ length: products }, (_, index) => nameOf(index));
   const lifetimes = sold.map((productIdentifier, index) =>
@@ -192,7 +189,7 @@ test.each([
   expect(answer).toEqual(answerOf(purchases));
 });
 
-describe("whatever else is bought, nothing that is mapped and active is pushed out", () => {
+describe("a mapped active purchase is not crowded out", () => {
   const catalogs = {
     "ios-store": aCatalog([aProduct({ productIdentifier: "forever" })]),
     "android-store": aCatalog([aProduct({ store: "android-store", productIdentifier: "forever" })]),
@@ -228,7 +225,7 @@ describe("whatever else is bought, nothing that is mapped and active is pushed o
     )[0]?.status;
 
   describe.each(["ios-store", "android-store"] as const)("%s", (store) => {
-    test("1,100 coin packs that nothing maps are not held and leave a paid lifetime active", () => {
+    test("by 1,100 unmapped coin packs, which are not held", () => {
       const coins = Array.from({ length: 1100 }, (_, index) =>
         bought(store, `coins ${index}`, { productIdentifier: "coins", startsAt: NOW - index }),
       );
@@ -239,14 +236,14 @@ describe("whatever else is bought, nothing that is mapped and active is pushed o
     test.each([
       ["unmapped subscriptions", { nature: "auto_renewable", endsAt: NOW + 300 * DAY }],
       ["unmapped lifetimes", { nature: "non_consumable" }],
-      ["lifetimes of the same product that were refunded", { productIdentifier: "forever", revokedAt: NOW }],
-    ] as const)("2,000 %s", (_, line) => {
+      ["refunded lifetimes of the same product", { productIdentifier: "forever", revokedAt: NOW }],
+    ] as const)("by 2,000 %s", (_, line) => {
       const others = Array.from({ length: 2000 }, (_, index) =>
         bought(store, `a ${index}`, { productIdentifier: `other ${index}`, startsAt: NOW - index, ...line }),
       );
       expect(statusOf(store, [...others, lifetimeOf(store)])).toBe("active");
     });
-    test("2,000 mapped subscriptions that are over", () => {
+    test("by 2,000 mapped subscriptions that have ended", () => {
       const catalog = aCatalog([
         aProduct({ store, productIdentifier: "forever" }),
         aProduct({ store, productIdentifier: "monthly", grants: ["other"] }),
@@ -258,7 +255,7 @@ describe("whatever else is bought, nothing that is mapped and active is pushed o
     });
   });
 
-  test("a mapped line of a purchase of several keeps it, whatever is bought of the others", () => {
+  test("when it shares a purchase with an unmapped product that is bought often", () => {
     const both = aPurchase({
       store: "android-store",
       key: "both",
@@ -278,7 +275,7 @@ describe("whatever else is bought, nothing that is mapped and active is pushed o
     expect(statusOf("android-store", [...others, both])).toBe("active");
   });
 
-  describe("nor by newer purchases of its own product that give less", () => {
+  describe("by newer purchases of its own product that grant less:", () => {
     const film = aProduct({ store: "android-store", productIdentifier: "forever" });
     const rental = { ...film, purchaseOptionIdentifier: "rent", accessDuration: period("P1D") };
     const rented = { productIdentifier: "forever", purchaseOptionIdentifier: "rent", rented: true };
@@ -301,18 +298,18 @@ describe("whatever else is bought, nothing that is mapped and active is pushed o
       );
       return keysOf(holdingsOf([...newer, lifetimeOf("android-store")], catalog)).includes("lifetime");
     };
-    test("rentals that the catalog gives no duration, which grant nothing", () => {
+    test("rentals without a duration in the catalog, which grant nothing", () => {
       expect(stays(aCatalog([film]), rented)).toBe(true);
     });
     test("rentals, which end", () => {
       expect(stays(aCatalog([film, rental]), rented)).toBe(true);
     });
-    test("purchases of several products of which this one was refunded", () => {
+    test("purchases of several products in which this one was refunded", () => {
       expect(stays(aCatalog([film]), refunded, { productIdentifier: "coins" })).toBe(true);
     });
   });
 
-  test.each([60, 200])("%d day passes bought at once give a day each", (count) => {
+  test.each([60, 200])("when it is one of %d day passes bought at once, which give a day each", (count) => {
     const catalog = aCatalog([aProduct({ productIdentifier: "pass", accessDuration: period("P1D") })]);
     const passes = Array.from({ length: count }, (_, index) =>
       bought("ios-store", `p ${index}`, {
@@ -343,7 +340,7 @@ test("a thousand ordinary purchases are all held", () => {
 });
 
 describe("when not everything fits", () => {
-  /** So many bytes of its own that about 60 of them fill what is held. */
+  /** A purchase so large that about 60 of them fill the holdings. */
   const large = (key: string, line: Parameters<typeof aLine>[0]) =>
     aPurchase({
       key,
@@ -354,7 +351,7 @@ describe("when not everything fits", () => {
       large(`${prefix}${String(index).padStart(2, "0")}`, line(index)),
     );
 
-  test("subscriptions come first, then what is owned, then what is bought again and again", () => {
+  test("subscriptions come first, then non-consumables, then passes", () => {
     const subscriptions = many("c", () => ({ nature: "auto_renewable", startsAt: 1 }));
     const owned = many("b", () => ({ nature: "non_consumable", startsAt: 2 }));
     const passes = many("a", () => ({ nature: "non_renewing", startsAt: 3 }));
@@ -365,7 +362,7 @@ describe("when not everything fits", () => {
     expect(held).toEqual(held.toSorted());
   });
 
-  test("of one nature the newest come first", () => {
+  test("the newest of one nature come first", () => {
     const owned = many("b", (index) => ({ nature: "non_consumable", startsAt: index }));
     const more = many("a", (index) => ({ nature: "non_consumable", startsAt: 100 + index }));
     const held = keysOf(holdingsOf([...owned, ...more], aCatalog()));
@@ -375,7 +372,7 @@ describe("when not everything fits", () => {
   });
 });
 
-describe("of a purchase with several lines", () => {
+describe("for a purchase with several lines,", () => {
   const passes = (lines: (index: number) => readonly Parameters<typeof aLine>[0][]) =>
     Array.from({ length: 60 }, (_, index) =>
       aPurchase({
@@ -385,16 +382,16 @@ describe("of a purchase with several lines", () => {
         ),
       }),
     );
-  test("the latest start says how new it is", () => {
+  test("the latest start decides how new it is", () => {
     const held = holdingsOf(
       passes((index) => [{ startsAt: index }, { startsAt: 100 - index }].map((line) => ({ ...line }))),
       aCatalog(),
     );
-    // Those near the middle have the smallest latest starts.
+    // The purchases near the middle have the earliest latest starts.
     expect(keysOf(held)).not.toContain("50");
     expect(keysOf(held)).toContain("00");
   });
-  test("it is revoked when all of them are, by a refund or as they stand", () => {
+  test("it is revoked when all of them are, by a refund or by their standing", () => {
     const revoked = holdingsOf(
       passes((index) => [{ revokedAt: NOW }, index % 2 === 0 ? { standing: "revoked" } : { revokedAt: 1 }]),
       aCatalog(),
@@ -406,7 +403,7 @@ describe("of a purchase with several lines", () => {
     );
     expect(partly).toHaveLength(40);
   });
-  test("it is of the nature that lasts longest, and a mapped line is enough", () => {
+  test("the nature that lasts longest counts, and one mapped line is enough", () => {
     const mixed = aPurchase({
       lines: [
         aLine({ nature: "consumable", productIdentifier: "coins", transactionIdentifier: "1" }),
@@ -424,10 +421,10 @@ describe("of a purchase with several lines", () => {
   });
 });
 
-describe("what is held alike", () => {
+describe("holdings are the same", () => {
   const [one, two] = [aPurchase({ key: "1" }), aPurchase({ key: "2" })];
   const other = aPurchase({ key: "1", lines: [aLine({ endsAt: NOW })] });
-  test("is the same purchase with the same lines, whatever else is known of it", () => {
+  test("for one purchase with the same lines, whatever its other fields", () => {
     expect(heldAlike(one, aPurchase({ key: "1", verifiedAt: 5, selectedProducts: ["a"] }))).toBe(true);
     expect(heldAlike(undefined, undefined)).toBe(true);
   });
@@ -438,10 +435,10 @@ describe("what is held alike", () => {
     [one, other],
     [one, aPurchase({ key: "1", environment: "sandbox" })],
     [one, aPurchase({ key: "1", store: "android-store" })],
-  ])("is not anything else: %#", (a, b) => {
+  ])("not for anything else: %#", (a, b) => {
     expect(heldAlike(a, b)).toBe(false);
   });
-  test("are lists of the same length, each like the other", () => {
+  test("when the lists have the same length and the same members in the same order", () => {
     expect(sameHoldings([], [])).toBe(true);
     expect(sameHoldings([one, two], [aPurchase({ key: "1" }), aPurchase({ key: "2" })])).toBe(true);
     for (const holdings of [[], [one], [two, one], [one, one], [other, two], [one, two, two]])

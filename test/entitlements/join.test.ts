@@ -17,7 +17,7 @@ const lines = (purchase: Purchase): (string | null)[] =>
   purchase.lines.map((line) => line.transactionIdentifier);
 
 describe("iOS lineages", () => {
-  test("of one transaction the later signed wins, in either order", () => {
+  test("the later signed copy of a transaction wins, in either order", () => {
     const early = aPurchase({ lines: [aLine({ verifiedAt: 1, revokedAt: 5 })] });
     const late = aPurchase({ lines: [aLine({ verifiedAt: 2 })] });
     expect(joinPurchases(early, late).lines[0]?.revokedAt).toBeNull();
@@ -30,7 +30,7 @@ describe("iOS lineages", () => {
     expect(joinAll(facts.slice(1))[0]?.lines[0]?.revokedAt).toBe(9);
     expect(joinAll(facts)[0]?.lines[0]?.revokedAt).toBeNull();
   });
-  test("of each product the two latest periods stay beside what had not ended when the store last spoke", () => {
+  test("the two latest periods of each product are kept, and every period that had not ended at the last signing", () => {
     const of = (transactionIdentifier: string, productIdentifier: string, startsAt: number) =>
       aPurchase({
         lines: [aLine({ transactionIdentifier, productIdentifier, startsAt, endsAt: startsAt + 1 })],
@@ -39,9 +39,9 @@ describe("iOS lineages", () => {
     expect(joined && lines(joined)).toEqual(["4", "2", "3"]);
   });
   test.each([
-    ["ends a millisecond after the store last spoke: it stays", 1, ["0", "1", "2"]],
-    ["ends as the store last spoke: it goes", 0, ["1", "2"]],
-  ])("a period that two newer ones follow and that %s", (_, left, expected) => {
+    ["ends a millisecond after the last signing is kept", 1, ["0", "1", "2"]],
+    ["ends at the last signing is dropped", 0, ["1", "2"]],
+  ])("a period before two newer ones that %s", (_, left, expected) => {
     const of = (transactionIdentifier: string, startsAt: number, endsAt: number) =>
       aPurchase({ lines: [aLine({ transactionIdentifier, startsAt, endsAt, verifiedAt: NOW })] });
     const [joined] = joinAll([of("0", 1, NOW + left), of("1", 2, NOW + 2), of("2", 3, NOW + 3)]);
@@ -65,7 +65,7 @@ describe("iOS lineages", () => {
       expect(joined && lines(joined)).toEqual(months.flatMap(lines));
     }
   });
-  test("the copies of one event are bounded: the newest of those that were refunded, and of those that were not", () => {
+  test("the copies of one event are bounded: the newest refunded ones and the newest others are kept", () => {
     const copy = (index: number, revokedAt: number | null) =>
       aPurchase({
         lines: [
@@ -104,13 +104,13 @@ describe("iOS lineages", () => {
           }),
         ],
       });
-    /** The one that was bought first was signed last. */
+    /** The copy that was purchased first was signed last. */
     const nine = Array.from({ length: 9 }, (_, index) => copy(index + 1, 100 - index));
-    test("end in the same state in any grouping, when one is refunded later", () => {
+    test("end in the same state in any grouping when one is refunded later", () => {
       const refund = copy(9, 200, 5);
       expect(joinAll([...joinAll(nine), refund])).toEqual(joinAll([...nine, refund]));
     });
-    test("are as the one that was signed last says: a reversed refund is", () => {
+    test("follow the copy that was signed last, which reverses the refunds", () => {
       const refunds = Array.from({ length: 9 }, (_, index) => copy(index + 1, 10 + index, 5));
       const [joined] = joinAll([...refunds, copy(1, 99)]);
       expect(eventLines(joined?.lines ?? [])).toMatchObject([{ revokedAt: null, verifiedAt: 99 }]);
@@ -118,7 +118,7 @@ describe("iOS lineages", () => {
   });
 });
 
-test("of transactions of one product with one start the same two stay, in whatever order facts come", () => {
+test("the same two transactions of one product and start are kept, in any order of facts", () => {
   const of = (transactionIdentifier: string, line: Parameters<typeof aLine>[0]) =>
     aPurchase({ lines: [aLine({ transactionIdentifier, startsAt: 10, ...line })] });
   const first = of("1", { endsAt: 30, verifiedAt: 40 });
@@ -127,10 +127,10 @@ test("of transactions of one product with one start the same two stay, in whatev
   const early = joinAll([...joinAll([first, ...others]), upgradedSince]);
   const late = joinAll([...joinAll([first, upgradedSince]), ...others]);
   expect(early).toEqual(late);
-  // Those that end last.
+  // The two that end last.
   expect(early[0] && lines(early[0])).toEqual(["1", "3"]);
 });
-test("a period that was extended twice over stays one, and pushes none out of what is kept, in whatever order it is told", () => {
+test("a period that was extended twice stays one and crowds out no other, in any order of facts", () => {
   const copy = (id: string, event: string, startsAt: number, endsAt: number, verifiedAt: number) =>
     aPurchase({ lines: [aLine({ transactionIdentifier: id, event, startsAt, endsAt, verifiedAt })] });
   const before = copy("1", "w1", 0, 30, 1);
@@ -142,7 +142,7 @@ test("a period that was extended twice over stays one, and pushes none out of wh
   const batches = [promised, restored, before, later, extended];
   expect(batches.reduce<Purchase[]>((known, one) => joinAll([...known, one]), [])).toEqual(whole);
 });
-test("what is kept of a lineage does not change when the first copy of a period comes after its restored one", () => {
+test("a lineage keeps the same periods when the first copy of one comes after its restored copy", () => {
   const copy = (id: string, event: string, startsAt: number, endsAt: number) =>
     aPurchase({
       lines: [aLine({ transactionIdentifier: id, event, startsAt, endsAt, verifiedAt: 100 })],
@@ -161,17 +161,17 @@ describe("Android purchases", () => {
       verifiedAt,
       lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
     });
-  test("a later answer takes the place of an earlier one, all its lines", () => {
+  test("a later answer replaces all lines of an earlier one", () => {
     const later = { ...answered(2), lines: [] };
     expect(joinPurchases(answered(1), later).lines).toEqual([]);
     expect(joinPurchases(later, answered(1)).lines).toEqual([]);
   });
-  test("a replaced purchase stays replaced whatever the store says of it later", () => {
+  test("a replaced purchase stays replaced, whatever a later answer says", () => {
     const replaced = mentionedPurchase(answered(1), purchaseKey("2"));
     expect(joinPurchases(replaced, answered(5)).replacedBy).toBe("2");
     expect(joinPurchases(answered(5), replaced).lines).toHaveLength(1);
   });
-  test("the products asked for add up, and all of them is all of them", () => {
+  test("selected products add up, and `null` selects all of them", () => {
     const asked = (selectedProducts: string[] | null) => ({ ...answered(1), selectedProducts });
     expect(joinPurchases(asked(["b"]), asked(["a"])).selectedProducts).toEqual(["a", "b"]);
     expect(joinPurchases(asked(["b"]), asked(null)).selectedProducts).toBeNull();
@@ -192,7 +192,7 @@ describe("the join of facts", () => {
         willRenew: nullable(fc.boolean()),
         verifiedAt: small,
       })
-      // Fields that the store never changes follow from the identifier; two neighbouring identifiers are copies of one event.
+      // Fields that the store never changes derive from the identifier. Two neighbours are copies of one event.
       .map(({ transaction, ...line }) => {
         const event = Math.ceil(transaction / 2);
         return aLine({
@@ -207,7 +207,7 @@ describe("the join of facts", () => {
           endsAt: event % 4 === 0 ? event + 1 : event % 3 === 0 ? null : 1,
         });
       });
-  /** Google tells the same products in every answer to one purchase, and never when a unit was refunded. */
+  /** Google names the same products in every answer about a purchase, and never the time of a refund. */
   const refundedLines: fc.Arbitrary<Line[]> = fc
     .tuple(fc.nat(2), fc.nat(2), small)
     .map(([odd, even, verifiedAt]) =>
@@ -267,7 +267,7 @@ describe("the join of facts", () => {
     },
   );
 
-  test("a lineage of a thousand products stays bounded, those kept that end last", () => {
+  test("a lineage of a thousand products stays bounded: the lines that end last are kept", () => {
     const many = Array.from({ length: 1000 }, (_, index) =>
       aPurchase({
         lines: [
@@ -286,7 +286,7 @@ describe("the join of facts", () => {
   });
 });
 
-test("joined purchases are in order of reference", () => {
+test("joined purchases are sorted by reference", () => {
   const keys = ["3", "1", "2"].map((key) => aPurchase({ key }));
   const other = aPurchase({ key: "0", environment: "sandbox" });
   expect(joinAll([other, ...keys]).map(referenceText)).toEqual([
@@ -297,7 +297,7 @@ test("joined purchases are in order of reference", () => {
   ]);
 });
 
-test("of two transactions that start at the same moment the one that an upgrade ended comes first, whichever was first known", () => {
+test("of two transactions with one start, the one that an upgrade ended comes first, in either order of facts", () => {
   const [upgraded, current] = [
     aPurchase({ lines: [aLine({ transactionIdentifier: "9", standing: "expired" })] }),
     aPurchase({ lines: [aLine({ transactionIdentifier: "1", productIdentifier: "yearly" })] }),
@@ -306,8 +306,8 @@ test("of two transactions that start at the same moment the one that an upgrade 
     expect(joined.lines.map(({ transactionIdentifier }) => transactionIdentifier)).toEqual(["9", "1"]);
 });
 
-describe("of two that were said at the same moment always the same one counts", () => {
-  test("of a transaction, the one that is more", () => {
+describe("of two facts of the same moment, the same one always wins:", () => {
+  test("the greater copy of a transaction", () => {
     const [paused, entitled] = (["paused", "entitled"] as const).map((standing) =>
       aPurchase({ lines: [aLine({ standing, verifiedAt: 5 })] }),
     );
@@ -315,7 +315,7 @@ describe("of two that were said at the same moment always the same one counts", 
     for (const joined of [joinPurchases(paused, entitled), joinPurchases(entitled, paused)])
       expect(joined.lines.map(({ standing }) => standing)).toEqual(["paused"]);
   });
-  test("of answers about all lines, the one that is more", () => {
+  test("the greater answer about all lines", () => {
     const [a, b] = ["a", "b"].map((productIdentifier) =>
       aPurchase({
         store: "android-store",
@@ -326,7 +326,7 @@ describe("of two that were said at the same moment always the same one counts", 
     for (const joined of [joinPurchases(a, b), joinPurchases(b, a)])
       expect(joined.lines.map(({ productIdentifier }) => productIdentifier)).toEqual(["b"]);
   });
-  test("of what replaced it, the greater key, where it did so at the same time", () => {
+  test("the greater key of two replacements", () => {
     const by = (key: string | null) => aPurchase({ replacedBy: key === null ? null : purchaseKey(key) });
     for (const [a, b] of [
       ["1", "2"],
@@ -338,7 +338,7 @@ describe("of two that were said at the same moment always the same one counts", 
   });
 });
 
-describe("of two replacements the first counts", () => {
+describe("of two replacements, the first counts:", () => {
   const by = (key: string, replacedAt: number | null) =>
     aPurchase({ replacedBy: purchaseKey(key), replacedAt });
   test.each([
@@ -349,26 +349,26 @@ describe("of two replacements the first counts", () => {
       by("1", null),
       { replacedBy: "1", replacedAt: null },
     ],
-    ["of two at once the greater key", by("2", 5), by("1", 5), { replacedBy: "2", replacedAt: 5 }],
+    ["the greater key of two at one moment", by("2", 5), by("1", 5), { replacedBy: "2", replacedAt: 5 }],
   ])("%s", (_, a, b, expected) => {
     expect(joinPurchases(a, b)).toMatchObject(expected);
     expect(joinPurchases(b, a)).toMatchObject(expected);
   });
 });
 
-test("of one product's periods those that end together stay together", () => {
+test("periods of one product with the same end are all kept", () => {
   const of = (transactionIdentifier: string) => aLine({ transactionIdentifier, startsAt: 10, endsAt: 11 });
   const joined = joinAll([aPurchase({ lines: [of("2"), of("3"), of("1")] })]);
   expect(joined.flatMap(lines)).toEqual(["1", "2", "3"]);
 });
 
-test("of a lineage of two hundred products those that end last stay, the current one among them, in the order of their starts", () => {
+test("a lineage of two hundred products keeps the lines that end last, sorted by start", () => {
   const all = Array.from({ length: 200 }, (_, index) =>
     aLine({
       transactionIdentifier: String(index),
       productIdentifier: `p${index}`,
       startsAt: 1_000 - index,
-      // The one that began first is the one that has not ended.
+      // The line that began first is the only one that has not ended.
       endsAt: index === 199 ? NOW + DAY : 2_000 - index,
     }),
   );

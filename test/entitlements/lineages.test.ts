@@ -9,7 +9,7 @@ const copy = (transactionIdentifier: string, line: Partial<Line> = {}): Line =>
 const lineage = (key: string, ...lines: readonly Line[]): Lineage => ({ key: purchaseKey(key), lines });
 const signed = (verifiedAt: number): Partial<Line> => ({ verifiedAt: NOW + verifiedAt });
 
-/** The transactions that decide, by lineage; moved ones have a star. */
+/** The deciding transactions of each lineage; a star marks a moved one. */
 const decidingOf = (...lineages: readonly Lineage[]) =>
   Object.fromEntries(
     [...countingEvents(lineages)].map(([key, events]) => [
@@ -18,17 +18,17 @@ const decidingOf = (...lineages: readonly Lineage[]) =>
     ]),
   );
 
-/** The same in either order of the lineages. */
+/** Expects these deciding transactions in either order of the lineages. */
 const expectDeciding = (lineages: readonly Lineage[], expected: Record<string, readonly string[]>): void => {
   expect(decidingOf(...lineages)).toEqual(expected);
   expect(decidingOf(...lineages.toReversed())).toEqual(expected);
 };
 
-test("a lineage by itself has its events, oldest first", () => {
+test("a single lineage has its events, oldest first", () => {
   const later = copy("2", { event: "w2", startsAt: NOW + 20 * DAY, endsAt: NOW + 50 * DAY });
   expectDeciding([lineage("A", later, copy("1"))], { A: ["1", "2"] });
 });
-test("lineages that share nothing have their own", () => {
+test("lineages that share nothing keep their own events", () => {
   expectDeciding([lineage("A", copy("1")), lineage("B", copy("2", { event: "w2" }))], { A: ["1"], B: ["2"] });
 });
 
@@ -39,10 +39,10 @@ describe("one transaction id in two lineages", () => {
       B: ["1*"],
     });
   });
-  test("counts in the smaller of them where both were signed at once", () => {
+  test("counts in the smaller lineage when both copies were signed at the same moment", () => {
     expectDeciding([lineage("A", copy("1")), lineage("B", copy("1"))], { A: ["1*"], B: [] });
   });
-  test("takes the other copies of its event along", () => {
+  test("moves the other copies of its event with it", () => {
     const until = { event: "until 9" };
     expectDeciding(
       [
@@ -52,7 +52,7 @@ describe("one transaction id in two lineages", () => {
       { A: [], B: ["1*"] },
     );
   });
-  test("takes along what is known under its older name too", () => {
+  test("moves copies under the event's older name with it", () => {
     const [older, newer] = [{ event: "until 1" }, { event: "until 2" }];
     expectDeciding(
       [
@@ -66,14 +66,14 @@ describe("one transaction id in two lineages", () => {
       { A: [], B: ["4", "1*"] },
     );
   });
-  test("leaves the other events where they are", () => {
+  test("leaves other events in their lineage", () => {
     const other = copy("2", { event: "w2", startsAt: NOW - 40 * DAY, endsAt: NOW - 10 * DAY });
     expectDeciding([lineage("A", other, copy("1", signed(1))), lineage("B", copy("1", signed(2)))], {
       A: ["2"],
       B: ["1*"],
     });
   });
-  test("keeps that it was ever revoked, and since when", () => {
+  test("keeps its first revocation and the time of it", () => {
     const refunded = copy("1", { ...signed(1), revokedAt: NOW, revokedSince: NOW + 1 });
     const [, [event]] = [...countingEvents([lineage("A", refunded), lineage("B", copy("1", signed(2)))])].map(
       ([, events]) => events,
@@ -89,16 +89,16 @@ describe("one web order in two lineages", () => {
       B: ["2*"],
     });
   });
-  test("is refunded under either id, and counts where the other was signed last", () => {
+  test("is refunded under either id, and counts where it was signed last", () => {
     const refunded = copy("1", { ...signed(1), revokedAt: NOW, revokedSince: NOW });
     expectDeciding([lineage("A", refunded), lineage("B", copy("2", signed(2)))], { A: [], B: ["1*"] });
   });
-  test("begins with the first of its copies", () => {
+  test("begins with its first copy", () => {
     const restored = copy("2", { ...signed(2), startsAt: NOW });
     const events = countingEvents([lineage("A", copy("1", signed(1))), lineage("B", restored)]);
     expect([...events.values()].flat()).toMatchObject([{ line: { startsAt: NOW - 10 * DAY } }]);
   });
-  test("of another product, or of a period and its renewal, is two", () => {
+  test("is two events for two products, or for a period and its renewal", () => {
     expectDeciding([lineage("A", copy("1")), lineage("B", copy("2", { productIdentifier: "yearly" }))], {
       A: ["1"],
       B: ["2"],
@@ -109,12 +109,12 @@ describe("one web order in two lineages", () => {
 });
 
 test.each<[what: string, line: Partial<Line>]>([
-  ["a period that is named by its end", { event: "until 9" }],
+  ["a period named by its end", { event: "until 9" }],
   ["a non-consumable", { event: "", nature: "non_consumable", endsAt: null }],
-])("%s is one event within its lineage alone", (_, line) => {
+])("%s is one event only within one lineage", (_, line) => {
   expectDeciding([lineage("A", copy("1", line)), lineage("B", copy("2", line))], { A: ["1"], B: ["2"] });
 });
-test("what was bought once is one event in two lineages where one of its ids is in both", () => {
+test("a non-consumable is one event in two lineages when both have one of its ids", () => {
   const once = { event: "", nature: "non_consumable", endsAt: null } as const;
   expectDeciding(
     [
@@ -124,7 +124,7 @@ test("what was bought once is one event in two lineages where one of its ids is 
     { A: [], B: ["2*"] },
   );
 });
-test("an upgrade had ended the period where it counts", () => {
+test("a period that an upgrade ended is ended in the lineage where it counts", () => {
   const upgraded = copy("1", { ...signed(2), standing: "expired" });
   const events = countingEvents([lineage("A", copy("1", signed(1))), lineage("B", upgraded)]);
   expect([...events.values()].flat()).toMatchObject([{ line: { endsAt: NOW + 2 } }]);

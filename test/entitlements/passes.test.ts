@@ -17,7 +17,7 @@ const catalog = aCatalog([
 
 const T = NOW;
 
-/** A day pass; each has a transaction and a lineage of its own. */
+/** A day pass with a transaction and a lineage of its own. */
 const aPass = (key: string, line: Partial<Line> = {}, purchase: Partial<Purchase> = {}): Purchase => ({
   ...aPurchase({
     key,
@@ -43,7 +43,7 @@ const heldBy = (
 const statusAt = (moment: number, holdings: readonly Holding[]): string | undefined =>
   entitlementsAt(moment, holdings, catalog)[0]?.status;
 
-/** The end of access, found at every quarter of an hour; access must not be interrupted. */
+/** Days of uninterrupted access, in steps of a quarter of an hour. */
 const days = (...purchases: readonly Purchase[]): number => {
   const holdings = heldBy(ONE, ...purchases);
   const step = DAY / 96;
@@ -58,30 +58,38 @@ describe("passes of one product add up", () => {
     ["one lasts its duration", 1, [aPass("1")]],
     ["two bought at once last twice as long", 2, [aPass("1"), aPass("2")]],
     ["the second begins where the first ends", 2, [aPass("1"), aPass("2", { startsAt: T + DAY / 2 })]],
-    ["three", 3, [aPass("1"), aPass("2", { startsAt: T + DAY / 2 }), aPass("3", { startsAt: T + DAY })]],
-    ["one bought as the one before ends goes on", 2, [aPass("1"), aPass("2", { startsAt: T + DAY })]],
-    ["after a gap the next begins anew", 1, [aPass("1"), aPass("2", { startsAt: T + 2 * DAY })]],
+    [
+      "three bought in a row last three times as long",
+      3,
+      [aPass("1"), aPass("2", { startsAt: T + DAY / 2 }), aPass("3", { startsAt: T + DAY })],
+    ],
+    ["one bought as the previous one ends continues it", 2, [aPass("1"), aPass("2", { startsAt: T + DAY })]],
+    ["after a gap, the next begins at its purchase", 1, [aPass("1"), aPass("2", { startsAt: T + 2 * DAY })]],
     ["a quantity of three lasts three times as long", 3, [aPass("1", { quantity: 3 })]],
-    ["and what comes after it waits", 4, [aPass("1", { quantity: 3 }), aPass("2", { startsAt: T + DAY })]],
+    [
+      "a pass bought during a quantity of three begins after it",
+      4,
+      [aPass("1", { quantity: 3 }), aPass("2", { startsAt: T + DAY })],
+    ],
     ["one of three refunded leaves two", 2, [aPass("1", { quantity: 3, refundedQuantity: 1 })]],
     ["two of three refunded leave one", 1, [aPass("1", { quantity: 3, refundedQuantity: 2 })]],
     [
-      "what is refunded in the middle gives its place to the next",
+      "a pass refunded before it begins gives its place to the next",
       2,
       [aPass("1"), aPass("2", { startsAt: T + 1, revokedAt: T + 2 }), aPass("3", { startsAt: T + 3 })],
     ],
     [
-      "what is refunded while it runs took the time until then",
+      "a pass refunded while it runs ends at the refund",
       1.5,
       [aPass("1", { revokedAt: T + DAY / 2 }), aPass("2", { startsAt: T + 1 })],
     ],
     [
-      "what was refunded after its end took all of its time",
+      "a pass refunded after its end keeps its time",
       2,
       [aPass("1", { revokedAt: T + 9 * DAY }), aPass("2", { startsAt: T + DAY / 2 })],
     ],
     [
-      "what was used of it before a part was refunded was used",
+      "units used before a partial refund stay used",
       3,
       [
         aPass("1", { quantity: 2, refundedQuantity: 1, refundedBy: T + 2.5 * DAY }),
@@ -89,22 +97,30 @@ describe("passes of one product add up", () => {
       ],
     ],
     [
-      "a part refunded before it was used gives its place to the next",
+      "a unit refunded before it was used gives its place to the next",
       2,
       [
         aPass("1", { quantity: 2, refundedQuantity: 1, refundedBy: T + DAY / 2 }),
         aPass("2", { startsAt: T + DAY / 2 }),
       ],
     ],
-    ["passes of another product run beside", 7, [aPass("1"), aPass("2", { productIdentifier: "week" })]],
-    ["of another environment too", 1, [aPass("1"), aPass("2", {}, { environment: "sandbox" })]],
     [
-      "of another store too",
+      "passes of another product run at the same time",
+      7,
+      [aPass("1"), aPass("2", { productIdentifier: "week" })],
+    ],
+    [
+      "passes of another environment run at the same time",
+      1,
+      [aPass("1"), aPass("2", {}, { environment: "sandbox" })],
+    ],
+    [
+      "passes of another store run at the same time",
       1,
       [aPass("1"), aPass("2", { nature: "consumable" }, { store: "android-store" })],
     ],
     [
-      "Android's two of three that are not refunded",
+      "two of three on Android that are not refunded count",
       2,
       [aPass("1", { nature: "consumable", quantity: 3, refundedQuantity: 1 }, { store: "android-store" })],
     ],
@@ -113,7 +129,7 @@ describe("passes of one product add up", () => {
     expect(days(...passes.toReversed())).toBe(expected);
   });
 
-  test("one that waits for another gives no entry of its own until it begins", () => {
+  test("a pass that waits for another has no entry of its own until it begins", () => {
     const holdings = heldBy(ONE, aPass("1"), aPass("2", { startsAt: T + 1 }));
     expect(entitlementsAt(T + 1, holdings, catalog)).toMatchObject([
       { startsAt: new Date(T).toISOString(), expiresAt: new Date(T + DAY).toISOString() },
@@ -131,7 +147,7 @@ describe("passes of one product add up", () => {
     ]);
   });
 
-  test("one that was used up before its refund was heard of leaves the next one where it is, however often it is asked for", () => {
+  test("a refund first reported after the pass was used does not move the next pass, however often it is reported", () => {
     const refunded = (answeredAt: number, refundedBy: number) =>
       aPass(
         "1",
@@ -142,15 +158,15 @@ describe("passes of one product add up", () => {
     const heard = (at: number) => joinAll([refunded(at, at), refunded(T + 3 * DAY, T + 3 * DAY)]);
     const until = (first: Purchase[]) =>
       entitlementsAt(T + DAY, heldBy(ONE, ...first, next), catalog)[0]?.expiresAt;
-    // Refunded once it was used: the next one keeps its day. Refunded before: the next one begins when it was bought.
+    // Reported after use: the next pass keeps its day. Reported before: the next pass begins at its purchase.
     expect(until(heard(T + 2 * DAY))).toBe(isoTime(T + 2 * DAY));
     expect(until(heard(T + 1000))).toBe(isoTime(T + DAY / 2 + DAY));
   });
   test.each<[what: string, refunded: readonly [units: number, at: number][], until: number]>([
-    ["once it was used", [[1, 2]], 3],
+    ["after it was used", [[1, 2]], 3],
     ["before it was used", [[1, 0.5]], 2],
     [
-      "once it was used, as it was first heard of",
+      "twice, where the first report counts",
       [
         [1, 9],
         [1, 1.5],
@@ -158,14 +174,14 @@ describe("passes of one product add up", () => {
       2.5,
     ],
     [
-      "in two steps, as the second was heard of",
+      "in two steps, where the second report counts",
       [
         [1, 0.5],
         [2, 1.5],
       ],
       2.5,
     ],
-  ])("a part of a quantity that Google calls refunded %s", (_, refunded, until) => {
+  ])("a part of a quantity that Google reports as refunded %s", (_, refunded, until) => {
     const pass = refunded.map(([units, at]) =>
       aPass(
         "1",
@@ -188,7 +204,7 @@ describe("passes of one product add up", () => {
     expect(statusAt(T + until * DAY - 1, heldBy(ONE, ...ends))).toBe("active");
     expect(statusAt(T + until * DAY, heldBy(ONE, ...ends))).not.toBe("active");
   });
-  test("what is refunded as a whole is revoked, and shows it", () => {
+  test("a pass that is refunded as a whole is revoked, and shows the time", () => {
     const pass = aPass("1", { quantity: 3, revokedAt: T + 5 });
     expect(entitlementsAt(T + 5, heldBy(ONE, pass), catalog)).toMatchObject([
       {
@@ -199,7 +215,7 @@ describe("passes of one product add up", () => {
     ]);
   });
 
-  test("two customers of an account add up, whoever bought first", () => {
+  test("passes of two customers of an account add up, whoever bought first", () => {
     const holdings = [...heldBy(ONE, aPass("2")), ...heldBy(OTHER, aPass("1", { startsAt: T + DAY / 2 }))];
     for (const account of [holdings, holdings.toReversed()]) {
       expect(entitlementsAt(T + DAY, account, catalog)).toMatchObject([
@@ -210,7 +226,7 @@ describe("passes of one product add up", () => {
     }
   });
 
-  test("what renews itself, or has an end of its own, is no pass", () => {
+  test("a line that renews or has an end of its own is not a pass", () => {
     const own = (key: string) => aPass(key, { endsAt: T + 2 * DAY });
     const renewing = (key: string) => aPass(key, { nature: "auto_renewable", endsAt: T + 2 * DAY });
     expect(days(own("1"), own("2"), renewing("3"), renewing("4"))).toBe(2);
@@ -240,21 +256,21 @@ describe("a rental", () => {
   const after = (count: number) => new Date(T + count * DAY).toISOString();
 
   test.each([
-    ["grants nothing where the catalog gives no duration", [film], []],
+    ["grants nothing when the catalog gives no duration", [film], []],
     ["lasts as long as its product", [{ ...film, accessDuration: period("P5D") }], [after(5)]],
     ["lasts as long as its purchase option", [rent], [after(2)]],
     [
-      "by its purchase option before its product",
+      "lasts as long as its purchase option rather than its product",
       [{ ...film, accessDuration: period("P5D") }, rent],
       [after(2)],
     ],
     [
-      "grants nothing where only another option has a duration",
+      "grants nothing when only another option has a duration",
       [film, { ...rent, purchaseOptionIdentifier: "buy" }],
       [],
     ],
     [
-      "grants nothing where its own option has none, whatever the product has",
+      "grants nothing when its own option has no duration, whatever the product's",
       [
         { ...film, accessDuration: period("P5D") },
         { ...rent, accessDuration: null },
@@ -264,11 +280,11 @@ describe("a rental", () => {
   ])("%s", (_, products, expected) => {
     expect(endOf(rented("rent"), ...products)).toEqual(expected);
   });
-  test("without an option is its product's", () => {
+  test("without an option lasts as long as its product", () => {
     expect(endOf(rented(null), rent)).toEqual([]);
     expect(endOf(rented(null), rent, { ...film, accessDuration: period("P5D") })).toEqual([after(5)]);
   });
-  test("what is bought outright, of the same product, is for ever", () => {
+  test("does not limit an outright purchase of the same product, which never ends", () => {
     const [bought] = [rented("buy")].map((purchase) => ({
       ...purchase,
       lines: purchase.lines.map((line) => ({ ...line, rented: false })),

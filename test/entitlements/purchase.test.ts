@@ -20,7 +20,7 @@ test.each([
   expect(productKindOf(nature)).toBe(kind);
 });
 
-test("a purchase that is only mentioned has no lines, asks for no product, and was never verified", () => {
+test("a mentioned purchase has no lines, selects no product and was never verified", () => {
   const reference = { store: "android-store", environment: "sandbox", key: purchaseKey("a") } as const;
   expect(mentionedPurchase(reference, purchaseKey("b"))).toEqual({
     ...reference,
@@ -36,18 +36,18 @@ test("a purchase that is only mentioned has no lines, asks for no product, and w
 
 describe("the order of lines", () => {
   const ascending: readonly (readonly [string, Partial<Line>, Partial<Line>])[] = [
-    ["one without a start before any other", { startsAt: null }, { startsAt: 1 }],
+    ["a line without a start before any other", { startsAt: null }, { startsAt: 1 }],
     ["the earlier start", { startsAt: 1, endsAt: 9 }, { startsAt: 2, endsAt: 3 }],
     [
-      "at one start, the one that has ended",
+      "of one start, the line that has ended",
       { standing: "expired", endsAt: 9 },
       { standing: "entitled", endsAt: 3 },
     ],
     ["then the earlier end", { endsAt: 3, transactionIdentifier: "2" }, { endsAt: 4 }],
     ["and no end after every end", { endsAt: 3, transactionIdentifier: "2" }, { endsAt: null }],
     ["then the smaller transaction", { transactionIdentifier: "1" }, { transactionIdentifier: "2" }],
-    ["and none before any", { transactionIdentifier: null }, { transactionIdentifier: "2" }],
-    ["then whatever else is said", { productIdentifier: "a" }, { productIdentifier: "b" }],
+    ["and no transaction before any", { transactionIdentifier: null }, { transactionIdentifier: "2" }],
+    ["then any other field", { productIdentifier: "a" }, { productIdentifier: "b" }],
   ];
   test.each(ascending)("%s", (_, first, second) => {
     expect(lineOrder(aLine(first), aLine(second))).toBe(-1);
@@ -58,7 +58,7 @@ describe("the order of lines", () => {
 
 describe("purchases are the same", () => {
   const purchase = aPurchase({ selectedProducts: ["a", "b"], replacedBy: purchaseKey("2") });
-  test("when they say the same", () => {
+  test("when all fields are", () => {
     expect(samePurchase(purchase, structuredClone(purchase))).toBe(true);
     expect(samePurchase(aPurchase(), aPurchase())).toBe(true);
   });
@@ -68,13 +68,13 @@ describe("purchases are the same", () => {
     ["the environment", { environment: "sandbox" }],
     ["when it was verified", { verifiedAt: 1 }],
     ["what replaced it", { replacedBy: null }],
-    ["since when it is replaced", { replacedAt: 9 }],
-    ["what was asked for: all", { selectedProducts: null }],
-    ["what was asked for: less", { selectedProducts: ["a"] }],
-    ["what was asked for: another", { selectedProducts: ["a", "c"] }],
+    ["when it was replaced", { replacedAt: 9 }],
+    ["what was selected: all", { selectedProducts: null }],
+    ["what was selected: fewer", { selectedProducts: ["a"] }],
+    ["what was selected: another", { selectedProducts: ["a", "c"] }],
     ["no line", { lines: [] }],
-    ["a line more", { lines: [...purchase.lines, aLine()] }],
-  ])("and not when one thing differs: %s", (_, changes) => {
+    ["one more line", { lines: [...purchase.lines, aLine()] }],
+  ])("not when one field differs: %s", (_, changes) => {
     expect(samePurchase(purchase, { ...purchase, ...changes })).toBe(false);
     expect(samePurchase({ ...purchase, ...changes }, purchase)).toBe(false);
   });
@@ -98,12 +98,12 @@ describe("purchases are the same", () => {
     { rented: true },
     { willRenew: true },
     { verifiedAt: 9 },
-  ])("and not when a line differs: %j", (changes) => {
+  ])("not when a line differs: %j", (changes) => {
     expect(samePurchase(purchase, { ...purchase, lines: [aLine(changes)] })).toBe(false);
   });
 });
 
-test("a purchase as it was verified at another time differs in nothing else", () => {
+test("a purchase that was verified at another time differs in nothing else", () => {
   const purchase = aPurchase({ lines: [aLine(), aLine({ transactionIdentifier: "2" })] });
   expect(verifiedAs(purchase, 7)).toEqual({
     ...purchase,

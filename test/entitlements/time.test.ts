@@ -10,23 +10,23 @@ test.each([
   ["2026-03-28T12:00:00.000Z", "P2W", "2026-04-11T12:00:00.000Z"],
   ["2026-03-28T12:00:00.000Z", "PT36H", "2026-03-30T00:00:00.000Z"],
   ["2026-03-28T12:00:00.000Z", "P1Y2M3W4DT5H6M7S", "2027-06-22T17:06:07.000Z"],
-])("%s and %s is %s", (start, text, end) => {
+])("%s plus %s is %s", (start, text, end) => {
   expect(new Date(plusPeriod(Date.parse(start), period(text))).toISOString()).toBe(end);
 });
 
 test.each(["", "P", "PT", "P1", "1D", "P-1D", "P1.5D", "P0D", "PT0S", "P1H", "PT1D", "p1d", "P1D ", "P1D1M"])(
-  "%j is no period",
+  "%j is not a period",
   (text) => {
     expect(parsePeriod(text)).toBeNull();
   },
 );
 
-test("no period leads beyond the last moment that has a name", () => {
+test("adding a period never goes beyond the last representable moment", () => {
   expect(isoTime(plusPeriod(Date.UTC(9999, 11, 31), period("P1M")))).toBe("9999-12-31T23:59:59.999Z");
 });
 
 test.each([-1, 1.5, NaN, Infinity, Date.UTC(10_000, 0), 8_640_000_000_000_001, "1", null])(
-  "%j is no moment",
+  "%j is not a moment",
   (value) => {
     expect(isInstant(value)).toBe(false);
   },

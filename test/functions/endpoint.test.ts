@@ -97,11 +97,11 @@ describe("the body", () => {
       expect(answer.body.issues).toEqual([{ path: "", message: "The body is not JSON." }]);
     },
   );
-  test.each(["null", "[]", "1", '"text"', "true"])("%s is no object: 400", async (body) => {
+  test.each(["null", "[]", "1", '"text"', "true"])("%s is not an object: 400", async (body) => {
     const answer = await link({ body });
     expect([answer.response.statusCode, answer.body.error]).toEqual([400, "INVALID_REQUEST"]);
   });
-  test("what is wrong is named by its path, and never repeated", async () => {
+  test("issues name the path of an invalid value and never repeat the value", async () => {
     const { body } = await link({
       body: JSON.stringify({ signedAppTransaction: 7, signedTransactions: ["a", { secret: "s3cret" }] }),
     });
@@ -112,7 +112,7 @@ describe("the body", () => {
     ]);
     expect(JSON.stringify(body)).not.toContain("s3cret");
   });
-  test("a thousand things that are wrong are not all listed", async () => {
+  test("at most 20 issues are listed", async () => {
     const { body } = await link({
       body: JSON.stringify({ signedTransactions: Array.from({ length: 1000 }, () => 1) }),
     });
@@ -145,7 +145,7 @@ describe("errors", () => {
     jest.restoreAllMocks();
   });
 
-  test("a refusal is answered with its code, its status and a sentence", async () => {
+  test("a refusal has its code, its status and a message", async () => {
     const answer = await link({ body }, new ServiceError("CUSTOMER_ALREADY_LINKED"));
     expect(answer.response.statusCode).toBe(409);
     expect(answer.body).toEqual({
@@ -154,7 +154,7 @@ describe("errors", () => {
     });
     expect(answer.response.headers?.["Content-Type"]).toBe("application/json");
   });
-  test("a store that is unavailable says when to ask again", async () => {
+  test("STORE_UNAVAILABLE says when to retry", async () => {
     const answer = await link({ body }, new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: 30 }));
     expect(answer.response.statusCode).toBe(503);
     expect(answer.response.headers?.["Retry-After"]).toBe("30");
@@ -163,15 +163,18 @@ describe("errors", () => {
     ["an error", new Error("token eyJhbGciOi.secret failed", { cause: new Error("cek_secret") })],
     ["a text", "cek_secret"],
     ["nothing", null],
-  ])("%s that is not ours is INTERNAL_ERROR, and its words go nowhere", async (_, failure) => {
-    const answer = await link({ body }, failure);
-    expect([answer.response.statusCode, answer.body.error]).toEqual([500, "INTERNAL_ERROR"]);
-    expect(logged.join("")).toContain('"message":"request"');
-    expect(JSON.stringify(answer) + logged.join("")).not.toMatch(/secret|eyJ/);
-  });
+  ])(
+    "%s thrown by other code is INTERNAL_ERROR, and its text is neither answered nor logged",
+    async (_, failure) => {
+      const answer = await link({ body }, failure);
+      expect([answer.response.statusCode, answer.body.error]).toEqual([500, "INTERNAL_ERROR"]);
+      expect(logged.join("")).toContain('"message":"request"');
+      expect(JSON.stringify(answer) + logged.join("")).not.toMatch(/secret|eyJ/);
+    },
+  );
 });
 
-test("an endpoint with a scope that gets no application from the authorizer fails, and calls nothing", async () => {
+test("an endpoint with a scope fails without calling its use case when the authorizer names no application", async () => {
   const { calls, response } = await read(
     anEvent({ pathParameters: { applicationAccountIdentifier: "a" } }, null),
   );

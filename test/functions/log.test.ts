@@ -7,7 +7,7 @@ import { METRICS } from "../../lib/contract/metrics.ts";
 import { accountPartition, keys } from "../../lib/table/keys.ts";
 import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
 
-/** Any JSON; a path that is not in it fails its test. */
+/** Any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;
 
 const ACCOUNT = "nora.nobody@example.com";
@@ -18,7 +18,7 @@ let service: TestService;
 let app: TestApplication;
 
 beforeAll(async () => {
-  // Google's client would then write all that it sends and gets.
+  // Makes Google's client log all requests and answers, unless the service prevents it.
   service = await startTestService({ GOOGLE_SDK_NODE_LOGGING: "all" });
   app = await service.application();
 }, 90_000);
@@ -27,7 +27,7 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** A line of a function's log, on whichever stream; what is not JSON is what Lambda itself would log. */
+/** A line of a function's log, from either stream; null for text that Lambda itself would log. */
 const parsed = (line: string): Json | null => {
   try {
     return JSON.parse(line.slice(line.indexOf("{")));
@@ -41,7 +41,7 @@ const lines = (): Json[] =>
     .map(parsed)
     .filter((line: unknown) => typeof line === "object" && line !== null);
 
-/** Waits for a line, which comes by another way than the answer. */
+/** Waits for a line, which may arrive after the answer. */
 const lineWith = async (matches: (line: Json) => boolean): Promise<Json> => {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const found = lines().find(matches);
@@ -63,12 +63,12 @@ const measured = (name: keyof typeof METRICS, dimensions: Record<string, string>
     .filter((line) => Object.entries(dimensions).every(([dimension, value]) => line[dimension] === value))
     .reduce((sum, line) => sum + line[METRICS[name]], 0);
 
-// What was said to the service and by it that must stay between them.
+// Values in requests and answers that must not appear in the log.
 const secrets = new Set<string>(
   [ACCOUNT, OTHER_ACCOUNT].flatMap((account) => [account, encodeURIComponent(account)]),
 );
 
-/** Keeps what a request proves by: tokens, and signed transactions with the identifiers in them. */
+/** Collects a request's tokens, its signed transactions and the identifiers in them. */
 const keep = <Value>(value: Value): Value => {
   if (typeof value === "object" && value !== null) Object.values(value).forEach(keep);
   if (typeof value !== "string") return value;
@@ -88,7 +88,7 @@ const keepAnswer = (answer: Answer): Answer => {
 };
 
 describe("one line for each request", () => {
-  test("a link of the iOS store says whose it is, how much it was, how it ended and what it took", async () => {
+  test("a link of the iOS store logs its application, purchases, outcome and duration", async () => {
     const request = keep(app.device().request({}, { productIdentifier: "forever", type: "Non-Consumable" }));
     const answer = keepAnswer(await app.link(request, ACCOUNT));
     const line = await lineOf(answer);
@@ -113,7 +113,7 @@ describe("one line for each request", () => {
     expect(measured("requests", { Endpoint: "link-ios-store-customer", Outcome: "OK" })).toBe(2);
   });
 
-  test("synchronize knows the application by its bundle", async () => {
+  test("synchronize logs the application that its bundle names", async () => {
     const request = keep(app.device().request({}));
     const line = await lineOf(keepAnswer(await app.synchronize(request, ACCOUNT)));
     expect(line).toMatchObject({
@@ -126,7 +126,7 @@ describe("one line for each request", () => {
     expect(line).not.toHaveProperty("keyIdentifier");
   });
 
-  test("a read has no purchase and no store", async () => {
+  test("a read logs no purchase and no store", async () => {
     const line = await lineOf(keepAnswer(await app.read(ACCOUNT)));
     expect(line).toMatchObject({
       endpoint: "read-account-entitlements",
@@ -136,7 +136,7 @@ describe("one line for each request", () => {
     expect(line).not.toHaveProperty("store");
   });
 
-  test("a link of the Android store says how long the store took", async () => {
+  test("a link of the Android store logs how long the store took", async () => {
     const token = keep(app.buyOnAndroid());
     const line = await lineOf(keepAnswer(await app.linkAndroid(token, ACCOUNT)));
     expect(line).toMatchObject({
@@ -149,7 +149,7 @@ describe("one line for each request", () => {
     expect(measured("storeLatency", { Store: "android-store" })).toBeGreaterThan(0);
   });
 
-  test("the authorizer says whom it let in, and of a refusal only that", async () => {
+  test("the authorizer logs whom it allowed, and nothing but the outcome of a refusal", async () => {
     const { keyIdentifier } = await app.issue(["entitlements:read"]);
     const { apiKey, keyIdentifier: known } = await app.issue(["entitlements:read"]);
     secrets.add(apiKey.split("_")[2] ?? "");
@@ -176,7 +176,7 @@ describe("one line for each request", () => {
   });
 });
 
-describe("what fails is counted, and its line says why in one word", () => {
+describe("a failure is counted, and its line gives the reason:", () => {
   const outcomeOf = async (answer: Answer, outcome: ErrorCode) => {
     expect(answer.body.error).toBe(outcome);
     const line = await lineOf(keepAnswer(answer));
@@ -198,7 +198,7 @@ describe("what fails is counted, and its line says why in one word", () => {
     expect(measured("verificationFailures", { Reason: "signature" })).toBe(1);
   });
 
-  test("a request that is none", async () => {
+  test("an invalid request", async () => {
     const answer = await service.send("POST", "/v1/customers/ios-store/synchronize", {
       body: { signedAppTransaction: 7, applicationAccountIdentifier: ACCOUNT },
     });
@@ -211,7 +211,7 @@ describe("what fails is counted, and its line says why in one word", () => {
     );
   });
 
-  test("a link that is another account's", async () => {
+  test("a customer of another account", async () => {
     const request = keep(app.device().request({}));
     keepAnswer(await app.link(request, ACCOUNT));
     await outcomeOf(await app.link(request, OTHER_ACCOUNT), "CUSTOMER_ALREADY_LINKED");
@@ -231,7 +231,7 @@ describe("what fails is counted, and its line says why in one word", () => {
     service.android.clearFaults();
   });
 
-  test("an acknowledgement that fails, is due, is done", async () => {
+  test("an acknowledgement that fails and is done later", async () => {
     const token = keep(app.buyOnAndroid());
     const answer = service.android.read(token)?.answer;
     service.android.failNext("publisher", { status: 200, body: answer }, { status: 500 }, { status: 500 });
@@ -249,7 +249,7 @@ describe("what fails is counted, and its line says why in one word", () => {
     });
   });
 
-  test("a credential that may read and not acknowledge", async () => {
+  test("a credential that may read but not acknowledge", async () => {
     const before = measured("storeErrors", { Reason: "credential-rejected" });
     const token = keep(app.buyOnAndroid());
     const answer = service.android.read(token)?.answer;
@@ -266,7 +266,7 @@ describe("what fails is counted, and its line says why in one word", () => {
     await service.acknowledgeDuePurchases();
   });
 
-  test("two at once: one of them decides anew", async () => {
+  test("concurrent writes of one customer, which are retried", async () => {
     const device = app.device();
     const requests = Array.from({ length: 8 }, () => keep(device.request({})));
     for (const answer of await Promise.all(requests.map(async (request) => app.link(request, ACCOUNT)))) {
@@ -278,7 +278,7 @@ describe("what fails is counted, and its line says why in one word", () => {
     expect(conflicts).toBeGreaterThan(0);
   });
 
-  test("a fault of the service: the line says where, and repeats no message", async () => {
+  test("an internal error, with its place in the code and without its message", async () => {
     const spoilt = keep("spoilt-item-of-an-account");
     await service.table.client.send(
       new PutCommand({
@@ -290,7 +290,7 @@ describe("what fails is counted, and its line says why in one word", () => {
     expect(line).toMatchObject({ level: "ERROR", error: { at: expect.stringMatching(/:\d+:\d+\)?$/) } });
   });
 
-  test("a fault of the authorizer", async () => {
+  test("an error in the authorizer", async () => {
     const spoilt = `cek_${"0123456789abcdef"}_`;
     const { apiKey } = await app.issue(["entitlements:read"]);
     const [, identifier = "", secret = ""] = apiKey.split("_");
@@ -309,7 +309,7 @@ describe("what fails is counted, and its line says why in one word", () => {
   });
 });
 
-test("every metric is in the service's namespace, and its dimensions are the ones it is declared with", () => {
+test("every metric is in the service's namespace and has its declared dimensions", () => {
   const metrics = lines().filter((line) => "_aws" in line);
   const dimensions = new Map<string, Set<string>>();
   for (const { _aws, service: name } of metrics) {
@@ -330,7 +330,7 @@ test("every metric is in the service's namespace, and its dimensions are the one
   });
 });
 
-test("nothing that was written in all this holds a key, a token, a JWS, an account or an identifier of a person", () => {
+test("no log line of these tests holds a key, a token, a JWS, an account or a customer's identifier", () => {
   const written = [...service.output, ...service.log].join("\n");
   expect(secrets.size).toBeGreaterThan(60);
   const leaked = [...secrets, app.key.split("_")[2] ?? app.key].filter((secret) => written.includes(secret));

@@ -1,7 +1,7 @@
 import { safely } from "../../functions/observability/logger.ts";
 
 describe("an error in the log", () => {
-  test("is its name, its code, where it was thrown, and its causes", () => {
+  test("has its name, its code, the place where it was thrown, and its causes", () => {
     const cause = Object.assign(new TypeError("a secret"), { code: "E_CODE" });
     expect(safely(new Error("a secret", { cause }))).toEqual({
       name: "Error",
@@ -11,13 +11,13 @@ describe("an error in the log", () => {
   });
 
   test.each(["x\n    at a secret", "x\n    at secret:1:2", "x\n    at a secret (secret /y:1:2)"])(
-    "holds nothing of a message that looks like a stack: %j",
+    "repeats nothing of a message that looks like a stack: %j",
     (message) => {
       expect(JSON.stringify(safely(new Error(message)))).not.toContain("secret");
     },
   );
 
-  test("ends where causes go round in a circle", () => {
+  test("ends when its causes form a circle", () => {
     const error = new Error("x");
     error.cause = error;
     expect(JSON.stringify(safely(error)).length).toBeLessThan(2000);
@@ -27,7 +27,7 @@ describe("an error in the log", () => {
     ["text", "string"],
     [undefined, "undefined"],
     [{ name: "a secret" }, "object"],
-  ])("that is none is its type: %p", (thrown, name) => {
+  ])("that is not an `Error` is logged as its type: %p", (thrown, name) => {
     expect(safely(thrown)).toEqual({ name });
   });
 });

@@ -22,12 +22,15 @@ test.each([
   ["customers:write", ["customers:write"], [LINK_ANDROID, LINK_IOS]],
   ["entitlements:read", ["entitlements:read"], [READ]],
   ["both scopes", ["customers:write", "entitlements:read"], [LINK_ANDROID, LINK_IOS, READ]],
-] as const)("%s allows every route of the scope, whichever was asked for", (_, scopes, routes) => {
-  for (const route of ["GET/v1/customers/a/entitlements", "POST/v1/customers/ios-store/link"])
-    expect(policy(scopes, route).policyDocument.Statement).toEqual([
-      { Action: "execute-api:Invoke", Effect: "Allow", Resource: routes },
-    ]);
-});
+] as const)(
+  "%s: every route of the key's scopes is allowed, whichever was requested",
+  (_, scopes, routes) => {
+    for (const route of ["GET/v1/customers/a/entitlements", "POST/v1/customers/ios-store/link"])
+      expect(policy(scopes, route).policyDocument.Statement).toEqual([
+        { Action: "execute-api:Invoke", Effect: "Allow", Resource: routes },
+      ]);
+  },
+);
 
 test("a key without scopes is denied everything", () => {
   expect(policy([], "GET/v1/customers/a/entitlements").policyDocument.Statement).toEqual([
@@ -35,7 +38,7 @@ test("a key without scopes is denied everything", () => {
   ]);
 });
 
-test("the context holds the application, and no more than it needs", () => {
+test("the context holds the application and the key identifier", () => {
   expect(policy(["entitlements:read"], "GET/v1/customers/a/entitlements")).toMatchObject({
     principalId: "0123456789abcdef",
     context: {

@@ -7,8 +7,8 @@ import * as z from "zod";
 import { openTable } from "../../lib/table/open-table.ts";
 
 /**
- * A function's first requests open connections, and on a busy machine that takes long: the function gets no processor
- * between asking for a connection and hearing that it is there, or the database none to take it.
+ * A function's first requests open connections. On a busy machine this takes long: the function gets no processor time
+ * while it connects, or the database gets none to accept the connection.
  */
 const answered = z.object({
   port: z.number().optional(),
@@ -48,7 +48,7 @@ const readNothing = async (): Promise<unknown> => {
   }
 };
 
-test("a function that gets no processor for two seconds while it connects loses no attempt", async () => {
+test("a function without processor time for two seconds while it connects needs no second attempt", async () => {
   const real = Socket.prototype.connect;
   jest.spyOn(Socket.prototype, "connect").mockImplementation(function (this: Socket, ...given: unknown[]) {
     setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000));
@@ -58,9 +58,9 @@ test("a function that gets no processor for two seconds while it connects loses 
   expect((await ask("count")).connections).toBe(1);
 });
 
-test("a database that takes no connection for four seconds is waited for", async () => {
+test("a function waits for a database that accepts no connection for four seconds", async () => {
   await ask(4_000);
-  // The kernel queues two connections where it was asked for one, and lets the next ones wait.
+  // With a backlog of one, the kernel queues two connections and makes the next ones wait.
   for (let count = 0; count < 4; count += 1)
     others.push(connect(port, "127.0.0.1").on("error", () => undefined));
   expect(await readNothing()).toBeUndefined();

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { readSecret } from "../../functions/secrets.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
-/** A Secrets Manager: what it answers for each name, and how often it was asked. */
+/** A stand-in for Secrets Manager: its answer for each name, and how often each was requested. */
 const answers = new Map<string, { readonly status: number; readonly body: object }>();
 const asked = new Map<string, number>();
 let server: Server;
@@ -37,12 +37,12 @@ afterAll(async () => {
   await new Promise((resolve) => void server.close(resolve));
 });
 
-test("a secret is its text", async () => {
+test("a secret is read as its text", async () => {
   answers.set("a/text", { status: 200, body: { Name: "a/text", SecretString: "the text" } });
   expect(await readSecret("a/text")).toBe("the text");
 });
 
-test("a secret of bytes is none", async () => {
+test("a binary secret counts as missing", async () => {
   answers.set("a/bytes", { status: 200, body: { Name: "a/bytes", SecretBinary: "AAAA" } });
   expect(await readSecret("a/bytes")).toBeNull();
 });
@@ -53,7 +53,7 @@ test.each([
   "DecryptionFailure",
   "InvalidParameterException",
   "InvalidRequestException",
-])("%s: there is none, and it is not asked for twice", async (name) => {
+])("%s: the secret counts as missing, and is not requested again", async (name) => {
   answers.set(name, failure(400, name));
   expect(await readSecret(name)).toBeNull();
   expect(asked.get(name)).toBe(1);
@@ -63,16 +63,13 @@ test.each([
   ["InternalServiceError", 500, 2],
   ["ThrottlingException", 400, 2],
   ["ExpiredTokenException", 400, 1],
-])(
-  "%s (%d): it could not be asked for, however often that was worth a try: %d",
-  async (name, status, times) => {
-    answers.set(name, failure(status, name));
-    await expect(readSecret(name)).rejects.toMatchObject({ name });
-    expect(asked.get(name)).toBe(times);
-  },
-);
+])("%s (%d) is thrown, after %d attempts in all", async (name, status, times) => {
+  answers.set(name, failure(status, name));
+  await expect(readSecret(name)).rejects.toMatchObject({ name });
+  expect(asked.get(name)).toBe(times);
+});
 
-test("a package whose secret is no service account's key is refused as the credential's fault", async () => {
+test("a package whose secret is not a service account's key is STORE_REJECTED_CREDENTIAL", async () => {
   const name = "customer-entitlements/none";
   answers.set(name, { status: 200, body: { Name: name, SecretString: '{"type":"something else"}' } });
   const app = await service.application({ androidCredential: { secret: name } });
@@ -81,7 +78,7 @@ test("a package whose secret is no service account's key is refused as the crede
   expect(asked.get(name)).toBe(1);
 });
 
-test("a package whose secret cannot be asked for is one to try again", async () => {
+test("a package whose secret cannot be read for now is STORE_UNAVAILABLE", async () => {
   const name = "customer-entitlements/later";
   answers.set(name, failure(500, "InternalServiceError"));
   const app = await service.application({ androidCredential: { secret: name } });

@@ -6,7 +6,7 @@ import { startTestService } from "../support/service.ts";
 test("no function reads the AWS SDK's configuration files", async () => {
   const folder = mkdtempSync(join(tmpdir(), "aws-config-"));
   const file = join(folder, "config");
-  // An endpoint of one's own, which the tests have, cannot be one of FIPS: a client that reads this refuses to send.
+  // FIPS excludes the custom endpoint that the tests use, so a client that reads this file fails.
   writeFileSync(file, "[default]\nuse_fips_endpoint = true\n");
   const service = await startTestService({ AWS_CONFIG_FILE: file, AWS_SHARED_CREDENTIALS_FILE: file });
   try {
@@ -20,7 +20,7 @@ test("no function reads the AWS SDK's configuration files", async () => {
   }
 }, 90_000);
 
-test("what the SDK's variables say is followed", async () => {
+test("functions follow the AWS SDK's environment variables", async () => {
   const service = await startTestService({ AWS_USE_FIPS_ENDPOINT: "true" });
   try {
     expect((await (await service.application()).read("nobody")).status).toBe(500);

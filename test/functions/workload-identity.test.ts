@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { startTestService, type TestApplication, type TestService } from "../support/service.ts";
 
-/** Whom nobody should ask for anything. Answers as a token exchange does. */
+/** A stranger's server, which must receive no request. It answers like a token exchange. */
 const heard: string[] = [];
 let stranger: Server;
 let address: string;
@@ -31,7 +31,7 @@ afterAll(async () => {
   await new Promise((resolve) => void stranger.close(resolve));
 });
 
-/** Writes a credential into the table that no manifest could have brought there. */
+/** Writes a credential into the table that no manifest would be accepted with. */
 const store = async (
   { identifier }: TestApplication,
   workloadIdentity: Record<string, unknown>,
@@ -48,7 +48,7 @@ const store = async (
   });
 };
 
-/** Waits for a line of the function's log, which comes by another way than the answer. */
+/** Waits for a line of the function's log, which may arrive after the answer. */
 const lineWith = async (...texts: readonly string[]): Promise<string> => {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const found = [...service.output, ...service.log].find((line) =>
@@ -71,7 +71,7 @@ test.each<[string, () => Record<string, unknown>]>([
   ],
   ["asks a stranger for a token", () => ({ credential_source: { url: `${address}/source` } })],
 ])(
-  "a workload identity in the table that %s is the credential's fault, and nobody hears of it",
+  "a workload identity in the table that %s is STORE_REJECTED_CREDENTIAL, and the stranger receives nothing",
   async (_, changes) => {
     const app = await service.application();
     await store(app, { ...service.android.externalAccount(service.address), ...changes() });
@@ -85,7 +85,7 @@ test.each<[string, () => Record<string, unknown>]>([
   },
 );
 
-test("a package whose workload identity is the sandbox's is read", async () => {
+test("a package with the sandbox's workload identity is read", async () => {
   const app = await service.application();
   expect((await app.linkAndroid(app.buyOnAndroid(), "user-1")).status).toBe(200);
 });

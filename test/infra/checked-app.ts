@@ -5,13 +5,13 @@ import { CfnBucket } from "aws-cdk-lib/aws-s3";
 import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
 import { createApp } from "../../infra/app.ts";
 
-// The service's own stacks under cdk-nag, beside the schemas that the CDK itself holds every template to.
+// The service's stacks under cdk-nag, in addition to the schemas that the CDK checks for every template.
 const app = createApp({ functionsFolder: fileURLToPath(new URL("../local/functions", import.meta.url)) });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 
 if (process.env["WITH_FAULTS"] !== undefined) {
   const faults = new Stack(app, "Faults");
-  // oxlint-disable-next-line no-new -- a construct joins its scope when it is made
+  // oxlint-disable-next-line no-new -- a construct joins its scope when it is created
   new CfnBucket(faults, "OpenBucket");
   // oxlint-disable-next-line no-new -- the same
   new CfnFunction(faults, "UntracedFunction", {

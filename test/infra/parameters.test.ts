@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parameterNames, ParameterError, readParameters, readStages } from "../../infra/parameters.ts";
 
-/** What the CDK puts into the context itself. */
+/** Context values that the CDK adds itself. */
 const OF_THE_CDK = {
   "@aws-cdk/core:explicitStackTags": true,
   "aws:cdk:bundling-stacks": ["**"],
@@ -18,10 +18,10 @@ const problemsOf = (values: Record<string, unknown>): string[] => {
   }
 };
 
-/** As part of a regular expression. */
+/** The text, escaped for a regular expression. */
 const literally = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
-test("without any, it is production: kept, protected, recoverable, capped", () => {
+test("without parameters, the stage is production: kept, protected, recoverable, capped", () => {
   const parameters = readParameters(OF_THE_CDK);
   expect(parameters).toMatchObject({
     stage: "production",
@@ -42,7 +42,7 @@ test("without any, it is production: kept, protected, recoverable, capped", () =
     expect([reservedConcurrency, provisionedConcurrency]).toEqual([null, null]);
 });
 
-test("development can be thrown away, and costs nothing by the month", () => {
+test("development can be destroyed and has no monthly cost", () => {
   expect(readParameters({ stage: "development" })).toMatchObject({
     serviceName: "customer-entitlements-development",
     table: { removal: "destroy", deletionProtection: false, pointInTimeRecovery: false },
@@ -50,7 +50,7 @@ test("development can be thrown away, and costs nothing by the month", () => {
   });
 });
 
-test("any other stage is kept as production is, unless it starts from the other presets; what is given wins", () => {
+test("any other stage has production's presets unless it chooses development's, and a given value wins", () => {
   expect(readParameters({ stage: "staging" }).table).toMatchObject({
     name: "customer-entitlements-staging",
     removal: "retain",
@@ -90,7 +90,7 @@ test.each([
     null,
   ],
 ] as const)(
-  "%s is text from the command line, or a value from cdk.json: %j",
+  "%s is text from the command line or a value from cdk.json: %j",
   (name, given, valueOf, value) => {
     expect(valueOf(readParameters({ [name]: given }))).toBe(value);
   },
@@ -131,7 +131,7 @@ test.each([
   );
 });
 
-test("everything that is wrong is told at once, and what does not exist too", () => {
+test("all problems are reported at once, unknown parameters included", () => {
   expect(
     problemsOf({
       stage: "A",
@@ -150,14 +150,14 @@ test("everything that is wrong is told at once, and what does not exist too", ()
   ).toHaveLength(1);
 });
 
-describe("what is kept for a stage", () => {
+describe("a stage's entry in stages.json", () => {
   const stages = readStages(
     JSON.stringify({
       production: { tableName: "restored", "linkIosStoreCustomer.rate": 80 },
       development: { tracedPercent: 10 },
     }),
   );
-  test("is of that stage alone, production's where none is named", () => {
+  test("applies to that stage only, and to production when no stage is named", () => {
     expect(readParameters({}, stages)).toMatchObject({
       table: { name: "restored" },
       api: { throttling: { linkIosStoreCustomer: { rate: 80 } } },
@@ -171,18 +171,18 @@ describe("what is kept for a stage", () => {
       "customer-entitlements-constructor",
     );
   });
-  test("yields to what is given for one deployment", () => {
+  test("yields to a value given for one deployment", () => {
     expect(readParameters({ tableName: "given" }, stages).table.name).toBe("given");
   });
   test.each([
     [{ tabelName: "x" }, "There is no parameter tabelName."],
     [{ stage: "other" }, "A stage cannot name its stage: stages.json does already."],
     [{ tracedPercent: 101 }, "tracedPercent must be a whole number from 0 to 100; it is 101."],
-  ])("is refused as anything else is: %j", (production, problem) => {
+  ])("is validated like any other value: %j", (production, problem) => {
     expect(() => readParameters({}, { production })).toThrow(problem);
   });
   test.each(["", "[]", "{", '{"production": 1}', '{"production": [1]}', '{"Production": {}}'])(
-    "is an object of objects, not %s",
+    "is an object within an object, not %s",
     (json) => {
       expect(() => readStages(json)).toThrow(ParameterError);
     },

@@ -3,7 +3,7 @@ import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
 import { entryOf } from "../../infra/bundling/entries.ts";
 import { sourceLocation } from "../../infra/source-location.ts";
 
-test("a place in a function's bundle is found in its sources", () => {
+test("a position in a function's bundle maps to its source", () => {
   const folder = "read-account-entitlements";
   const entryPoints = [`functions/${entryOf(folder)}`];
   const { outputFiles } = buildSync({ ...BUNDLING, entryPoints, outfile: "index.cjs", write: false });

@@ -10,7 +10,7 @@ import { METRICS } from "../../lib/contract/metrics.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 
-/** A template is any JSON; a path that is not in it fails its test. */
+/** A template is any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;
 
 interface Resource {
@@ -24,7 +24,7 @@ type Resources = Readonly<Record<string, Resource>>;
 
 interface Synthesis {
   readonly folder: string;
-  /** Of both stacks. */
+  /** The resources of both stacks. */
   readonly resources: Resources;
   readonly data: Resources;
   readonly outputs: Readonly<Record<string, { readonly Value: unknown }>>;
@@ -48,8 +48,8 @@ const read = (folder: string, serviceName: string): Synthesis => {
 };
 
 /**
- * Synthesizes under all checks, in a process that has nothing of this one's environment: no credentials, no region, no
- * home. What the checks find is its standard error.
+ * Synthesizes under all checks, in a process without this one's environment: no credentials, no region, no home.
+ * Findings are on its standard error.
  */
 const synthesize = async (environment: Readonly<Record<string, string>>): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "stack-"));
@@ -58,7 +58,7 @@ const synthesize = async (environment: Readonly<Record<string, string>>): Promis
   return folder;
 };
 
-/** Everything that is off in production, and the other way round. */
+/** Everything that is off in production, and vice versa. */
 const DEVELOPMENT = {
   stage: "development",
   secretPrefix: "trails/",
@@ -106,7 +106,7 @@ const only = (type: string, synthesis = first): Resource => {
 const listing = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, withFileTypes: true })
-      // Metadata says where in the sources a resource was made, and the two applications differ in that.
+      // Metadata names the source line that created a resource, which differs between the two applications.
       .filter((entry) => entry.isFile() && !/(?:metadata|report)\.json$/.test(entry.name))
       .map((entry) => {
         const file = join(entry.parentPath, entry.name);
@@ -114,7 +114,7 @@ const listing = (folder: string): Record<string, string> =>
       }),
   );
 
-/** The only function whose logical id starts so. */
+/** The function whose logical id starts with this name. */
 const functionOf = (name: string, { resources } = first): Resource => {
   const found = ofType("AWS::Lambda::Function", { ...first, resources }).find(([id]) => id.startsWith(name));
   if (!found) throw new Error(`There is no function ${name}.`);
@@ -130,19 +130,19 @@ const FUNCTIONS = [
   "SynchronizeIosStorePurchases",
 ];
 
-test("the same sources give the same assembly, wherever and by whomever it is made, checked or not", () => {
+test("the same sources give the same assembly, whatever the environment, checked or not", () => {
   expect(listing(second.folder)).toEqual(listing(first.folder));
 });
 
-describe("the checks: cdk-nag's packs for solutions and for serverless, and the schemas of CloudFormation", () => {
-  test("find nothing that is not explained, in production and with everything else turned on", () => {
+describe("the checks (cdk-nag's packs for solutions and serverless, and CloudFormation's schemas)", () => {
+  test("find nothing unexplained, in production and with every option on", () => {
     for (const { folder } of [second, development])
       expect(JSON.parse(readFileSync(join(folder, "validation-report.json"), "utf8")).pluginReports).toEqual(
         [],
       );
   });
 
-  test("find what is wrong: they do run", async () => {
+  test("find the faults of a faulty stack", async () => {
     const found = await synthesize({ WITH_FAULTS: "true" }).then(
       () => "nothing",
       (error: { stderr: string }) => error.stderr,
@@ -154,21 +154,21 @@ describe("the checks: cdk-nag's packs for solutions and for serverless, and the 
 });
 
 describe("two stacks", () => {
-  test("the table is alone in its own, and the service comes after it", () => {
+  test("the table has a stack of its own, and the service is deployed after it", () => {
     expect(Object.values(first.data).map(({ Type }) => Type)).toEqual(["AWS::DynamoDB::GlobalTable"]);
     expect(ofType("AWS::DynamoDB::GlobalTable")).toHaveLength(1);
     const service = first.manifest.artifacts["customer-entitlements-service"];
     expect(service.dependencies).toContain("customer-entitlements-data");
   });
 
-  test("neither holds the other: no exports, no imports", () => {
+  test("neither stack exports to or imports from the other", () => {
     const templates = ["data", "service"].map((part) =>
       readFileSync(join(first.folder, `customer-entitlements-${part}.template.json`), "utf8"),
     );
     expect(templates.join("")).not.toMatch(/"Export"|Fn::ImportValue|Fn::GetStackOutput/);
   });
 
-  test("in production the table outlives everything; in development it goes", () => {
+  test("the table is retained in production and deleted in development", () => {
     const { artifacts } = first.manifest;
     expect(artifacts["customer-entitlements-data"].properties.terminationProtection).toBe(true);
     const production = only("AWS::DynamoDB::GlobalTable");
@@ -187,7 +187,7 @@ describe("two stacks", () => {
     });
   });
 
-  test("stages share no name", () => {
+  test("stages share no resource name", () => {
     const names = ({ resources }: Synthesis): string[] =>
       Object.values(resources).flatMap(({ Properties }) =>
         ["TableName", "AlarmName", "DashboardName", "Name"].flatMap((key) =>
@@ -208,7 +208,7 @@ describe("the API", () => {
       : `${pathOf(properties.ParentId.Ref ?? "")}/${properties.PathPart}`;
   };
 
-  test("has the contract's routes and no others; those with a scope ask the authorizer", () => {
+  test("has exactly the contract's routes, and those with a scope use the authorizer", () => {
     const routes = ofType("AWS::ApiGateway::Method").map(([, { Properties }]) => ({
       method: Properties.HttpMethod,
       path: pathOf(Properties.ResourceId.Ref),
@@ -230,7 +230,7 @@ describe("the API", () => {
     );
   });
 
-  test.each(Object.entries<Endpoint>(endpoints))("%s goes to its own function", (name, { path }) => {
+  test.each(Object.entries<Endpoint>(endpoints))("routes %s to its own function", (name, { path }) => {
     const [, method] = ofType("AWS::ApiGateway::Method").find(
       ([, { Properties }]) => pathOf(Properties.ResourceId.Ref) === path,
     ) ?? ["", null];
@@ -240,7 +240,7 @@ describe("the API", () => {
     expect(method?.Properties.Integration.Type).toBe("AWS_PROXY");
   });
 
-  test("asks the authorizer about API keys only, and keeps its answer for a minute", () => {
+  test("calls the authorizer only for well-formed API keys and caches its answer for a minute", () => {
     const { Properties } = only("AWS::ApiGateway::Authorizer");
     expect(Properties).toMatchObject({
       Type: "TOKEN",
@@ -251,7 +251,7 @@ describe("the API", () => {
     expect(JSON.stringify(Properties.AuthorizerUri)).toContain("AuthorizeCredentialFunction");
   });
 
-  test("is regional, compresses from 1 KB, and is the one stage", () => {
+  test("is regional, compresses from 1 KB and has the one stage `live`", () => {
     expect(only("AWS::ApiGateway::RestApi").Properties).toMatchObject({
       EndpointConfiguration: { Types: ["REGIONAL"] },
       MinimumCompressionSize: 1024,
@@ -259,7 +259,7 @@ describe("the API", () => {
     expect(only("AWS::ApiGateway::Stage").Properties.StageName).toBe("live");
   });
 
-  test("each route has a throttle of its own", () => {
+  test("throttles each route separately", () => {
     const throttles = ({ Properties }: Resource) =>
       Object.fromEntries(
         Properties.MethodSettings.map((setting: Json) => [
@@ -279,7 +279,7 @@ describe("the API", () => {
     });
   });
 
-  test("its access log is JSON and holds no path, no header, no address", () => {
+  test("has an access log in JSON without path, header or IP address", () => {
     const { AccessLogSetting, TracingEnabled, MethodSettings } = only("AWS::ApiGateway::Stage").Properties;
     expect(TracingEnabled).toBe(true);
     const format = JSON.parse(AccessLogSetting.Format);
@@ -291,7 +291,7 @@ describe("the API", () => {
     }
   });
 
-  test("so many of its requests are traced as the stage says, and no more", () => {
+  test("traces the stage's percentage of requests", () => {
     const ruleOf = (synthesis: Synthesis): Json =>
       only("AWS::XRay::SamplingRule", synthesis).Properties.SamplingRule;
     expect(ruleOf(first)).toMatchObject({
@@ -306,7 +306,7 @@ describe("the API", () => {
     });
   });
 
-  test("an address that synchronizes too much is refused with the contract's body; the rest is not looked at", () => {
+  test("refuses an IP address that synchronizes too often with the contract's body, and limits no other route", () => {
     const { Properties } = only("AWS::WAFv2::WebACL");
     const [rule, ...others] = Properties.Rules;
     expect(others).toEqual([]);
@@ -338,7 +338,7 @@ describe("the API", () => {
     expect(ofType("AWS::WAFv2::WebACL", development)).toEqual([]);
   });
 
-  test("a domain of its own is the only way in where there is one", () => {
+  test("is reachable only through its own domain when it has one", () => {
     expect(only("AWS::ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(false);
     expect(only("AWS::ApiGateway::RestApi", development).Properties.DisableExecuteApiEndpoint).toBe(true);
     expect(only("AWS::ApiGateway::DomainName", development).Properties).toMatchObject({
@@ -350,7 +350,7 @@ describe("the API", () => {
     expect(ofType("AWS::ApiGateway::DomainName")).toEqual([]);
   });
 
-  test("the role that all APIs of a region log by stays, or is not touched", () => {
+  test("retains the log role that all APIs of a region share, or leaves it alone", () => {
     expect(only("AWS::ApiGateway::Account").DeletionPolicy).toBe("Retain");
     expect(ofType("AWS::ApiGateway::Account", development)).toEqual([]);
   });
@@ -400,13 +400,13 @@ describe("gateway responses", () => {
     });
   });
 
-  test("there are no others", () => {
+  test("there are no other responses", () => {
     expect(ofType("AWS::ApiGateway::GatewayResponse")).toHaveLength(EXPECTED.length);
   });
 });
 
 describe("functions", () => {
-  test("there are six, of the same runtime and architecture, traced, with JSON logs", () => {
+  test("are six, of one runtime and architecture, traced, with JSON logs", () => {
     const functions = ofType("AWS::Lambda::Function");
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const [, { Properties }] of functions)
@@ -419,7 +419,7 @@ describe("functions", () => {
       });
   });
 
-  test("every log group ends, and so do its lines", () => {
+  test("have log groups that expire their lines and are deleted with the stack", () => {
     for (const [synthesis, days] of [
       [first, 30],
       [development, 7],
@@ -433,7 +433,7 @@ describe("functions", () => {
     }
   });
 
-  test.each(FUNCTIONS)("%s is told the table and whose logs it writes, and nothing else", (name) => {
+  test.each(FUNCTIONS)("%s has only the table's name and the service's name in its environment", (name) => {
     const [[, table] = ["", null]] = ofType("AWS::DynamoDB::GlobalTable");
     expect(functionOf(name).Properties.Environment.Variables).toEqual({
       TABLE_NAME: table?.Properties.TableName,
@@ -441,11 +441,11 @@ describe("functions", () => {
     });
   });
 
-  test.each(FUNCTIONS.slice(1))("%s ends before API Gateway stops waiting for it", (name) => {
+  test.each(FUNCTIONS.slice(1))("%s times out before API Gateway does", (name) => {
     expect(functionOf(name).Properties.Timeout).toBeLessThan(29);
   });
 
-  test("concurrency is the account's unless it is said", () => {
+  test("have the account's concurrency unless a parameter sets it", () => {
     const reserved = ofType("AWS::Lambda::Function").map(
       ([, { Properties }]) => Properties.ReservedConcurrentExecutions,
     );
@@ -465,13 +465,13 @@ describe("functions", () => {
     expect(JSON.stringify(reader?.[1].Properties.Integration.Uri)).toContain(alias);
   });
 
-  test("what is due is acknowledged every 15 minutes", () => {
+  test("due purchases are acknowledged every 15 minutes", () => {
     const { ScheduleExpression, State, Targets } = only("AWS::Events::Rule").Properties;
     expect([ScheduleExpression, State]).toEqual(["rate(15 minutes)", "ENABLED"]);
     expect(JSON.stringify(Targets)).toContain("AcknowledgeDuePurchasesFunction");
   });
 
-  test("their code is one file, made without Docker, with the SDK in it", () => {
+  test("have one file of code each, bundled without Docker", () => {
     for (const [, { Properties }] of ofType("AWS::Lambda::Function")) {
       const code = join(first.folder, `asset.${Properties.Code.S3Key.replace(".zip", "")}`);
       expect(readdirSync(code)).toEqual(["index.cjs"]);
@@ -496,7 +496,7 @@ describe("roles", () => {
     readonly Resource: unknown;
   }
 
-  /** What the role of a function may do, without its own log. */
+  /** The permissions of a function's role, except for its log and traces. */
   const statementsOf = (name: string, { resources } = first): Statement[] => {
     const role = functionOf(name, { ...first, resources }).Properties.Role["Fn::GetAtt"][0];
     expect(resources[role]?.Properties.ManagedPolicyArns).toBeUndefined();
@@ -533,27 +533,27 @@ describe("roles", () => {
     Resource: arn("secretsmanager", `secret:${prefix}*`),
   });
 
-  test("the authorizer gets single items", () => {
+  test("the authorizer may only get single items", () => {
     expect(statementsOf("AuthorizeCredential")).toEqual([onTable("dynamodb:GetItem")]);
   });
 
-  test("the reader queries, and cannot write", () => {
+  test("the reader may only query", () => {
     expect(statementsOf("ReadAccountEntitlements")).toEqual([onTable("dynamodb:Query")]);
   });
 
-  test.each(["LinkIosStoreCustomer", "SynchronizeIosStorePurchases"])("%s changes the table", (name) => {
+  test.each(["LinkIosStoreCustomer", "SynchronizeIosStorePurchases"])("%s may change the table", (name) => {
     expect(statementsOf(name)).toEqual([onTable(...WRITES)]);
   });
 
   test.each(["LinkAndroidStoreCustomer", "AcknowledgeDuePurchases"])(
-    "%s changes the table and reads the secrets of the prefix",
+    "%s may change the table and read the secrets of the prefix",
     (name) => {
       expect(statementsOf(name)).toEqual([onTable(...WRITES), secrets("customer-entitlements/")]);
       expect(statementsOf(name, development)).toContainEqual(secrets("trails/"));
     },
   );
 
-  test("nobody may use the table's index; no action is for all of a service; only X-Ray is for everything", () => {
+  test("no role may use the table's index or all actions of a service, and only X-Ray is allowed on every resource", () => {
     for (const [, { Properties }] of ofType("AWS::IAM::Policy")) {
       expect(JSON.stringify(Properties)).not.toContain("/index/");
       const statements: Statement[] = Properties.PolicyDocument.Statement;
@@ -566,7 +566,7 @@ describe("roles", () => {
   });
 });
 
-test("the table is on demand and keyed as the code says", () => {
+test("the table is on demand and has the code's keys", () => {
   const { Properties } = only("AWS::DynamoDB::GlobalTable");
   expect(Properties).toMatchObject({
     BillingMode: "PAY_PER_REQUEST",
@@ -577,7 +577,7 @@ test("the table is on demand and keyed as the code says", () => {
     GlobalSecondaryIndexes: [
       {
         IndexName: TABLE.ownerIndex,
-        // A sort key of an index may have 1,024 bytes only: a key with a long account has more.
+        // An index's sort key is limited to 1,024 bytes; a key with a long account is longer.
         KeySchema: [{ AttributeName: TABLE.ownerAttribute, KeyType: "HASH" }],
         Projection: { ProjectionType: "KEYS_ONLY" },
       },
@@ -604,7 +604,7 @@ describe("alarms", () => {
       name: Properties.AlarmName.replace("customer-entitlements-", ""),
     }));
 
-  test("are these, and docs/operations.md has a paragraph on each", () => {
+  test("are these, and docs/operations.md has a section on each", () => {
     expect(
       alarms()
         .map(({ name }) => name)
@@ -614,7 +614,7 @@ describe("alarms", () => {
     for (const name of NAMES) expect(runbook).toContain(`### \`${name}\``);
   });
 
-  test("each tells the topic, says what is the matter, and is quiet where nothing happens", () => {
+  test("notify the topic, describe the problem, and stay quiet without data", () => {
     const topic = { Ref: ofType("AWS::SNS::Topic")[0]?.[0] };
     for (const { name, AlarmActions, AlarmDescription, TreatMissingData } of alarms()) {
       expect(AlarmActions).toEqual([topic]);
@@ -623,7 +623,7 @@ describe("alarms", () => {
     }
   });
 
-  test("watch metrics that the functions write, with the dimensions they write them with", () => {
+  test("watch metrics that the functions write", () => {
     const own = JSON.stringify(alarms()).matchAll(/"MetricName":"(\w+)","Namespace":"CustomerEntitlements"/g);
     expect([...own].map(([, name]) => name).sort()).toEqual([
       METRICS.acknowledgementsFailed,
@@ -635,7 +635,7 @@ describe("alarms", () => {
     ]);
   });
 
-  test("CloudWatch may publish to the topic, over TLS only", () => {
+  test("are published by CloudWatch to the topic, over TLS only", () => {
     const { Statement } = only("AWS::SNS::TopicPolicy").Properties.PolicyDocument;
     expect(Statement).toContainEqual(
       expect.objectContaining({
@@ -651,7 +651,7 @@ describe("alarms", () => {
     });
   });
 
-  test("the dashboard shows all of them", () => {
+  test("are all on the dashboard, with every metric", () => {
     const { DashboardName, DashboardBody } = only("AWS::CloudWatch::Dashboard").Properties;
     expect(DashboardName).toBe("customer-entitlements");
     const shown = JSON.stringify(DashboardBody);
@@ -660,7 +660,7 @@ describe("alarms", () => {
   });
 });
 
-test("the outputs are the address, which the contract's paths follow, the table's name, the roles that Google has to know, and the topic of the alarms", () => {
+test("the outputs are the base address, the table's name, the roles to register with Google, and the alarms' topic", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
   const [[topic] = [""]] = ofType("AWS::SNS::Topic");
   const roleOf = (name: string) => ofType("AWS::IAM::Role").find(([id]) => id.startsWith(name))?.[0];

@@ -18,7 +18,7 @@ import { ENTRIES, entryOf } from "../../infra/bundling/entries.ts";
 
 const functions = Object.keys(ENTRIES);
 
-/** What no function may hold or load, however its importer spells it. */
+/** Modules that no function may bundle or load, however they are imported. */
 const ABSENT = [
   "@aws-sdk/credential-provider-node",
   "@aws-sdk/endpoint-cache",
@@ -31,7 +31,7 @@ const ABSENT = [
   "qs",
 ];
 
-test.each(functions)("%s holds nothing of what is stood in for", async (name) => {
+test.each(functions)("%s holds none of the modules that stand-ins replace", async (name) => {
   const { metafile } = await build({
     ...BUNDLING,
     entryPoints: [`functions/${entryOf(name)}`],
@@ -50,7 +50,7 @@ test.each(functions)("%s holds nothing of what is stood in for", async (name) =>
 });
 
 test.each(functions)(
-  "%s evaluates no ES module of Node, and wraps no ES module of a package to load it later",
+  "%s has no dynamic import, and wraps no ES module of a package for lazy loading",
   async (name) => {
     const { metafile, outputFiles } = await build({
       ...BUNDLING,
@@ -63,13 +63,13 @@ test.each(functions)(
     expect(imports.filter(({ kind }) => kind === "dynamic-import")).toEqual([]);
     const text = outputFiles[0]?.text ?? "";
     expect(text.match(/^\/\/ node_modules\/@smithy\/core\//gm)?.length).toBeGreaterThan(100);
-    // The stand-ins are small, and required by packages that are CommonJS.
+    // Stand-ins may be lazy: they are small, and CommonJS packages require them.
     const later = [...text.matchAll(/__esm\(\{\s*"(?<module>[^"]*)"/g)].map(([, module]) => module);
     expect(later.filter((module) => module?.startsWith("infra/bundling/stand-ins/") !== true)).toEqual([]);
   },
 );
 
-test("every stand-in takes the place of something", () => {
+test("every stand-in replaces a module", () => {
   expect(new Set(Object.values(BUNDLING.alias).map((file) => basename(file)))).toEqual(
     new Set(readdirSync("infra/bundling/stand-ins")),
   );
@@ -79,14 +79,14 @@ test.each<Parameters<typeof stringify>>([
   [{ a: 1, b: ["x", "y z"], c: undefined, d: null, e: "&+é=#", f: true }],
   [{ "a b": "~*'()!-._", empty: "", none: [] }],
   [{}],
-])("the query %j is written as qs writes it for Google's client", (query) => {
+])("the query %j is written as Google's client writes it with qs", (query) => {
   const qs: { stringify(query: object, options: object): string } = createRequire(
     createRequire(import.meta.url).resolve("googleapis-common"),
   )("qs");
   expect(stringify(query)).toBe(qs.stringify(query, { arrayFormat: "repeat" }));
 });
 
-test("nobody asks the machine for Google's credentials", async () => {
+test("the machine is never asked for Google's credentials", async () => {
   expect(await isAvailable()).toBe(false);
   expect(getGCPResidency()).toBe(false);
   for (const ask of [instance, project, universe]) await expect(ask()).rejects.toThrow("no metadata server");
@@ -97,10 +97,10 @@ test("no program is started for a credential", () => {
   expect(spawn).toThrow("No function starts a program");
 });
 
-test("there are no files of configuration, and who looks is told so as Node tells it", async () => {
+test("configuration files do not exist: reading one fails with ENOENT", async () => {
   await expect(readFile()).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("HTTP/2 is refused, and not tried", () => {
+test("HTTP/2 is refused", () => {
   expect(connect).toThrow("not used");
 });

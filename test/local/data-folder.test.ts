@@ -26,9 +26,9 @@ test("a folder that a running process holds is refused", () => {
 
 test.each([
   ["a process that has ended", String(spawnSync(process.execPath, ["--version"]).pid)],
-  ["this process, as it was before", String(process.pid)],
-  ["nobody", ""],
-  ["what is no process", "-1"],
+  ["an earlier process with this process's id", String(process.pid)],
+  ["no process", ""],
+  ["an invalid process id", "-1"],
 ])("a lock of %s is taken over", (_, holder) => {
   writeFileSync(lock, holder);
   openDataFolder(folder).release();

@@ -25,15 +25,15 @@ const poolOf = (module: string, code: string): FunctionPool => {
   ));
 };
 
-test("the start of an environment is not part of the function's time", async () => {
+test("the start of an environment does not count towards the function's timeout", async () => {
   const slow = poolOf("slow", `${sleeping} exports.handler = async () => "done";`);
   expect(await slow.invoke({})).toEqual({ status: "succeeded", payload: "done" });
 });
-test("a function whose time is over is ended", async () => {
+test("a function that times out is ended", async () => {
   const endless = poolOf("endless", "exports.handler = () => new Promise(() => setInterval(() => 0, 100));");
   expect(await endless.invoke({})).toMatchObject({ status: "failed", errorType: "Sandbox.Timedout" });
 });
-test("a module that cannot be loaded is the failure of its first invocation", async () => {
+test("a module that cannot be loaded fails its first invocation", async () => {
   const broken = poolOf("broken", 'throw new TypeError("broken");');
   expect(await broken.invoke({})).toMatchObject({ status: "failed", errorType: "TypeError" });
 });

@@ -36,7 +36,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Sends exactly what it is given: no header is added, no path is normalized. */
+/** Sends the request as it is: adds no header, does not normalize the path. */
 const send = async (
   method: string,
   path: string,
@@ -66,7 +66,7 @@ const behave = async (behaviour: Behaviour, address?: string): Promise<Answer> =
 
 const eventOf = (answer: Answer): APIGatewayProxyEvent => jsonOf(answer).event;
 
-/** What a caller sees of an error. */
+/** The parts of an error that a caller sees. */
 const shownBy = (answer: Answer) => ({
   status: answer.status,
   contentType: answer.headers["content-type"],
@@ -81,7 +81,7 @@ const refusal = (status: number, code: ErrorCode) => ({
 
 const KEY = `cek_${"a".repeat(16)}_${"0".repeat(72)}`;
 let keys = 0xa000;
-/** An API key with a key identifier, or with one of its own. */
+/** An Authorization header for this key identifier, or for a new one. */
 const bearer = (keyIdentifier = (keys += 1).toString(16).padStart(16, "0")): string =>
   `Bearer cek_${keyIdentifier}_${"0".repeat(72)}`;
 
@@ -106,12 +106,12 @@ describe("routes", () => {
     ["PUT", LINK],
     ["DELETE", "/v1/customers/android-store/link"],
     ["GET", "/v1/customers/android-store/link"],
-  ])("%s %s is no route: 404, with or without a credential", async (method, path) => {
+  ])("%s %s is not a route: 404, with or without a credential", async (method, path) => {
     for (const headers of [{}, { Authorization: bearer() }])
       expect(shownBy(await send(method, path, { headers }))).toEqual(refusal(404, "ROUTE_NOT_FOUND"));
   });
 
-  test("HEAD is no method of any route: 404, without a body", async () => {
+  test("HEAD is not a method of any route: 404 without a body", async () => {
     const answer = await send("HEAD", "/v1/customers/somebody/entitlements");
     expect({ status: answer.status, length: answer.body.length }).toEqual({ status: 404, length: 0 });
   });
@@ -124,7 +124,7 @@ describe("routes", () => {
   });
 
   test.each(["android-store", "ios-store", "link"])(
-    "an account called %s is readable: a fixed segment without the method hides nothing",
+    "an account called %s is readable, although a POST route has that segment",
     async (account) => {
       expect(eventOf(await read(bearer(), account))).toMatchObject({
         resource: "/v1/customers/{applicationAccountIdentifier}/entitlements",
@@ -134,7 +134,7 @@ describe("routes", () => {
   );
 
   test.each(["a%2Fb", "100%25", "%F0%9F%98%80", "a%20b", "a+b", "%zz", "a;b=c", "..%2f.."])(
-    "a path parameter arrives as it was sent: %s",
+    "a path parameter arrives unchanged: %s",
     async (account) => {
       expect(eventOf(await read(bearer(), account)).pathParameters).toEqual({
         applicationAccountIdentifier: account,
@@ -144,7 +144,7 @@ describe("routes", () => {
 });
 
 describe("the authorizer", () => {
-  test("no header: 401 without a call, and the header that says how to authenticate", async () => {
+  test("no header: 401 without a call, with WWW-Authenticate", async () => {
     const answer = await send("GET", "/v1/customers/somebody/entitlements");
     expect(shownBy(answer)).toEqual(refusal(401, "INVALID_CREDENTIAL"));
     expect(answer.headers["www-authenticate"]).toBe("Bearer");
@@ -156,10 +156,10 @@ describe("the authorizer", () => {
     ["something else", "Bearer x"],
     ["another scheme", `Basic ${KEY}`],
     ["no scheme", KEY],
-    ["a digit more", `Bearer ${KEY}0`],
+    ["one digit more", `Bearer ${KEY}0`],
     ["words after it", `Bearer ${KEY} x`],
     ["capital letters", `Bearer ${KEY.toUpperCase()}`],
-    ["a digit that is none", `Bearer ${KEY.slice(0, -1)}g`],
+    ["an invalid digit", `Bearer ${KEY.slice(0, -1)}g`],
   ])("a header with %s: 401 without a call", async (_, authorization) => {
     expect(shownBy(await read(authorization))).toEqual(refusal(401, "INVALID_CREDENTIAL"));
   });
@@ -168,19 +168,19 @@ describe("the authorizer", () => {
     expect((await read(bearer().replace("Bearer", scheme))).status).toBe(200);
   });
 
-  test("it refuses: 401", async () => {
+  test("a refusal: 401", async () => {
     expect(shownBy(await read(bearer("0000000000000001")))).toEqual(refusal(401, "INVALID_CREDENTIAL"));
   });
 
-  test("it fails: 500", async () => {
+  test("a failure: 500", async () => {
     expect(shownBy(await read(bearer("0000000000000002")))).toEqual(refusal(500, "INTERNAL_ERROR"));
   });
 
-  test.each(["0000000000000003", "0000000000000007"])("its answer is of no known shape: 500", async (key) => {
+  test.each(["0000000000000003", "0000000000000007"])("an answer of an unknown shape: 500", async (key) => {
     expect(shownBy(await read(bearer(key)))).toEqual(refusal(500, "INTERNAL_ERROR"));
   });
 
-  test("its policy does not allow the route: 403", async () => {
+  test("a policy that does not allow the route: 403", async () => {
     const authorization = bearer("0000000000000004");
     expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(
       refusal(403, "INSUFFICIENT_SCOPE"),
@@ -188,7 +188,7 @@ describe("the authorizer", () => {
     expect((await read(authorization)).status).toBe(200);
   });
 
-  test("its policy denies what it also allows: 403", async () => {
+  test("a policy that both allows and denies the route: 403", async () => {
     const authorization = bearer("0000000000000005");
     expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(
       refusal(403, "INSUFFICIENT_SCOPE"),
@@ -196,14 +196,14 @@ describe("the authorizer", () => {
     expect((await read(authorization)).status).toBe(200);
   });
 
-  test("a question mark in its policy stands for one character", async () => {
+  test("a question mark in a policy matches one character", async () => {
     const authorization = bearer("0000000000000006");
     expect((await send("POST", LINK, { headers: { authorization } })).status).toBe(200);
     const other = await send("POST", "/v1/customers/android-store/link", { headers: { authorization } });
     expect(shownBy(other)).toEqual(refusal(403, "INSUFFICIENT_SCOPE"));
   });
 
-  test("its context reaches the function, as text, beside the principal and the latency", async () => {
+  test("its context reaches the function as text, with the principal and the latency", async () => {
     const authorization = bearer();
     const { requestContext } = eventOf(await read(authorization, "a%2Fb"));
     expect(requestContext.authorizer).toEqual({
@@ -218,7 +218,7 @@ describe("the authorizer", () => {
     });
   });
 
-  test("its answer is kept for the key and serves every route", async () => {
+  test("its answer is cached for the key and serves every route", async () => {
     const authorization = bearer();
     const first = eventOf(await read(authorization, "a"));
     const second = eventOf(await send("POST", LINK, { headers: { authorization } }));
@@ -227,13 +227,13 @@ describe("the authorizer", () => {
     );
   });
 
-  test("another key is asked about", async () => {
+  test("another key calls it again", async () => {
     const first = eventOf(await read(bearer())).requestContext.authorizer?.["invocations"];
     const second = eventOf(await read(bearer())).requestContext.authorizer?.["invocations"];
     expect(second).not.toBe(first);
   });
 
-  test("a route without an authorizer takes any Authorization header", async () => {
+  test("a route without an authorizer accepts any Authorization header", async () => {
     for (const authorization of ["nonsense", bearer("0000000000000001")]) {
       const answer = await send("POST", SYNCHRONIZE, { headers: { authorization } });
       expect(answer.status).toBe(200);
@@ -241,7 +241,7 @@ describe("the authorizer", () => {
     }
   });
 
-  test("its answer is forgotten after the template's time", async () => {
+  test("its cached answer expires after the template's time to live", async () => {
     const brief = await serveGateway(
       withProperties(assembly, {
         "AWS::ApiGateway::Authorizer": (properties) => ({ ...properties, AuthorizerResultTtlInSeconds: 1 }),
@@ -263,7 +263,7 @@ describe("the authorizer", () => {
 });
 
 describe("the event", () => {
-  test("holds every name as it was sent, also one that objects have of their own", async () => {
+  test("keeps every name as it was sent, even the name of a built-in property", async () => {
     const answer = await send("GET", "/v1/customers/a/entitlements?__proto__=1&__proto__=2", {
       headers: { Authorization: bearer(), __PROTO__: "x" },
     });
@@ -272,7 +272,7 @@ describe("the event", () => {
     expect(Object.entries(headers)).toContainEqual(["__PROTO__", "x"]);
   });
 
-  test("is the one of API Gateway's proxy integration, field for field", async () => {
+  test("equals API Gateway's proxy event, field by field", async () => {
     const before = Date.now();
     const answer = await send("GET", "/v1/customers/a%20b/entitlements?x=1&y=%C3%A9&x=2&z", {
       headers: {
@@ -348,7 +348,7 @@ describe("the event", () => {
     expect(event.requestContext.requestTimeEpoch).toBeLessThanOrEqual(Date.now());
   });
 
-  test("has null in place of parameters that there are none of", async () => {
+  test("has null for absent parameters", async () => {
     expect(eventOf(await send("POST", SYNCHRONIZE, { body: "{}" }))).toMatchObject({
       pathParameters: null,
       queryStringParameters: null,
@@ -357,13 +357,13 @@ describe("the event", () => {
     });
   });
 
-  test("has the body as text, whatever its type, and what is no UTF-8 replaced", async () => {
+  test("has the body as text, whatever its type, with invalid UTF-8 replaced", async () => {
     const headers = { "Content-Type": "application/octet-stream" };
     const body = Buffer.from([0x61, 0xff, 0xc3, 0xa9]);
     expect(eventOf(await send("POST", SYNCHRONIZE, { headers, body })).body).toBe("a\ufffdé");
   });
 
-  test("comes with Lambda's context and environment variables, and nothing of this process's", async () => {
+  test("comes with Lambda's context and environment variables, and with none of this process's", async () => {
     const { context, environment } = jsonOf(await behave({ do: "echo" }));
     expect(context).toEqual({
       awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -407,19 +407,19 @@ describe("bodies", () => {
     ).toBe('{"a":"é"}');
   });
 
-  test("a body that is not what its Content-Encoding says: 400", async () => {
+  test("a body that does not match its Content-Encoding: 400", async () => {
     for (const body of ["{}", gzipSync("{}").subarray(0, 15)])
       expect(
         shownBy(await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "gzip" }, body })),
       ).toEqual(refusal(400, "INVALID_REQUEST"));
   });
 
-  test("a Content-Encoding that is not known: 415", async () => {
+  test("an unknown Content-Encoding: 415", async () => {
     const answer = await send("POST", SYNCHRONIZE, { headers: { "Content-Encoding": "br" }, body: "{}" });
     expect(shownBy(answer)).toEqual(refusal(415, "UNSUPPORTED_MEDIA_TYPE"));
   });
 
-  test("a body over 10 MB: 413, announced or not", async () => {
+  test("a body over 10 MB: 413, with or without Content-Length", async () => {
     const body = Buffer.alloc(10 * MEGABYTE + 1, 0x20);
     expect(shownBy(await send("POST", SYNCHRONIZE, { body }))).toEqual(refusal(413, "REQUEST_TOO_LARGE"));
     expect(
@@ -433,7 +433,7 @@ describe("bodies", () => {
     expect(shownBy(answer)).toEqual(refusal(413, "REQUEST_TOO_LARGE"));
   });
 
-  test("an event over the 6 MB that Lambda takes: 413", async () => {
+  test("an event over Lambda's 6 MB: 413", async () => {
     const body = Buffer.alloc(6 * MEGABYTE, 0x20);
     expect(shownBy(await send("POST", SYNCHRONIZE, { body }))).toEqual(refusal(413, "REQUEST_TOO_LARGE"));
     const smaller = await send("POST", SYNCHRONIZE, {
@@ -442,7 +442,7 @@ describe("bodies", () => {
     expect(smaller.status).toBe(200);
   });
 
-  test("the connection serves on after a refused body", async () => {
+  test("the connection keeps working after a refused body", async () => {
     const body = Buffer.alloc(10 * MEGABYTE + 1, 0x20);
     for (let round = 0; round < 3; round += 1) {
       const refused = await fetch(gateway.address + SYNCHRONIZE, { method: "POST", body });
@@ -518,23 +518,23 @@ describe("answers of a function", () => {
     ["nothing", null],
     ["a text", "hello"],
     ["no status", { body: "" }],
-    ["a status that is none", { statusCode: 1000 }],
-    ["a body that is no text", { statusCode: 200, body: { a: 1 } }],
-    ["a header that is none", { statusCode: 200, headers: { "X-Bad": "a\nb" } }],
-    ["a header's name that is none", { statusCode: 200, headers: { "X Bad": "a" } }],
-  ])("%s in place of a response: the body of DEFAULT_5XX", async (_, answer) => {
+    ["an invalid status", { statusCode: 1000 }],
+    ["a body that is not text", { statusCode: 200, body: { a: 1 } }],
+    ["an invalid header", { statusCode: 200, headers: { "X-Bad": "a\nb" } }],
+    ["an invalid header name", { statusCode: 200, headers: { "X Bad": "a" } }],
+  ])("%s instead of a response: the body of DEFAULT_5XX", async (_, answer) => {
     expect(shownBy(await behave({ do: "answer", with: answer }))).toEqual(refusal(502, "INTERNAL_ERROR"));
   });
 
   test.each(["throw", "crash", "exit"] as const)(
-    "%s: the body of DEFAULT_5XX, and nothing of the reason",
+    "%s: the body of DEFAULT_5XX, without the reason",
     async (what) => {
       const answer = await behave({ do: what });
       expect(shownBy(answer)).toEqual(refusal(502, "INTERNAL_ERROR"));
     },
   );
 
-  test("why a function failed is in the log", async () => {
+  test("the reason of a failure is in the log", async () => {
     gateway.log.length = 0;
     await behave({ do: "throw" });
     expect(gateway.log.join("\n")).toContain("TypeError: a fault of the function");
@@ -553,13 +553,13 @@ describe("environments of a function", () => {
     address?: string,
   ): Promise<{ environment: string; invocations: number }> => jsonOf(await behave(behaviour, address));
 
-  test("one is used again, and keeps its memory", async () => {
+  test("one is reused and keeps its memory", async () => {
     const first = await environmentOf({ do: "count" });
     const second = await environmentOf({ do: "count" });
     expect(second).toEqual({ environment: first.environment, invocations: first.invocations + 1 });
   });
 
-  test("each serves one request at a time; more requests, more environments", async () => {
+  test("each serves one request at a time, so concurrent requests start more", async () => {
     const started = performance.now();
     const served = await Promise.all(
       Array.from({ length: 4 }, async () => environmentOf({ do: "wait", milliseconds: 600 })),
@@ -568,7 +568,7 @@ describe("environments of a function", () => {
     expect(performance.now() - started).toBeLessThan(2400);
   });
 
-  test("a hundred requests at once are all served, by ten environments at most", async () => {
+  test("at most ten serve a hundred concurrent requests", async () => {
     const served = await Promise.all(
       Array.from({ length: 100 }, async () => environmentOf({ do: "wait", milliseconds: 5 })),
     );
@@ -576,7 +576,7 @@ describe("environments of a function", () => {
     expect(new Set(served.map(({ environment }) => environment)).size).toBeLessThanOrEqual(10);
   });
 
-  test("one that throws is used again; one that crashed or ended is not", async () => {
+  test("one that threw is reused; one that crashed or exited is not", async () => {
     const lone = await serveGateway(assembly);
     const { environment } = await environmentOf({ do: "count" }, lone.address);
     await behave({ do: "throw" }, lone.address);
@@ -591,7 +591,7 @@ describe("environments of a function", () => {
     await lone.stop();
   });
 
-  test("one that crashed between two requests is not used again", async () => {
+  test("one that crashed between two requests is not reused", async () => {
     const lone = await serveGateway(assembly);
     const { environment } = await environmentOf({ do: "crash-later" }, lone.address);
     await sleep(300);
@@ -599,7 +599,7 @@ describe("environments of a function", () => {
     await lone.stop();
   });
 
-  test("a function over its time is ended: the body of DEFAULT_5XX, then a new environment", async () => {
+  test("a function that times out: the body of DEFAULT_5XX, then a new environment", async () => {
     const brief = await serveGateway(
       withProperties(assembly, {
         "AWS::Lambda::Function": (properties) => ({ ...properties, Timeout: 1 }),
@@ -612,7 +612,7 @@ describe("environments of a function", () => {
     await brief.stop();
   });
 
-  test("a function over the integration's time: 504", async () => {
+  test("a function that exceeds the integration's timeout: 504", async () => {
     const brief = await serveGateway(
       withProperties(assembly, {
         "AWS::ApiGateway::Method": (properties) => ({
@@ -630,7 +630,7 @@ describe("environments of a function", () => {
 });
 
 describe("gateway responses", () => {
-  test("name the request by $context, and without one for a type DEFAULT_4XX or DEFAULT_5XX answers", async () => {
+  test("substitute $context, and fall back to DEFAULT_4XX or DEFAULT_5XX", async () => {
     const types = new Set<unknown>(["DEFAULT_4XX", "DEFAULT_5XX"]);
     const { document } = assembly;
     const kept = Object.entries(document.Resources).filter(
@@ -665,7 +665,7 @@ describe("gateway responses", () => {
   });
 });
 
-describe("a template that is not understood", () => {
+describe("a template with an unsupported property", () => {
   const serving = async (type: string, change: Record<string, unknown>) =>
     serveGateway(withProperties(assembly, { [type]: (properties) => ({ ...properties, ...change }) }));
 
@@ -679,12 +679,12 @@ describe("a template that is not understood", () => {
     ["AWS::Lambda::Function", { Runtime: "python3.13" }],
     ["AWS::Lambda::Function", { Handler: { "Fn::ImportValue": "elsewhere" } }],
     ["AWS::Lambda::Function", { Handler: { Ref: "Nothing" } }],
-  ])("is refused, not served in another way: %s %j", async (type, change) => {
+  ])("is refused: %s %j", async (type, change) => {
     await expect(serving(type, change)).rejects.toMatchObject({ name: "LocalError" });
   });
 });
 
-test("what a client breaks off leaves the gateway serving", async () => {
+test("the gateway keeps serving after a client breaks off", async () => {
   const { hostname, port } = new URL(gateway.address);
   const request = httpRequest({
     hostname,

@@ -15,7 +15,7 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** Any JSON; a path that is not in it fails its test. */
+/** Any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;
 
 const jsonOf = async (response: Response): Promise<Json> => response.json();
@@ -36,7 +36,7 @@ const credential = (): Record<string, string> => ({ Authorization: `Bearer ${ser
 const buy = async (bought: Record<string, unknown>) =>
   (await post("/sandbox/ios-store/purchases", bought)).body;
 
-test("the table is the template's: keys, index and time to live", async () => {
+test("the table has the template's keys, index and time to live", async () => {
   const client = new DynamoDBClient({});
   const TableName = service.tableName;
   const { Table } = await client.send(new DescribeTableCommand({ TableName }));
@@ -59,7 +59,7 @@ describe("the contract's reference", () => {
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
   });
 
-  test("can be read at /docs, with nothing from any other host", async () => {
+  test("can be read at /docs without loading anything from another host", async () => {
     const page = await get("/docs");
     expect(page.status).toBe(200);
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -82,7 +82,7 @@ describe("the contract's reference", () => {
 });
 
 describe("the sandbox iOS store", () => {
-  test("answers what was bought as the body that an app sends, signed", async () => {
+  test("answers a purchase with the signed body that an app sends", async () => {
     const { signedAppTransaction, signedTransactions, ...rest } = await buy({
       appTransactionIdentifier: "2000000000000001",
       applicationAccountIdentifier: "user-1",
@@ -119,14 +119,14 @@ describe("the sandbox iOS store", () => {
     ]);
   });
 
-  test("in production the app is the one that is asked for, or the demo's", async () => {
+  test("in production uses the given app identifier, or the demo's", async () => {
     const appOf = async (bought: Record<string, unknown>): Promise<unknown> =>
       decodeJwt((await buy({ ...bought, environment: "production" })).signedAppTransaction)["appAppleId"];
     expect(await appOf({})).toBe(DEMO.appAppleIdentifier);
     expect(await appOf({ appAppleIdentifier: 987_654_321 })).toBe(987_654_321);
   });
 
-  test("without a name for the person it is somebody new each time; null is an app from before such names", async () => {
+  test("makes a new app transaction id unless one is given; null leaves it out, as older apps do", async () => {
     const identifierOf = async (bought: Record<string, unknown>): Promise<unknown> =>
       decodeJwt((await buy(bought)).signedAppTransaction)["appTransactionId"];
     expect(await identifierOf({})).not.toBe(await identifierOf({}));
@@ -137,7 +137,7 @@ describe("the sandbox iOS store", () => {
     ["nothing", undefined],
     ["an unknown field", { productId: "a" }],
     ["an unknown type", { transactions: [{ productIdentifier: "a", type: "Gift" }] }],
-    ["no duration", { transactions: [{ productIdentifier: "a", period: "a month" }] }],
+    ["an invalid duration", { transactions: [{ productIdentifier: "a", period: "a month" }] }],
   ])("%s: 400 with a message", async (_, bought) => {
     expect(await post("/sandbox/ios-store/purchases", bought)).toEqual({
       status: 400,
@@ -146,8 +146,8 @@ describe("the sandbox iOS store", () => {
   });
 });
 
-describe("the whole way, from the stores to the account", () => {
-  test("a purchase in each store, linked to one account, gives its entitlements", async () => {
+describe("from the stores to the account", () => {
+  test("a purchase in each store, linked to one account, grants its entitlements", async () => {
     const account = `user/1 ${Date.now()}`;
     const person = { appTransactionIdentifier: "2000000000000099" };
     const synchronized = await post(
@@ -200,7 +200,7 @@ describe("the whole way, from the stores to the account", () => {
   });
 });
 
-test("a given publisher takes the place of the sandbox's", async () => {
+test("a given publisher API replaces the sandbox's", async () => {
   const other = await startWholeService({
     androidPublisherUrl: `${service.address}/sandbox/android-publisher`,
   });
@@ -230,7 +230,7 @@ test("a given publisher takes the place of the sandbox's", async () => {
   await other.stop();
 });
 
-test("given roots are trusted beside the sandbox's own", async () => {
+test("given roots are trusted in addition to the sandbox's own", async () => {
   const { signedAppTransaction } = await buy({});
   const root = Buffer.from(decodeProtectedHeader(signedAppTransaction).x5c?.[2] ?? "", "base64");
   const fingerprint = Buffer.from(await crypto.subtle.digest("SHA-256", root)).toString("hex");

@@ -3,8 +3,8 @@ import { readOptions } from "../../local/options.ts";
 
 const ROOT = "ab".repeat(32);
 
-describe("what a local service is started with", () => {
-  test("is port 3000, DynamoDB Local on port 8000, and memory, where nothing is said", () => {
+describe("the options of a local service", () => {
+  test("default to port 3000 and DynamoDB Local on port 8000, in memory", () => {
     expect(readOptions([], {})).toEqual({
       port: 3000,
       dynamoDb: { port: 8000 },
@@ -13,7 +13,7 @@ describe("what a local service is started with", () => {
     });
   });
 
-  test("is read from the environment; what is empty is not said", () => {
+  test("are read from the environment, where an empty variable counts as unset", () => {
     expect(
       readOptions([], {
         PORT: "3900",
@@ -36,7 +36,7 @@ describe("what a local service is started with", () => {
     );
   });
 
-  test("may be a DynamoDB that runs already, reached with the shell's credentials where it has them", () => {
+  test("may name a running DynamoDB, reached with the shell's credentials if it has any", () => {
     const endpoint = "http://127.0.0.1:8000";
     expect(
       readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ACCESS_KEY_ID: "half" }).dynamoDb,
@@ -60,24 +60,24 @@ describe("what a local service is started with", () => {
     });
   });
 
-  test.each([[["--data", "here"]], [["--data=here"]]])("may be a folder for the data: %j", (args) => {
+  test.each([[["--data", "here"]], [["--data=here"]]])("may name a folder for the data: %j", (args) => {
     expect(readOptions(args, {}).dataFolder).toBe(resolve("here"));
   });
 });
 
-describe("what cannot be read is refused, in one sentence", () => {
+describe("an invalid option is refused with one sentence:", () => {
   test.each([
     ["PORT", "http"],
     ["PORT", "-1"],
     ["PORT", "65536"],
     ["PORT", "1e3"],
     ["DYNAMODB_PORT", "8000.5"],
-  ])("%s=%s is no port", (name, value) => {
+  ])("%s=%s is not a port", (name, value) => {
     expect(() => readOptions([], { [name]: value })).toThrow(`${name} must be a port`);
   });
 
   test.each([[["--port", "3000"]], [["--data"]], [["--data", ""]], [["folder"]], [["-d", "folder"]]])(
-    "%j is no option",
+    "%j is not an option",
     (args) => {
       expect(() => readOptions(args, {})).toThrow(
         /^[^\n]+: npm start takes --data <folder>, and nothing else\.$/,
@@ -85,12 +85,12 @@ describe("what cannot be read is refused, in one sentence", () => {
     },
   );
 
-  test.each(["AWS_ENDPOINT_URL_DYNAMODB", "ANDROID_PUBLISHER_URL"])("%s=here is no address", (name) => {
+  test.each(["AWS_ENDPOINT_URL_DYNAMODB", "ANDROID_PUBLISHER_URL"])("%s=here is not an address", (name) => {
     expect(() => readOptions([], { [name]: "here" })).toThrow(`${name} must be an http or https address`);
   });
 
   test.each(["here", "abcd", `${ROOT},`, `${ROOT}0`])(
-    "IOS_STORE_TRUSTED_ROOTS=%s is no certificate's",
+    "IOS_STORE_TRUSTED_ROOTS=%s is not a fingerprint",
     (roots) => {
       expect(() => readOptions([], { IOS_STORE_TRUSTED_ROOTS: roots })).toThrow(
         "IOS_STORE_TRUSTED_ROOTS must be SHA-256 fingerprints",

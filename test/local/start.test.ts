@@ -26,11 +26,11 @@ interface Ended {
 interface Run {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** Its standard output as far as the line that says it is ready. */
+  /** Its standard output up to the line that says it is ready. */
   readonly ready: Promise<string>;
 }
 
-/** Runs what `npm start` runs, with a temporary folder of its own and nothing of this process's environment but the PATH. */
+/** Runs what `npm start` runs, with a temporary folder of its own and only PATH from this process's environment. */
 const start = (environment: Readonly<Record<string, string>>, ...args: string[]): Run => {
   const child = spawn(process.execPath, [START, ...args], {
     env: { PATH: process.env["PATH"], TMPDIR: folder, ...environment },
@@ -68,7 +68,7 @@ const answers = async (port: number): Promise<boolean> =>
 
 const ports = async () => ({ PORT: String(await freePort()), DYNAMODB_PORT: String(await freePort()) });
 
-/** What of a run is still there: who answers on its ports, and its temporary folders. */
+/** What a run leaves behind: ports that answer, and temporary folders. */
 const leftBy = async (environment: Readonly<Record<"PORT" | "DYNAMODB_PORT", string>>): Promise<string[]> => {
   const answering = await Promise.all(
     Object.values(environment).map(async (port) => ((await answers(Number(port))) ? [port] : [])),
@@ -90,7 +90,7 @@ const endOf = async ({ ended }: Run) => {
 
 const refusal = (sentence: RegExp) => ({ exitCode: 1, sentences: [expect.stringMatching(sentence)] });
 
-test("it serves where it says, keeps the data, stops all it started with exit code 0, and goes on at the next start", async () => {
+test("it serves at the printed address, stops everything with exit code 0, and has its data at the next start", async () => {
   const environment = await ports();
   const data = join(folder, "data");
 
@@ -143,7 +143,7 @@ test("it serves where it says, keeps the data, stops all it started with exit co
   expect(await leftBy(environment)).toEqual([]);
 }, 120_000);
 
-test("Ctrl-C before it is ready stops what was started", async () => {
+test("Ctrl-C before it is ready stops everything it started", async () => {
   const environment = await ports();
   const { child, ended } = start(environment);
   while (!(await answers(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
@@ -152,7 +152,7 @@ test("Ctrl-C before it is ready stops what was started", async () => {
   expect(await leftBy(environment)).toEqual([]);
 }, 60_000);
 
-describe("what keeps it from running is one sentence that says what to do, with exit code 1 and nothing left running", () => {
+describe("an obstacle ends it with exit code 1, one sentence that says what to do, and nothing left running:", () => {
   test.each([["PORT"], ["DYNAMODB_PORT"]] as const)("%s is taken", async (taken) => {
     const server = createServer();
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
@@ -167,7 +167,7 @@ describe("what keeps it from running is one sentence that says what to do, with 
     expect(await leftBy(environment)).toEqual([]);
   });
 
-  test("an option that is none", async () => {
+  test("an unknown option", async () => {
     expect(await endOf(start(await ports(), "--port", "3000"))).toEqual(
       refusal(/^Unknown option '--port': npm start takes --data <folder>, and nothing else\.$/m),
     );
@@ -202,7 +202,7 @@ describe("what keeps it from running is one sentence that says what to do, with 
     expect(await leftBy(environment)).toEqual([]);
   }, 60_000);
 
-  test("the given DynamoDB does not let a table be made", async () => {
+  test("the given DynamoDB does not allow creating a table", async () => {
     const environment = await ports();
     const database = createHttpServer((request, response) => {
       const listing = request.headers["x-amz-target"]?.toString().endsWith(".ListTables");

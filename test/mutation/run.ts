@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 
 /**
- * `npm run test:mutation [part …]`: changes the rules of each part in every small way, one at a time, and counts the
- * changes that the part's own tests do not notice. Writes `reports/mutation-<part>.json`, and prints the scores.
+ * `npm run test:mutation [part …]`: makes every small change to the rules of each part, one at a time, and counts the
+ * changes that the part's own tests miss. Writes `reports/mutation-<part>.json` and prints the scores.
  *
  * @see https://stryker-mutator.io/docs/stryker-js/introduction/
  */
@@ -69,7 +69,7 @@ const runPart = (name: keyof typeof PARTS): string[] => {
   const { status } = spawnSync(process.execPath, [STRYKER, "run", configuration], {
     cwd: PROJECT,
     stdio: "inherit",
-    // The same cases each time, and no search for smaller ones: what matters is whether a test fails.
+    // The same cases each time, and no shrinking: only whether a test fails matters.
     env: { ...process.env, SEED: "1", MUTATION: "1" },
   });
   if (status !== 0) process.exitCode = 1;

@@ -24,7 +24,7 @@ const CATALOG = aCatalog([
   aProduct({ productIdentifier: "credits" }),
 ]);
 
-/** Why of each line, in order. */
+/** The explanation of each line, in order. */
 const why = (...purchases: Purchase[]): string[] =>
   explain(NOW, [aCustomer(purchases)], CATALOG).flatMap(({ purchases }) =>
     purchases.flatMap((purchase) => [...purchase.why, ...purchase.lines.flatMap((line) => line.why)]),
@@ -41,14 +41,14 @@ describe("an account's purchase is explained:", () => {
       [`grants gold until ${END}`, `grants premium until ${END}`],
     ],
     [
-      "it is for life",
+      "it never ends",
       aPurchase({
         lines: [aLine({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null })],
       }),
       ["grants premium for ever"],
     ],
     [
-      "it never ends, for want of an access duration",
+      "it never ends, as its product has no access duration",
       aPurchase({ lines: [aLine({ productIdentifier: "credits", nature: "consumable", endsAt: null })] }),
       ["grants premium for ever (its product has no accessDuration)"],
     ],
@@ -85,7 +85,7 @@ describe("an account's purchase is explained:", () => {
       ["grants nothing: the catalog has no android-store product monthly, nor its base plan yearly"],
     ],
     [
-      "another took its place",
+      "another purchase replaced it",
       aPurchase({ replacedBy: purchaseKey("2") }),
       ["grants nothing: replaced by purchase 2"],
     ],
@@ -95,7 +95,7 @@ describe("an account's purchase is explained:", () => {
       [`grants nothing yet: starts at ${isoTime(NOW + 60_001)}`],
     ],
     [
-      "it was not asked for",
+      "no request selected it",
       aPurchase({ selectedProducts: ["gold"] }),
       ["grants nothing: not among the products that were asked for (gold)"],
     ],
@@ -122,20 +122,20 @@ describe("an account's purchase is explained:", () => {
     ["ends later", another({ endsAt: NOW + DAY }), "ends later"],
     ["started later", another({ startsAt: NOW - 11 * DAY }), "started later"],
     ["has the smaller key", another(), "comes first by its key"],
-  ])("another is shown, which %s", (_, loser, reason) => {
+  ])("another one is shown, which %s", (_, loser, reason) => {
     const lost = `premium comes from ios-store purchase 1 instead, which ${reason}`;
     expect(why(winner, loser)).toEqual([`grants premium until ${END}`, lost]);
     expect(why(loser, winner)).toEqual([lost, `grants premium until ${END}`]);
   });
 
-  test("another is shown, which never ends", () => {
+  test("another one is shown, which never ends", () => {
     const lifetime = another({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null });
     expect(why(winner, lifetime)[0]).toBe(
       "premium comes from ios-store purchase 2 instead, which never ends",
     );
   });
 
-  test("a renewal took its line's place", () => {
+  test("another of its lines is shown, which renewed it", () => {
     const renewed = aPurchase({
       lines: [
         aLine({ transactionIdentifier: "1", startsAt: NOW - 40 * DAY, endsAt: NOW + DAY }),
@@ -187,7 +187,7 @@ Entitlements
     });
   });
 
-  test("without any", () => {
+  test("without a customer", () => {
     expect(presentAccount(report([]), CATALOG, NOW).text.split("\n").slice(1)).toEqual([
       "No customer is linked to it.",
       "Entitlements",

@@ -114,7 +114,7 @@ const codeOf = (act: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("customer show", () => {
-  test("shows the link, the identities and every purchase, through an alias too", async () => {
+  test("shows the link, the identities and every purchase, by an alias too", async () => {
     const { identifier, store } = await anApplication();
     const first = await store({ identities: [device("d1")], purchases: [owned("p1")] }, "user-1");
     const second = await store({ purchases: [owned("p2")] });
@@ -134,7 +134,7 @@ describe("customer show", () => {
     const text = await run(["customer", "show", identifier, first?.identifier ?? ""]);
     expect(text.out).toContain("linked to account user-1");
   });
-  test("says so where there is none", async () => {
+  test("says so when there is no such customer", async () => {
     const { identifier } = await anApplication();
     const { code, err } = await run(["customer", "show", identifier, uuid()]);
     expect([code, err]).toEqual([1, expect.stringMatching(/^There is no customer .* in Trails\.\n$/)]);
@@ -142,7 +142,7 @@ describe("customer show", () => {
 });
 
 describe("customer unlink", () => {
-  test("does nothing without --yes where nobody can be asked, and says what it would do", async () => {
+  test("does nothing without --yes or a confirmation, and says what it would do", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ purchases: [owned("p1")] }, "user-1");
     const before = await itemsOf(identifier);
@@ -192,7 +192,7 @@ describe("customer unlink", () => {
       ),
     );
   });
-  test("of a customer without a link does nothing", async () => {
+  test("does nothing to an unlinked customer", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ purchases: [owned("p1")] });
     const nothing = async () => {
@@ -236,7 +236,7 @@ describe("customer unlink --to", () => {
 });
 
 describe("account unlink --asserted-by client", () => {
-  test("takes away what clients have claimed, and nothing that a credential has linked", async () => {
+  test("unlinks customers that clients claimed, and none that a credential linked", async () => {
     const { identifier, store } = await anApplication();
     const claimed = await store({ purchases: [owned("p1")] }, "user-1", { assertedBy: "client" });
     const linked = await store({ purchases: [owned("p2")] }, "user-1");
@@ -257,7 +257,7 @@ describe("account unlink --asserted-by client", () => {
     const shown = (await run(["account", "show", identifier, "user-1", "--json"])).json();
     expect(shown).toMatchObject({ customers: [{ customerIdentifier: linked?.identifier }] });
   });
-  test("leaves what a credential confirms while the operator is asked", async () => {
+  test("leaves a customer that a credential confirms while the operator is asked", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ purchases: [owned("p1")] }, "user-1", { assertedBy: "client" });
     const words = ["account", "unlink", identifier, "user-1", "--asserted-by", "client", "--reason", "r"];
@@ -265,7 +265,7 @@ describe("account unlink --asserted-by client", () => {
     const shown = (await run(["account", "show", identifier, "user-1", "--json"])).json();
     expect(shown).toMatchObject({ customers: [{ customerIdentifier: customer?.identifier }] });
   });
-  test("refuses to take away what credentials have linked", async () => {
+  test("refuses to unlink what credentials linked", async () => {
     const { identifier } = await anApplication();
     const done = await run([
       "account",
@@ -281,7 +281,7 @@ describe("account unlink --asserted-by client", () => {
 });
 
 describe("customer find", () => {
-  test("finds who has a purchase, by what the store or the report calls it", async () => {
+  test("finds the owner of a purchase by the store's name or the report's name for it", async () => {
     const { identifier, store } = await anApplication();
     const ofToken = aPurchase({ store: "android-store", key: purchaseKeyOfToken("token.of-a-purchase/x") });
     const holder = await store({ identities: [device("704")], purchases: [owned("700"), ofToken] }, "user-1");
@@ -303,7 +303,7 @@ describe("customer find", () => {
     await run(["customer", "erase", identifier, holder?.identifier ?? "", ...meant]);
     expect((await run(["customer", "find", identifier, "700"])).err).toContain("was erased");
   });
-  test("finds one whose erasure broke off, and hides nobody else because of it", async () => {
+  test("finds a customer whose erasure is unfinished, and any other owner too", async () => {
     const { identifier, store } = await anApplication();
     const ended = await store({ purchases: [owned("700")] }, "user-1");
     const living = await store({ purchases: [aPurchase({ key: "700", environment: "sandbox" })] }, "user-2");
@@ -325,7 +325,7 @@ describe("customer find", () => {
 });
 
 describe("customer erase", () => {
-  test("leaves tombstones alone, the app's replays are refused until they expire, and then it is somebody new", async () => {
+  test("leaves only tombstones, which refuse the app's replays until they expire; then a new customer is created", async () => {
     const { identifier, store } = await anApplication();
     const purchases = Array.from({ length: 120 }, (_, index) => owned(`p${index}`));
     const customer = await store({ identities: [device("d1")], purchases }, "user-1");
@@ -358,11 +358,11 @@ describe("customer erase", () => {
     expect(made?.identifier).not.toBe(customer?.identifier);
     expect(made?.holdings.map(({ key }) => key)).toEqual(["p7"]);
   });
-  test("completes while the index still shows what was buried", async () => {
+  test("completes while the index still shows buried items", async () => {
     const { identifier, store } = await anApplication();
     const customer = customerId((await store({ purchases: [owned("p1")] }, "user-1"))?.identifier ?? "");
     await run(["customer", "erase", identifier, customer, ...meant]);
-    // As in an index that is behind: the tombstone is still found under its owner, but says itself whose it is.
+    // An index that is behind still lists the item under its owner; the tombstone itself has no owner.
     const buried = (await itemsOf(identifier)).find(({ sk }) => sk === "PURCHASE");
     const owner = `APPLICATION#${identifier}#CUSTOMER#${customer}`;
     const late = { name: table.name, client: DynamoDBDocumentClient.from(new DynamoDBClient({})) };
@@ -380,7 +380,7 @@ describe("customer erase", () => {
     expect(found).toEqual({ purchases: [], aliases: [], identities: [] });
     late.client.destroy();
   });
-  test("does not leave what the index does not show yet", async () => {
+  test("buries items that the index does not show yet", async () => {
     const { identifier, store } = await anApplication();
     const customer = customerId((await store({ purchases: [owned("p1")] }, "user-1"))?.identifier ?? "");
     const late = { name: table.name, client: DynamoDBDocumentClient.from(new DynamoDBClient({})) };
@@ -388,7 +388,7 @@ describe("customer erase", () => {
     late.client.middlewareStack.add(
       (next, context) => async (args) => {
         const answer = await next(args);
-        // The first time the index is as it was before the last write.
+        // The first query sees the index as it was before the last write.
         if (context["commandName"] === "QueryCommand" && (asked += 1) === 1)
           Object.assign(answer.output ?? {}, { Items: [], Count: 0 });
         return answer;
@@ -409,7 +409,7 @@ describe("customer erase", () => {
     expect(left.map((item) => Object.keys(item).sort())).toEqual([["erasedUntil", "expiresAt", "pk", "sk"]]);
     late.client.destroy();
   });
-  test("completes one that broke off, and says so where nothing is left", async () => {
+  test("completes an unfinished erasure, and says so when nothing is left", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ identities: [device("d1")], purchases: [owned("p1")] }, "user-1");
     const item = (await itemsOf(identifier)).find(({ sk }) => sk === "CUSTOMER");
@@ -418,14 +418,14 @@ describe("customer erase", () => {
     );
     expect(await codeOf(store({ purchases: [owned("p1")] }))).toBe("CUSTOMER_NOT_FOUND");
     const words = ["customer", "erase", identifier, customer?.identifier ?? "", ...meant, "--json"];
-    // The request has buried what it showed.
+    // The refused request above has buried the purchase it showed.
     expect((await run(words)).json()).toMatchObject({ erased: { purchases: 0, identities: 1 } });
     expect((await run(words)).code).toBe(1);
   });
 });
 
 describe("accounts", () => {
-  test("export holds everything known of an account, and nothing of another", async () => {
+  test("export holds everything known of an account and nothing of another", async () => {
     const { identifier, store } = await anApplication();
     await store({ identities: [device("d1")], purchases: [owned("p1")] }, "user-1");
     await store({ purchases: [owned("x1")] }, "user-2");
@@ -437,7 +437,7 @@ describe("accounts", () => {
     });
     expect(exported.out).not.toContain("x1");
   });
-  test("erase takes every customer of the account, and shows how far it is", async () => {
+  test("erase erases every customer of the account and shows its progress", async () => {
     const { identifier, store } = await anApplication();
     await store({ purchases: [owned("p1")] }, "user-1");
     await store({ purchases: [owned("p2")] }, "user-1");
@@ -449,7 +449,7 @@ describe("accounts", () => {
     expect(await codeOf(store({ purchases: [owned("p2")] }))).toBe("CUSTOMER_NOT_FOUND");
     expect((await run(["account", "erase", identifier, "user-1", ...meant])).out).toContain("No customer");
   });
-  test("show tells every purchase of a real account, and why it is entitled", async () => {
+  test("show lists every purchase of an account and explains its entitlements", async () => {
     const { identifier, store } = await anApplication();
     await store({ purchases: [owned("p1"), owned("p2", { productIdentifier: "unmapped" })] }, "user-1");
     const shown = await run(["account", "show", identifier, "user-1"]);
@@ -460,7 +460,7 @@ describe("accounts", () => {
 });
 
 describe("application reproject", () => {
-  test("brings in what was not held before the catalog mapped it, and changes nothing the second time", async () => {
+  test("adds purchases that the catalog maps by now, and changes nothing the second time", async () => {
     const { identifier, sell, store } = await anApplication();
     const coins = owned("c1", { productIdentifier: "coins", nature: "consumable", endsAt: null });
     await store({ purchases: [coins] }, "user-1");

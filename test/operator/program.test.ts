@@ -53,7 +53,7 @@ const composeAccountReport: ComposeAccountReport =
     entitlements: [],
   });
 
-/** Runs a command in this process; the table is given by the environment unless another environment is. */
+/** Runs a command in this process, by default with the test's table in the environment. */
 const run = async (
   words: readonly string[],
   environment?: Environment,
@@ -73,7 +73,7 @@ const run = async (
   return { code, out, err };
 };
 
-/** Runs a command as an operator does, in a process of its own. */
+/** Runs a command as an operator does: in a process of its own. */
 const runProgram = async (words: readonly string[], environment: Environment = {}): Promise<Run> =>
   new Promise((resolve) => {
     execFile(
@@ -106,7 +106,7 @@ const applied = async (): Promise<string> => {
 };
 
 describe("an operator", () => {
-  test("applies a manifest, issues a key, looks into an account, and revokes the key, with the program itself", async () => {
+  test("applies a manifest, issues a key, looks into an account and revokes the key with the program itself", async () => {
     const file = await aFile(manifest("com.example.program"));
     const apply = await runProgram(["application", "apply", file, "--json"]);
     expect(apply).toMatchObject({ code: 0, err: "" });
@@ -140,7 +140,7 @@ describe("an operator", () => {
     await expect(authorize(`Bearer ${apiKey}`, Date.now(), find)).resolves.toEqual({ outcome: "refused" });
   });
 
-  test("sees no stack and exit code 1 where the program fails", async () => {
+  test("sees exit code 1 and no stack when the program fails", async () => {
     const failed = await runProgram(["application", "show", UNKNOWN, "--json"]);
     expect(failed).toMatchObject({ code: 1, out: "" });
     expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("an operator", () => {
 });
 
 describe("application apply", () => {
-  test("shows what it adds, changes and removes, and nothing where nothing differs", async () => {
+  test("shows what it adds, changes and removes, and nothing when nothing differs", async () => {
     const text = manifest("com.example.shown");
     const first = await run(["application", "apply", await aFile(text)]);
     expect(first.out).toContain("created");
@@ -167,7 +167,7 @@ describe("application apply", () => {
     expect(changed.out).toContain("- product ios-store monthly");
   });
 
-  describe("of a workload identity that asks a local sandbox for tokens", () => {
+  describe("with a workload identity that asks a local sandbox for tokens", () => {
     const sandbox = "http://127.0.0.1:3000";
     const identity = createAndroidPublisherSandbox({ now: () => NOW }).externalAccount(sandbox);
     const withIdentity = (packageName: string, changes: object = {}) =>
@@ -186,7 +186,7 @@ describe("application apply", () => {
         TABLE_NAME: table.name,
       });
 
-    test("takes it where the table is on this machine too, and shows it so that it can be applied", async () => {
+    test("accepts it when the table is on this machine too, and shows it so that it can be applied", async () => {
       expect(local.AWS_ENDPOINT_URL_DYNAMODB).toMatch(/^http:\/\/(?:127\.0\.0\.1|localhost):/);
       const first = await apply(withIdentity("com.example.sandboxed"), local);
       expect(first).toMatchObject({ code: 0, err: "" });
@@ -200,7 +200,7 @@ describe("application apply", () => {
       "http://192.168.0.1:3000/token",
       "http://127.0.0.1.sandbox.example/token",
       "http://127.0.0.1@sandbox.example/token",
-    ])("refuses %s there", async (token_url) => {
+    ])("refuses %s even then", async (token_url) => {
       const refused = await apply(withIdentity("com.example.refused", { token_url }), local);
       expect(refused.code).toBe(1);
       expect(refused.err).toContain(
@@ -209,7 +209,7 @@ describe("application apply", () => {
       expect(refused.err).not.toContain(token_url);
     });
 
-    test("refuses it where the table is elsewhere", async () => {
+    test("refuses it when the table is elsewhere", async () => {
       const refused = await apply(withIdentity("com.example.refused"), elsewhere);
       expect(refused.code).toBe(1);
       expect(refused.err).toContain(
@@ -217,7 +217,7 @@ describe("application apply", () => {
       );
     });
 
-    test("takes the address that ANDROID_PUBLISHER_URL names, and no other", async () => {
+    test("accepts the address that ANDROID_PUBLISHER_URL names, and no other", async () => {
       const named = { ...local, ANDROID_PUBLISHER_URL: "https://sandbox.example/publisher" };
       const at = (token_url: string) => apply(withIdentity("com.example.named", { token_url }), named);
       expect(await at("https://sandbox.example/publisher/token")).toMatchObject({ code: 0, err: "" });
@@ -225,7 +225,7 @@ describe("application apply", () => {
     });
   });
 
-  test("takes nothing away that was not meant: a product, a bundle, what one grants or accepts", async () => {
+  test("removes no access without confirmation: a product, a bundle, a duration, an environment", async () => {
     const bundle = "com.example.kept";
     const text = manifest(bundle).replace(
       "appAppleIdentifier: 1 }]",
@@ -262,7 +262,7 @@ describe("application apply", () => {
     expect((await run(["application", "apply", await aFile(more)])).out).toContain("changed");
   });
 
-  test("asks a person, and does what the person says", async () => {
+  test("asks before removing access, and obeys the answer", async () => {
     const file = await aFile(manifest("com.example.asked"));
     await run(["application", "apply", file]);
     const less = await aFile(manifest("com.example.asked").replace(/products: .*/, "products: []"));
@@ -282,7 +282,7 @@ describe("application apply", () => {
     expect(questions).toHaveLength(2);
   });
 
-  test("tells every problem of a manifest with its line, and writes nothing", async () => {
+  test("reports every problem of a manifest with its line, and writes nothing", async () => {
     const before = await table.items();
     const file = await aFile("application: { name: 1 }\nproducts:\n  - { store: x, grants: [y] }\n");
     const refused = await run(["application", "apply", file, "--json"]);
@@ -305,20 +305,20 @@ describe("application apply", () => {
   test.each([
     ["does not exist", () => join(folder, "nothing.yaml")],
     ["is a folder", () => folder],
-  ])("says where its file %s", async (reason, file) => {
+  ])("says so when its file %s", async (reason, file) => {
     const refused = await run(["application", "apply", file()]);
     expect(refused).toMatchObject({ code: 1, out: "" });
     expect(refused.err).toContain(reason);
   });
 
-  test("says where its file is no text", async () => {
+  test("says so when its file is not text", async () => {
     const file = join(folder, "binary.yaml");
     await writeFile(file, Buffer.from([0xff, 0xfe, 0x00]));
     expect((await run(["application", "apply", file])).err).toContain("UTF-8");
   });
 });
 
-test("application find tells which application has a bundle or a package", async () => {
+test("application find names the application that has a bundle or a package", async () => {
   const text = manifest("com.example.found").replace(
     "entitlements:",
     "  android-store: [{ packageName: com.example.found.android, credential: { secret: trails/play } }]\nentitlements:",
@@ -340,7 +340,7 @@ test("application find tells which application has a bundle or a package", async
   expect(absent.err).toContain("has the bundle or package com.example.nothing");
 });
 
-test("application show prints the manifest that, applied again, changes nothing", async () => {
+test("application show prints a manifest that changes nothing when it is applied", async () => {
   const application = await applied();
   const shown = await run(["application", "show", application.toUpperCase()]);
   expect(parse(shown.out)).toMatchObject({ application: { identifier: application, name: "Trail Maps" } });
@@ -366,7 +366,7 @@ describe("credential issue", () => {
     expect(json(issued)).toMatchObject({ expiresAt });
   });
 
-  test("issues a key that never expires where it is not told to", async () => {
+  test("issues a key that never expires by default", async () => {
     const issued = await issue(
       await applied(),
       "--scope",
@@ -381,7 +381,7 @@ describe("credential issue", () => {
     ["an unknown scope", ["--scope", "admin"]],
     ["no scope", []],
     ["an end in the past", ["--scope", "entitlements:read", "--expires", "2026-06-15T12:00:00Z"]],
-    ["an end that is no time", ["--scope", "entitlements:read", "--expires", "tomorrow"]],
+    ["an end that is not a time", ["--scope", "entitlements:read", "--expires", "tomorrow"]],
     ["an end without a time zone", ["--scope", "entitlements:read", "--expires", "2027-01-31T00:00:00"]],
     ["an empty label", ["--scope", "entitlements:read", "--label", ""]],
   ])("is refused with %s", async (_, words) => {
@@ -398,7 +398,7 @@ describe("credential issue", () => {
   });
 });
 
-test("an API key is shown once: neither listed, nor revoked, nor shown with its application", async () => {
+test("an API key is shown once: not when it is listed or revoked, nor with its application", async () => {
   const application = await applied();
   const terms = ["--scope", "customers:write", "--label", "backend", "--expires", "P1D"];
   const issued = json(await run(["credential", "issue", "--application", application, ...terms, "--json"]));
@@ -433,7 +433,7 @@ test("an API key is shown once: neither listed, nor revoked, nor shown with its 
   });
 });
 
-test("a credential is revoked only with the application it belongs to, where one is named", async () => {
+test("a credential is not revoked when another application is named", async () => {
   const [one, other] = [await applied(), await applied()];
   const { keyIdentifier } = json(
     await run(["credential", "issue", "--application", one, "--scope", "customers:write", "--json"]),
@@ -445,7 +445,7 @@ test("a credential is revoked only with the application it belongs to, where one
 });
 
 describe("account show", () => {
-  test("shows the account of an application, and why", async () => {
+  test("shows an application's account and explains its entitlements", async () => {
     const application = await applied();
     const shown = await run(["account", "show", application, "user-1"]);
     expect(shown).toMatchObject({ code: 0, err: "" });
@@ -457,13 +457,13 @@ describe("account show", () => {
     });
   });
 
-  test("of an account never seen says so", async () => {
+  test("says so when the account is unknown", async () => {
     expect((await run(["account", "show", await applied(), "nobody"])).out).toContain("No customer");
   });
 
   test.each([
     ["an application that does not exist", () => UNKNOWN, "user-1"],
-    ["what is no application's identifier", () => "trails", "user-1"],
+    ["an invalid application identifier", () => "trails", "user-1"],
     ["an empty account", applied, ""],
   ])("is refused for %s", async (_, application, account) => {
     expect(await run(["account", "show", await application(), account])).toMatchObject({ code: 1, out: "" });
@@ -486,13 +486,13 @@ describe("the command line", () => {
     expect(refused.err).toContain("Usage: operator");
   });
 
-  test.each([[["--help"]], [["credential", "issue", "--help"]]])("helps with %j", async (words) => {
+  test.each([[["--help"]], [["credential", "issue", "--help"]]])("prints help for %j", async (words) => {
     const help = await run(words);
     expect(help).toMatchObject({ code: 0, err: "" });
     expect(help.out).toContain("--table");
   });
 
-  test("takes --json and --table before, between and after", async () => {
+  test("accepts --json and --table before, between and after the words", async () => {
     const application = await applied();
     const environment = { ...process.env, TABLE_NAME: "elsewhere" };
     for (const words of [
@@ -504,7 +504,7 @@ describe("the command line", () => {
   });
 });
 
-describe("a command says in one sentence", () => {
+describe("a command reports in one sentence", () => {
   const show = ["application", "show", UNKNOWN, "--json"];
   const failure = async (environment: Environment): Promise<string> => {
     const failed = await run(show, environment);
@@ -558,13 +558,13 @@ describe("a command says in one sentence", () => {
     expect(await programFailure({ AWS_REGION: "eu-central-1" })).toContain("no AWS credentials");
   });
 
-  test("that an endpoint is no URL", async () => {
+  test("that an endpoint is not a URL", async () => {
     expect(await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: "localhost" })).toContain(
       "AWS_ENDPOINT_URL_DYNAMODB",
     );
   });
 
-  test("that a local table has no such application, with neither region nor credentials", async () => {
+  test("that a local table has no such application, without region or credentials", async () => {
     const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
     const err = await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, TABLE_NAME: table.name });
     expect(err).toContain("There is no application");

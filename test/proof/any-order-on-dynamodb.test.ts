@@ -12,7 +12,7 @@ describe("requests, on DynamoDB", () => {
   afterEach(() => table.remove());
 
   test(
-    "every answer equals the model's, a replay writes nothing, a refusal changes nothing",
+    "are answered as by the model; a replay writes nothing, nor does a repeated refusal",
     () =>
       fc.assert(
         fc.asyncProperty(trafficOf({ minLength: 4, maxLength: 14 }), (traffic) =>
@@ -24,7 +24,7 @@ describe("requests, on DynamoDB", () => {
   );
 
   test(
-    "the same requests in any order, some of them twice, end in the same state",
+    "end in the same state in any order, some of them sent twice",
     () =>
       fc.assert(
         fc.asyncProperty(trafficOf({ minLength: 4, maxLength: 14 }), orders, ({ requests }, order) =>

@@ -8,7 +8,7 @@ const SOME = { minLength: 1, maxLength: 14 };
 
 describe("requests, on a table in memory", () => {
   test(
-    "every answer equals the model's, a replay writes nothing, a refusal changes nothing",
+    "are answered as by the model; a replay writes nothing, nor does a repeated refusal",
     () =>
       fc.assert(
         fc.asyncProperty(fc.oneof(trafficOf(SOME, 1), trafficOf(SOME)), (traffic) =>
@@ -20,7 +20,7 @@ describe("requests, on a table in memory", () => {
   );
 
   test(
-    "the same requests in any order, some of them twice, end in the same state",
+    "end in the same state in any order, some of them sent twice",
     () =>
       fc.assert(
         fc.asyncProperty(trafficOf({ minLength: 2, maxLength: 14 }), orders, ({ requests }, order) =>

@@ -15,10 +15,10 @@ import { ACCOUNTS, END, factsOf, moments, type Traffic } from "./histories.ts";
 import { anApplication, aWorld, CATALOG, toCatalog } from "./world.ts";
 
 export const SOLD = toCatalog(CATALOG);
-/** How many of the moments at which an answer could change are asked for. */
+/** Limit of the moments at which an answer is compared. */
 export const MOMENTS = inLength(9, 45);
 
-/** Numbers that decide an order: a permutation of any list. */
+/** The values in the order of these numbers, which are repeated as needed. */
 export const shuffled = <T>(values: readonly T[], order: readonly number[]): T[] =>
   values
     .map((value, index) => ({ value, rank: order.length === 0 ? index : (order[index % order.length] ?? 0) }))
@@ -34,7 +34,7 @@ const expectNoWrite = async <T>(table: TestTable, act: () => Promise<T>): Promis
   return outcome;
 };
 
-/** Sends the traffic one request after the other, and compares every answer with the model's. */
+/** Sends the requests one after the other and compares every answer with the model's. */
 export const expectTrafficAsTheModel = async (
   table: TestTable,
   { history, terms, requests, unlinks }: Traffic,
@@ -79,7 +79,7 @@ export const expectTrafficAsTheModel = async (
   expect(checkInvariants(await itemsOfWorld(), { catalogOf: () => SOLD })).toEqual([]);
 };
 
-/** Requests that no claim can set at odds: all name one account, and a client only with what was bought. */
+/** The requests without conflicting claims: all claims name one account, and a client claims only with purchases. */
 const ofOneAccount = (requests: readonly ModelRequest[]): ModelRequest[] =>
   requests.map((request) => ({
     ...request,
@@ -98,7 +98,7 @@ export const expectSameStateInAnyOrder = async (
   const states: string[][] = [];
   for (const sequence of [agreed, shuffled([...agreed, ...agreed.slice(0, order.length % 4)], order)]) {
     const world = aWorld(table, anApplication(uuid()));
-    // A request that names nobody yet is sent again when all is known, as an app does at its next start.
+    // A request that names nobody yet is repeated at the end, as an app does at its next start.
     for (const pass of [sequence, sequence.filter(({ facts }) => facts.length === 0)])
       for (const [index, request] of pass.entries())
         expect(await world.submit(request, END + index)).not.toMatchObject({ outcome: "refused" });

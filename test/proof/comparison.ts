@@ -2,11 +2,11 @@ import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import type { ModelEntitlement, ModelOutcome, ReferenceModel } from "../support/reference-model.ts";
 import type { WorldAnswer } from "./world.ts";
 
-/** The model's customers, by number, and the service's: one for one. */
+/** Pairs each of the model's customers, a number, with one of the service's. */
 export class Names {
   readonly #identifiers = new Map<number, string>();
 
-  /** Remembers that the two are the same customer; false where one of them is known as another. */
+  /** Records that the two are the same customer; false when one of them is already paired with another. */
   same(number: number, identifier: string): boolean {
     const known = this.#identifiers.get(number);
     if (known !== undefined) return known === identifier;
@@ -27,7 +27,7 @@ export class Names {
   }
 }
 
-/** A difference in words; null where there is none. */
+/** The difference in words; null when there is none. */
 export const differenceOfOutcomes = (
   expected: ModelOutcome,
   actual: WorldAnswer,
@@ -49,7 +49,7 @@ export const differenceOfEntitlements = (
   return wanted === got ? null : `expected ${wanted}, answered ${got}`;
 };
 
-/** The answers of an account in the model and in the service at some moments: the first difference, or null. */
+/** The first difference between the model's and the service's answers for these accounts and moments, or null. */
 export const differenceOfAccounts = async (
   accounts: readonly string[],
   at: readonly number[],
@@ -75,7 +75,7 @@ export const differenceOfAccounts = async (
   return null;
 };
 
-/** One text for one value, whatever the order of its keys. */
+/** JSON with sorted keys. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
@@ -86,8 +86,8 @@ const canonical = (value: unknown): string =>
 type Item = Readonly<Record<string, unknown>>;
 
 /**
- * What a table holds of customers, apart from what depends on the order in which it came to be and shows in no answer:
- * which identifier a customer got, when, in how many steps it was written, and who was merged into it.
+ * A table's customers, without the fields that depend on the order of requests and appear in no answer: identifiers,
+ * times of creation, versions, and the customers that were merged into a survivor.
  */
 export const stateOf = (items: readonly Item[]): string[] => {
   const customers = new Map(

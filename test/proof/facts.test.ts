@@ -39,7 +39,7 @@ describe("facts alone, without a table", () => {
   };
 
   test(
-    "facts in any order, in any batches, any number of times give the answers of the plain list, at many moments",
+    "give the answers of the plain list at many moments, in any order, in any batches and any number of times",
     () => {
       fc.assert(
         fc.property(histories, orders, fc.nat(7), (history, order, batch) => {
@@ -61,7 +61,7 @@ describe("facts alone, without a table", () => {
   );
 
   test(
-    "holdings answer as all purchases do, whichever catalog they were made with, consumables apart",
+    "give the same answers from holdings, whichever catalog the holdings were made with, except for consumables",
     () => {
       fc.assert(
         fc.property(histories, fc.boolean(), (history, unmapped) => {
@@ -106,7 +106,7 @@ describe("facts alone, without a table", () => {
   });
 
   test(
-    "of very many passes, bought one after the other, all that are not used up are held",
+    "keep every pass that is not used up in the holdings, however many are bought one after the other",
     () => {
       const pass = fc.record({
         product: fc.constantFrom("day", "season"),
@@ -146,7 +146,7 @@ describe("facts alone, without a table", () => {
   );
 
   test(
-    "of what is bought very often and lasts for ever the newest are held, in whatever order they come",
+    "keep the newest of often bought products that never end in the holdings, in any order",
     () => {
       const LASTING = toCatalog({
         ...CATALOG,

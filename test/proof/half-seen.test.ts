@@ -17,9 +17,8 @@ import { DAY, NOW } from "../support/purchases.ts";
 import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
 
 /**
- * Neither a Query nor a batch of reads is a snapshot of a transaction: they may see any of the items that a transaction
- * writes together, and not the others. Whatever happens to customers, each account that is read in the middle is one of
- * before or after, and so is the answer to each request.
+ * Neither a Query nor a batch of reads is a snapshot: it may see some items of a transaction and not the others.
+ * Whatever happens to customers meanwhile, an account is read as it was before or after, and a request is answered so.
  */
 
 type Item = Readonly<Record<string, unknown>>;
@@ -38,14 +37,14 @@ type Happening =
     }
   | { readonly does: "unlink" | "erase"; readonly purchase: string }
   | { readonly does: "move"; readonly purchase: string; readonly to: string }
-  /** Time to live has deleted what it may: everything, or every other item. */
+  /** Time to live deletes items that may expire: all of them, or every other one. */
   | { readonly does: "expire"; readonly every: 1 | 2 };
 
 type Storing = Extract<Happening, { does: "store" }>;
 
 interface Step {
   readonly happening: Happening;
-  /** One of its transactions, from 0, fails: the step crashes there, or somebody else was faster; null: none does. */
+  /** The step's transaction that fails, from 0: by a crash, or by a conflicting write; null: none. */
   readonly failure: { readonly at: number; readonly as: "crash" | "conflict" } | null;
 }
 
@@ -81,7 +80,7 @@ const stored = (
   failure: null,
 });
 
-/** Two customers of account a have merged, and what is left of one is still there; a client has claimed another for b. */
+/** Two merged customers of account a, the absorbed item still there; and a customer that a client claimed for b. */
 const MERGED = [stored(["1"], "a"), stored(["2"], "a"), stored(["3"], "b", "client"), stored(["1", "2"])];
 
 const history = (failure: fc.Arbitrary<Step["failure"]>): fc.Arbitrary<Step[]> =>
@@ -125,7 +124,7 @@ const act = async (world: World, table: MemoryTable, happens: Happening): Promis
   const resolved = { ...customer, acknowledgementDueSince: null };
   if (happens.does === "unlink") return world.unlink(resolved);
   if (happens.does === "move") return world.unlink(resolved, happens.to);
-  // The erasure's effect on the account; tombstones are in no account.
+  // The part of an erasure that changes the account; tombstones belong to no account.
   const { application, operations } = world;
   const entry = {
     action: "erase",
@@ -145,7 +144,7 @@ const conflict = (): Error =>
     $metadata: {},
   });
 
-/** The table before each transaction of a step, and after the last. */
+/** The table's items before each transaction of a step, and after the last. */
 const statesDuring = async (
   world: World,
   table: MemoryTable,
@@ -160,7 +159,7 @@ const statesDuring = async (
     states.push(await table.items());
   };
   await act(world, table, happening).catch((error: unknown) => {
-    // Somebody was erased; or what this step was to do.
+    // The customer was erased, or this step was meant to crash.
     if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
   });
   table.turn = () => Promise.resolve();
@@ -170,7 +169,7 @@ const statesDuring = async (
 const nameOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
 const isOfAccount = ({ pk }: Item): boolean => String(pk).includes("#ACCOUNT#");
 
-/** Every view of the accounts during a transaction: each changed item old or new, in any combination. */
+/** Every possible view of the accounts during a transaction: each changed item is old or new. */
 const seenBetween = (before: readonly Item[], after: readonly Item[]): Item[][] => {
   const [old, young] = [before, after].map(
     (items) => new Map(items.filter(isOfAccount).map((item) => [nameOf(item), item])),
@@ -199,7 +198,7 @@ const tableOf = async (items: readonly Item[]): Promise<MemoryTable> => {
   return table;
 };
 
-/** Customers of each account where the table has these items. */
+/** The customers of each account in a table with these items. */
 const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
   const table = await tableOf(items.filter(isOfAccount));
   const customers = createCustomerTable(table, () => Promise.resolve());
@@ -210,7 +209,7 @@ const readingsOf = async ({ application }: World, items: readonly Item[]): Promi
   return readings;
 };
 
-/** Gives the values one after the other, and then the last one again and again. */
+/** Returns the values one after the other, then the last one repeatedly. */
 const takenFrom = <T>(values: readonly T[]): (() => T) => {
   let next = 0;
   return () => {
@@ -226,7 +225,7 @@ const keysIn = (reading: Reading): string[] =>
 const repeatedIn = (values: readonly string[]): string[] =>
   values.filter((value, index) => values.indexOf(value) < index);
 
-/** Before, or after; an account that several customers leave at once may be seen with some of them. */
+/** As before, or as after. An account that several customers leave at once may be seen with some of them. */
 const isOneOf = (before: Reading, after: Reading, seen: Reading): boolean => {
   const [old, young, now] = [before, after, seen].map((reading) => reading.map((one) => JSON.stringify(one)));
   const within = (some: string[] = [], all: string[] = []): boolean => some.every((one) => all.includes(one));
@@ -237,7 +236,7 @@ const isOneOf = (before: Reading, after: Reading, seen: Reading): boolean => {
 
 const expectReadsOf = async (world: World, states: readonly Item[][], { happening }: Step): Promise<void> => {
   const first = states[0] ?? [];
-  // Time to live deletes these items at any time: no reading may change by it.
+  // Time to live may delete these items at any time, so it must not change a reading.
   const last = (happening.does === "expire" ? first : states.at(-1)) ?? [];
   const [before, after] = [await readingsOf(world, first), await readingsOf(world, last)];
   for (const [index, state] of states.entries())
@@ -258,7 +257,7 @@ const expectReadsOf = async (world: World, states: readonly Item[][], { happenin
     }
 };
 
-/** Every reading in the middle of a history is as it has to be; what it comes to keeps the invariants. */
+/** Checks every reading during a history, and the invariants at its end. */
 const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]): Promise<void> => {
   const table = createMemoryTable();
   const { application, with: change } = createWorld(table);
@@ -285,7 +284,7 @@ const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]):
 const holds = (failure: fc.Arbitrary<Step["failure"]>) =>
   fc.asyncProperty(fc.constantFrom<TransferPolicy>("refuse", "always"), history(failure), expectHistory);
 
-test("a move that crashes half way leaves nothing to time to live that counts", () =>
+test("after a move that crashes half way, time to live deletes nothing that still counts", () =>
   expectHistory("refuse", [
     stored(["1"], "a"),
     stored(["2"], "a"),
@@ -295,25 +294,25 @@ test("a move that crashes half way leaves nothing to time to live that counts", 
   ]));
 
 test(
-  "whatever is seen of merges, moves, unlinkings and erasures, accounts read before or after, and no purchase twice",
+  "during merges, moves, unlinkings and erasures an account reads as before or as after, and no purchase appears twice",
   () => fc.assert(holds(fc.constant(null)), cases(150, 10_000)),
   TIMEOUT,
 );
 
 test.each(["conflict", "crash"] as const)(
-  "so it is where transactions fail (%s), and what follows completes what broke off",
+  "the same holds when transactions fail (%s), and later requests complete unfinished changes",
   (as) => fc.assert(holds(fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }))), cases(150, 10_000)),
   TIMEOUT,
 );
 
-describe("a request that meets a transaction in its middle", () => {
+describe("a request that sees a transaction half done", () => {
   interface Meeting {
     readonly history: readonly Step[];
-    /** One of its transactions, from 0, is met, and is its last. */
+    /** Its transaction number `at`, from 0, is seen half done; it does not go on after that. */
     readonly met: Happening;
     readonly at: number;
     readonly request: Storing;
-    /** Of each of the transaction's items that is read, one after the other: whether it is seen as after it. */
+    /** For each read of one of the transaction's items, in order: whether the read sees the new item. */
     readonly sees: readonly boolean[];
     readonly transfers: TransferPolicy;
   }
@@ -322,7 +321,7 @@ describe("a request that meets a transaction in its middle", () => {
     | { readonly refused: string }
     | { readonly customer: string | null; readonly holdings: readonly Purchase[] };
 
-  /** The answer, where a customer that was not there before has no name yet. */
+  /** The answer; a customer that did not exist before is called `new`. */
   const answerTo = async (world: World, request: Storing, before: readonly Item[]): Promise<Answer> => {
     const customers = new Set(before.map(({ customer }) => customer));
     const stored = await world.submit(...requestOf(request)).catch((error: unknown) => {
@@ -336,7 +335,7 @@ describe("a request that meets a transaction in its middle", () => {
     return { customer: customers.has(identifier) ? identifier : "new", holdings };
   };
 
-  /** The request's answers: what it is, and what it would be just before the transaction and just after; null: it meets none. */
+  /** The request's answer, and its answers just before and just after the transaction; null: there is no transaction. */
   const answersOf = async ({ history: before, met, at, request, sees, transfers }: Meeting) => {
     const table = createMemoryTable();
     const plain = createWorld(table);
@@ -351,7 +350,7 @@ describe("a request that meets a transaction in its middle", () => {
       if (command === "TransactWriteItemsCommand") states.push(await table.items());
     };
     const [waits, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    // Whoever waits, waits until the transaction is over.
+    // A request that pauses waits until the transaction is over.
     const requesting = world.with({
       pause: () => {
         waits.resolve();
@@ -389,7 +388,7 @@ describe("a request that meets a transaction in its middle", () => {
     claim: null,
     ...request,
   });
-  /** Two customers who have each an app transaction id and a purchase, and what shows that they are one. */
+  /** Two customers, each with an app transaction id and a purchase. {@link MERGE} shows that they are one. */
   const TWO_DEVICES = ["1", "2"].map((name): Step => ({
     happening: storedOf({ device: name, purchases: [name] }),
     failure: null,
@@ -401,46 +400,46 @@ describe("a request that meets a transaction in its middle", () => {
     if (answers !== null) expect(answers.expected).toContainEqual(answers.answer);
   };
 
-  test("of its first request is not told that the customer was erased", () =>
+  test("finds a new customer's purchase without the customer, and is not refused as after an erasure", () =>
     expectAnswer({
       history: [],
       met: storedOf({ purchases: ["1"] }),
       at: 0,
       request: storedOf({ purchases: ["1"] }),
-      // The purchase, and not the customer.
+      // The purchase is seen, the customer is not.
       sees: [true, false],
       transfers: "refuse",
     }));
 
-  test("of a merge is answered with what the absorbed customer has paid", () =>
+  test("finds the alias of a merge without its survivor, and is answered with the absorbed customer's purchases", () =>
     expectAnswer({
       history: TWO_DEVICES,
       met: MERGE,
       at: 0,
       request: storedOf({ device: "2" }),
-      // The alias, and not the survivor.
+      // The alias is seen, the survivor is not.
       sees: [true, false],
       transfers: "refuse",
     }));
 
-  test("that moves a customer to the request's account is not refused", () =>
+  test("finds the new identity of a moved customer in its old account, and is not refused", () =>
     expectAnswer({
       history: [stored(["1"], "a"), stored(["2"], "b")],
       met: storedOf({ device: "1", purchases: ["1"], claim: { account: "b", assertedBy: "credential" } }),
       at: 0,
       request: storedOf({ device: "1", purchases: ["2"] }),
-      // The app transaction id, and not the customer.
+      // The app transaction id is seen, the customer's move is not.
       sees: [true, false],
       transfers: "always",
     }));
 
-  test("of somebody's first request, and is refused, gives them their facts", async () => {
+  test("stores the facts of a new customer that it sees in part, even when it is refused", async () => {
     const table = createMemoryTable();
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const [isRead, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let refusing: ReturnType<World["submit"]> | undefined;
-    // Its first purchase is seen, and its second is not; it is over before the customers are read.
+    // The first request's purchase 2 is seen, purchase 3 is not. The transaction is over before customers are read.
     table.seesAfter = takenFrom([true, false]);
     table.midway = () => {
       let reads = 0;
@@ -464,7 +463,7 @@ describe("a request that meets a transaction in its middle", () => {
   });
 
   test(
-    "is answered as before it or as after it, whatever it sees of it",
+    "is answered as before the transaction or as after it, whatever it sees of it",
     () =>
       fc.assert(
         fc.asyncProperty(

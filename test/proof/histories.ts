@@ -13,8 +13,8 @@ import type {
 import { DAY, NOW } from "../support/purchases.ts";
 
 /**
- * Histories of persons in both stores, as scripts of small choices, so that a failing one shrinks to the few choices
- * that matter. All of it has happened before {@link END}.
+ * Histories of persons in both stores, as scripts of small choices, so that a failing one shrinks to the choices that
+ * matter. Everything happens before {@link END}.
  */
 export const END = NOW;
 const BEGIN = END - 700 * DAY;
@@ -82,7 +82,7 @@ interface OneTimeScript {
   readonly begins: number;
   readonly product: number;
   readonly quantity: number;
-  /** A family member's purchase, which the family's organizer can take back, is refunded and restored alike. */
+  /** Refunds and reversals also cover a family organizer who withdraws and restores a shared purchase. */
   readonly steps: readonly {
     readonly step: (typeof ONE_TIME_STEPS)[number];
     readonly days: number;
@@ -106,7 +106,7 @@ const lineageScript: fc.Arbitrary<LineageScript> = fc.oneof(
     weight: 2,
     arbitrary: fc.record<OneTimeScript>({
       form: fc.constant("one-time"),
-      // Often close together, so that passes wait for one another.
+      // Often close together, so that passes queue up.
       begins: fc.oneof(fc.integer({ min: 0, max: 690 }), fc.integer({ min: 100, max: 103 })),
       product: fc.nat(5),
       quantity: choice(1, 1, 3),
@@ -138,7 +138,7 @@ interface Lineage {
   readonly original: string;
   readonly appTransaction: string | null;
   readonly certificate: string | null;
-  /** The lineage before it, where that has moved here. */
+  /** The lineage that moved here, if any. */
   readonly previous: string | null;
 }
 
@@ -146,7 +146,7 @@ interface Lineage {
 const idOf = ({ environment, original }: Lineage, suffix = ""): string =>
   environment === "xcode" ? "0" : `${original}${suffix}`;
 
-/** Where ids do not tell purchases apart, no two are made at one moment. */
+/** In Xcode, where ids do not tell purchases apart, no two begin at the same moment. */
 const beginOf = ({ environment, original }: Lineage, days: number): number =>
   BEGIN + days * DAY + (environment === "xcode" ? Number(original) % 10 : 0);
 
@@ -226,7 +226,7 @@ const subscriptionFacts = (
         bought.push(buy(clock));
         break;
       case "upgrade-at-once":
-        // Once: the store does not sell three times in a millisecond.
+        // Once only: the store does not sell three times in a millisecond.
         if (bought.at(-2)?.start === current.start) break;
         replaceCurrent({ upgraded: true });
         product = other;
@@ -260,7 +260,7 @@ const subscriptionFacts = (
         replaceCurrent({});
         break;
       case "copy":
-        // Another device restores the period, under an id of its own.
+        // Another device restores the period under an id of its own.
         clock += days * 3_600_000;
         say({ ...current, transaction: newId() });
         break;
@@ -269,7 +269,7 @@ const subscriptionFacts = (
         say({ ...at(bought, days), transaction: newId() });
         break;
       case "restore":
-        // As some old copies are: it says that it was purchased when it was restored.
+        // Like some old copies, it has the time of the restore as its purchase date.
         clock = Math.max(clock, Math.min(current.start + days * 3_600_000, current.end - 1));
         say({ ...current, transaction: newId(), start: clock });
         break;
@@ -284,8 +284,8 @@ const subscriptionFacts = (
         say({ ...current, transaction: newId(), revokedAt: clock });
         break;
       case "extend":
-        // A period without a web order is named by its end, so what extends it is another period. A refunded one is not
-        // extended.
+        // Without a web order, a period is named by its end, so an extension makes another period. A refunded period is
+        // not extended.
         if (
           !current.upgraded &&
           webOrders &&
@@ -347,7 +347,7 @@ const oneTimeFacts = (
   return facts;
 };
 
-/** The store has been seen to move a transaction into another lineage of the same person: the same id in both. */
+/** Apple has been seen to move a transaction into another lineage of the same person, under the same id. */
 const moved = (facts: readonly IosFact[], { from, to, later, isReissued, names }: MoveScript): IosFact[] => {
   const transaction = facts.length === 0 ? undefined : at(facts, from);
   const target = facts.length === 0 ? undefined : at(facts, to);
@@ -373,13 +373,13 @@ interface MoveScript {
   readonly from: number;
   readonly to: number;
   readonly later: boolean;
-  /** Under another id, of the same web order. */
+  /** Whether the copy has another id of the same web order. */
   readonly isReissued: boolean;
-  /** The transaction names the lineage that it was in before. */
+  /** Whether the transaction names its former lineage. */
   readonly names: boolean;
 }
 
-/** One Apple Account in one environment, with all that was ever signed for it. */
+/** One Apple Account in one environment, with everything ever signed for it. */
 interface AppleAccount {
   readonly environment: ModelEnvironment;
   readonly appTransaction: string;
@@ -409,7 +409,7 @@ const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
     )
     .map((accounts) =>
       accounts.map(({ environment, lineages, moves }, index) => {
-        // Counted in each environment alike: what the sandbox names may be named in production too.
+        // Counted per environment, so that sandbox and production share identifiers.
         const account = accounts.slice(0, index).filter((other) => other.environment === environment).length;
         const appTransaction = environment === "xcode" ? "0" : `70${account}`;
         const originalOf = (lineage: number): string => `7${account}${String(lineage).padStart(2, "0")}`;
@@ -417,7 +417,7 @@ const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
           const described: Lineage = {
             environment,
             original: originalOf(lineage),
-            // Older transactions do not carry it.
+            // Older transactions have none.
             appTransaction: lineage % 2 === 0 ? appTransaction : null,
             certificate: environment === "xcode" ? `c${account}` : null,
             previous: isNext && lineage > 0 ? originalOf(lineage - 1) : null,
@@ -454,7 +454,7 @@ interface AndroidScript {
   readonly begins: number;
   readonly product: number;
   readonly person: number;
-  /** The place of the purchase before it that it replaces, or that expired before it. */
+  /** Selects the earlier purchase that this one replaces or resubscribes to. */
   readonly before: number;
   readonly relation: "none" | "none" | "replaces" | "resubscribes";
   readonly crossesAnEnd: boolean;
@@ -502,7 +502,7 @@ const ANDROID_ONE_TIME = [
   ["film"],
 ] as const;
 
-/** Google is asked again within a minute, just before and just after an end: only the second answer is of the silent day. */
+/** Two answers within a minute, just before and just after an end. Only the second is in Google's silent day. */
 const askedAcrossAnEnd = (last: AndroidFact | undefined): AndroidFact[] => {
   if (last?.kind !== "subscription" || last.state.startsWith("PENDING")) return [];
   const end = last.lines.find(({ paid }) => paid)?.expiry ?? 0;
@@ -524,7 +524,7 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
   let clock = start;
   const earlier = index === 0 || relation === "none" ? null : `token-${before % index}`;
   return answers.map(({ state, days, ends, variant }, place) => {
-    // More than a minute between two answers: an answer repeated within a minute is a replay, whenever it was given.
+    // More than a minute lies between two answers, because an answer repeated within a minute is a replay.
     clock += days * DAY;
     const common = {
       store: "android-store",
@@ -537,7 +537,7 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
       return {
         ...common,
         kind: "one-time",
-        // A paid purchase is never pending again; one that was never paid was never completed.
+        // A paid purchase is never pending again. An unpaid one has no time of completion.
         state: neverPaid
           ? at(["PENDING", "CANCELLED"] as const, state)
           : at(
@@ -588,7 +588,7 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
   });
 };
 
-/** Everything that the stores have said of a few persons. */
+/** Everything the stores say about a few persons. */
 export interface History {
   readonly apple: readonly AppleAccount[];
   readonly android: readonly AndroidFact[];
@@ -598,7 +598,7 @@ const historiesOf = (people: number): fc.Arbitrary<History> =>
   fc.record({
     apple: appleAccounts(people),
     android: fc.array(androidScript, { maxLength: people + 1 }).map((scripts) =>
-      // A token is of one environment; so are those it names.
+      // A token and the tokens it names are of one environment.
       scripts.flatMap((script, index) =>
         androidFacts({ ...script, environment: scripts[0]?.environment ?? "production" }, index),
       ),
@@ -615,11 +615,11 @@ export const factsOf = ({ apple, android }: History): Fact[] => [
 interface RequestScript {
   readonly kind: "ios" | "ios" | "ios" | "android";
   readonly account: number;
-  /** `modern`: with its app transaction id; `older`: without; `mixed`: without, and with facts of two Apple Accounts. */
+  /** `modern`: with an app transaction id; `older`: without; `mixed`: without, with facts of several Apple Accounts. */
   readonly client: "modern" | "modern" | "older" | "mixed";
   readonly picks: readonly number[];
   readonly claim: number;
-  /** Above the number of customers: nobody is unlinked. */
+  /** The place of the customer to unlink afterwards; none when there are fewer customers. */
   readonly unlinks: number;
 }
 
@@ -690,11 +690,11 @@ export interface Traffic {
   readonly history: History;
   readonly terms: ModelTerms;
   readonly requests: readonly ModelRequest[];
-  /** The place, among the customers that there are by then, of the one that an operator unlinks after each request. */
+  /** For each request, the place of the customer that an operator unlinks afterwards, among the customers so far. */
   readonly unlinks: readonly number[];
 }
 
-/** Requests that carry parts of a history of so many people, in any order, some of them more than once. */
+/** Requests with parts of a history of up to `people` persons, in any order, some facts more than once. */
 export const trafficOf = (
   length: { readonly minLength: number; readonly maxLength: number },
   people = 3,
@@ -716,8 +716,8 @@ export const trafficOf = (
     }));
 
 /**
- * Moments at which an answer could change, and the ones just before and after them: all of them, or so many of them,
- * others for other facts.
+ * Moments at which an answer could change, and those just before and after: about `limit` of them at most, different
+ * ones for different facts.
  */
 export const moments = (facts: readonly Fact[], limit: number): number[] => {
   const boundaries = facts.flatMap((fact) =>

@@ -27,10 +27,10 @@ interface Answered extends Sent {
   readonly answer: WorldAnswer;
 }
 
-/** A request with its answer, or a request alone: what another one brings, without its link. */
+/** A request with its answer; or without an answer, the facts of another request without its link. */
 type Event = Answered | Sent;
 
-/** Why these answers, and what is stored after them, could not have come of the requests in this order. */
+/** Why the answers and the stored state do not result from the requests in this order; null: they do. */
 const differenceInOrder = async (
   before: readonly Answered[],
   order: readonly Event[],
@@ -63,10 +63,10 @@ const differenceInOrder = async (
   return differenceOfAccounts(ACCOUNTS, [MOMENT], model, world.account, names);
 };
 
-/** A credential's link may move a customer, in two transactions. Its answer may show what others stored in between. */
+/** A credential's link may move a customer in two transactions, so its answer may show facts stored in between. */
 const mayMove = ({ claim }: ModelRequest): boolean => claim?.by === "credential";
 
-/** Orders in which what a moving request brings is there before its link: somebody was faster in between, and it moved again. */
+/** Orders in which a moving request's facts are stored before its link, because another write came in between. */
 const ordersInParts = (together: readonly Answered[]): Event[][] => {
   const parts = together
     .filter(({ request, answer }) => mayMove(request) && answer.outcome === "stored")
@@ -77,7 +77,7 @@ const ordersInParts = (together: readonly Answered[]): Event[][] => {
 };
 
 test(
-  "requests that run at the same time are answered, and leave everything, as if one had followed the other",
+  "concurrent requests are answered and stored as if one had followed the other",
   () =>
     fc.assert(
       fc.asyncProperty(

@@ -9,17 +9,16 @@ import * as z from "zod";
 import type { TestTable } from "../support/table.ts";
 
 /**
- * The few operations of DynamoDB that customers are stored with, in memory: thousands of times faster than DynamoDB
- * Local, and whoever holds `turn` decides in which order concurrent requests reach the table. Each operation is one
- * step; but whoever holds `midway` lets others read a transaction's items one by one, as DynamoDB does: no batch of reads
- * and no query is a snapshot.
+ * The DynamoDB operations that store customers, in memory: thousands of times faster than DynamoDB Local. `turn` decides
+ * the order in which concurrent requests reach the table. Each operation is one step, except that `midway` lets others
+ * read a transaction's items one by one: as in DynamoDB, no batch of reads and no query is a snapshot.
  */
 export interface MemoryTable extends TestTable {
   /** Awaited before each operation takes effect. */
   turn: (command: string) => Promise<void>;
-  /** Awaited once a transaction has taken effect, before all of its items are seen so; null: they are at once. */
+  /** Awaited after a transaction takes effect, before all of its items are visible; null: not awaited. */
   midway: (() => Promise<void>) | null;
-  /** Whether a read in the middle of a transaction sees one of its items as after it, and all later reads with it. */
+  /** Whether a read during a transaction sees the new version of one of its items, as all later reads then do. */
   seesAfter: () => boolean;
 }
 
@@ -73,7 +72,7 @@ const COMPARISONS: Record<string, (a: unknown, b: unknown) => boolean> = {
   ">": (a, b) => Number(a) > Number(b),
 };
 
-/** Splits at what is not in parentheses. */
+/** Splits at separators outside parentheses. */
 const split = (expression: string, separator: string): string[] =>
   expression.split(separator).reduce<string[]>((parts, part) => {
     const last = parts.at(-1);
@@ -82,8 +81,7 @@ const split = (expression: string, separator: string): string[] =>
   }, []);
 
 /**
- * Understands presence and comparisons, conjunctions of them, and alternatives of those, and all of these in parentheses;
- * anything else is an error of the test.
+ * Evaluates presence, comparisons, AND, OR and parentheses. Any other expression is an error of the test.
  */
 const holds = (item: Item | undefined, condition: Condition): boolean => {
   const { ConditionExpression: expression, ExpressionAttributeNames, ExpressionAttributeValues } = condition;
@@ -130,7 +128,7 @@ export const createMemoryTable = (): MemoryTable => {
     credentials: { accessKeyId: "memory", secretAccessKey: "memory" },
   });
 
-  /** Items of transactions that are in their middle, and how those that are not seen as after it were before. */
+  /** Keys of items in unfinished transactions, and the old versions of those whose new version is not visible yet. */
   const locked = new Set<string>();
   const unseen = new Map<string, Item | undefined>();
   const seen = (key: string): Item | undefined => {

@@ -7,9 +7,9 @@ import { openTable } from "../../lib/table/open-table.ts";
 import type { Job, Outcome, RaceOrder } from "./race.ts";
 import { anApplication, aWorld } from "./world.ts";
 
-/** One of several processes that race. Does its jobs a few at a time, and tells what came of each, and when. */
+/** One of several racing processes. Does its jobs a few at a time and reports the outcome and time of each. */
 
-/** As the service waits. */
+/** The service's pause between attempts. */
 const pause = (attempt: number): Promise<void> => sleep(Math.random() * Math.min(500, 10 * 2 ** attempt));
 
 const race = async ({ table: name, application, jobs, concurrency }: RaceOrder): Promise<Outcome[]> => {

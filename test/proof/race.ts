@@ -2,28 +2,28 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { ModelRequest } from "../support/reference-model.ts";
 
-/** What one racer does once. */
+/** One action of a racer. */
 export interface Job {
   readonly person: number;
-  /** Null: an operator takes away the link of the customer that this process last saw of the person. */
+  /** Null: an operator unlinks the customer that this process last saw for the person. */
   readonly request: ModelRequest | null;
 }
 
-/** What a process is to do. */
+/** The order to a process. */
 export interface RaceOrder {
   readonly table: string;
   readonly application: string;
   readonly jobs: readonly Job[];
-  /** How many of them at once. */
+  /** Jobs at a time. */
   readonly concurrency: number;
 }
 
-/** What came of a job: `stored`, `nobody`, `unlinked`, `not_linked`, the code of a refusal, or an error. */
+/** A job's result: `stored`, `nobody`, `unlinked`, `not_linked`, the code of a refusal, or an error. */
 export interface Outcome {
   readonly job: Job;
   readonly result: string;
   readonly customer: string | null;
-  /** By one clock for all processes, in milliseconds. */
+  /** In milliseconds, by one clock for all processes. */
   readonly startedAt: number;
   readonly endedAt: number;
 }
@@ -32,7 +32,7 @@ const WORKER = fileURLToPath(new URL("race-worker.ts", import.meta.url));
 
 const isOutcomes = (message: unknown): message is Outcome[] => Array.isArray(message);
 
-/** Lets so many processes do the jobs, all starting when the last of them is ready. */
+/** Lets several processes do the jobs. All start when the last of them is ready. */
 export const race = async (order: RaceOrder, processes: number): Promise<Outcome[]> => {
   const workers = Array.from({ length: processes }, () => fork(WORKER, { execArgv: [] }));
   const ready = workers.map((worker) => new Promise((resolve) => void worker.once("message", resolve)));

@@ -84,7 +84,7 @@ const purchasesOf = (outcomes: readonly Outcome[]): Purchase[] =>
     statedPurchases({ purchases: toPurchases(outcomes.flatMap(({ job }) => job.request?.facts ?? [])) }),
   );
 
-/** Those of which the others do not know everything. */
+/** The purchases with facts that the others do not have. */
 const unknownTo = (others: readonly Purchase[], purchases: readonly Purchase[]): Purchase[] => {
   const joined = byReference(joinAll([...others, ...purchases]));
   const known = byReference(others);
@@ -94,7 +94,7 @@ const unknownTo = (others: readonly Purchase[], purchases: readonly Purchase[]):
   });
 };
 
-/** Everything that was answered with success is stored, and nothing that nobody sent; refused links keep what they can. */
+/** Everything answered with success is stored, and nothing that was not sent. Refused links may store facts too. */
 const expectFactsOf = async (outcomes: readonly Outcome[]): Promise<void> => {
   const items = (await table.items()).filter(({ sk }) => sk === "PURCHASE");
   const stored = joinAll(items.map((item) => storedPurchase(item).purchase));
@@ -103,10 +103,10 @@ const expectFactsOf = async (outcomes: readonly Outcome[]): Promise<void> => {
   expect(unknownTo(purchasesOf(outcomes), stored)).toEqual([]);
 };
 
-/** By when everything about `earlier` was over before anything about `later` began. */
+/** Whether `earlier` ended before `later` began. */
 const precedes = (earlier: Outcome, later: Outcome): boolean => earlier.endedAt < later.startedAt;
 
-/** The links that may have stood at some time while a request ran: made by then, and not certainly taken away before. */
+/** Links that may have existed during a request: made before its end, not certainly removed before its start. */
 const linksDuring = (moment: Outcome, ofPerson: readonly Outcome[]): ModelClaim[] =>
   ofPerson.flatMap((made) => {
     const claim = made.result === "stored" ? (made.job.request?.claim ?? null) : null;
@@ -136,7 +136,7 @@ const isTrue = (refusal: Outcome, ofPerson: readonly Outcome[]): boolean => {
 const rounds = Array.from({ length: ROUNDS }, (_, round) => SEED + round);
 
 test.each(rounds)(
-  "of many accounts that claim one customer at once exactly one wins, and all the others are told so (SEED=%i)",
+  "exactly one of many accounts that claim one customer concurrently wins, and all others are refused (SEED=%i)",
   async (seed) => {
     const random = randomFrom(seed);
     const jobs = Array.from({ length: JOBS }, (_, job): Job => {
@@ -170,7 +170,7 @@ test.each(rounds)(
 );
 
 test.each(rounds)(
-  "links, synchronizes, merges and unlinks at once: every refusal was true, and nothing is lost (SEED=%i)",
+  "concurrent links, synchronizes, merges and unlinks: every refusal is justified, and nothing is lost (SEED=%i)",
   async (seed) => {
     const random = randomFrom(seed + 1_000_000);
     const jobs = Array.from({ length: JOBS }, (_, job): Job => {

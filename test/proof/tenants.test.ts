@@ -26,14 +26,14 @@ import { anApplication, countedIdentifiers, toReading, toTransaction } from "./w
 
 const APPLE_IDENTIFIER = 1_234_567_890;
 
-/** What applications call their accounts: names that look like keys, of their own application and of the other. */
+/** Names of accounts that look like keys, of their own application and of the other. */
 const ACCOUNT_NAMES: Record<string, (applications: readonly Application[]) => string> = {
   b: () => "a#CUSTOMER#00000000-0000-7000-8000-000000000001",
   c: (applications) =>
     applications.map(({ identifier }) => `APPLICATION#${identifier}#ACCOUNT#a`).join("#CUSTOMER#"),
 };
 
-/** Two applications that differ in nothing but what makes them two: identifier, bundle and package. */
+/** Two applications that differ only in identifier, bundle and package. */
 const twoApplications = (): readonly [Application, Application] => {
   const application = (name: string): Application => ({
     ...anApplication(uuid()),
@@ -52,7 +52,7 @@ const twoApplications = (): readonly [Application, Application] => {
   return [application("com.example.trails"), application("com.example.peaks")];
 };
 
-/** Sends requests to the use cases of the service, one after the other, and keeps every answer as its bytes. */
+/** Sends requests to the use cases one after the other, and returns the bytes of every answer. */
 const answersOf = async (
   table: TestTable,
   applications: readonly Application[],
@@ -189,7 +189,7 @@ const itemsOf = async (table: TestTable, { identifier }: Application): Promise<s
     .filter(({ pk }) => String(pk).startsWith(`APPLICATION#${identifier}`))
     .map((item) => JSON.stringify(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))));
 
-/** Two lists of requests about the same persons, with the same identities, products and accounts. */
+/** Two lists of requests about the same persons, identities, products and accounts. */
 const trafficOfTwo = fc
   .record({ traffic: trafficOf({ minLength: 2, maxLength: 20 }), at: fc.nat(19), overlap: fc.nat(6) })
   .map(({ traffic: { requests }, at, overlap }) => {
@@ -216,13 +216,13 @@ const expectNeitherMatters = async (
   const ofBoth = (await together.items()).filter(({ pk }) =>
     both.some(({ identifier }) => String(pk).startsWith(`APPLICATION#${identifier}`)),
   );
-  // Identifiers of customers are counted in each application alike here: only this rule is not for this test.
+  // Both applications number their customers alike here, so this one rule does not apply.
   expect(checkInvariants(ofBoth).filter((violation) => !violation.includes("is a customer of"))).toEqual([]);
 };
 
 describe("two applications with the same accounts, products and identities, used at the same time", () => {
   test(
-    "no answer of one changes by a byte when the other is absent (table in memory)",
+    "get the same answers, byte for byte, as each would alone (table in memory)",
     () =>
       fc.assert(
         fc.asyncProperty(trafficOfTwo, (traffic) =>
@@ -242,7 +242,7 @@ describe("two applications with the same accounts, products and identities, used
       await Promise.all(tables.map((table) => table.remove()));
     });
     test(
-      "no answer of one changes by a byte when the other is absent",
+      "get the same answers, byte for byte, as each would alone",
       () =>
         fc.assert(
           fc.asyncProperty(trafficOfTwo, (traffic) => expectNeitherMatters(traffic, tables)),

@@ -41,7 +41,7 @@ const sold = (
   more: Partial<ModelProduct> = {},
 ): ModelProduct => ({ store, product, basePlan: null, purchaseOption: null, grants, access: null, ...more });
 
-/** What the proofs sell; `coins` are sold in both stores and entitle to nothing. */
+/** The proofs' products. `coins` are sold in both stores and are not mapped. */
 export const CATALOG: ModelCatalog = {
   names: { premium: "Premium", maps: "Maps" },
   products: [
@@ -95,7 +95,7 @@ const NATURES: Record<IosFact["type"], Nature> = {
   consumable: "consumable",
 };
 
-/** The fact as the service has it once its signature is verified. */
+/** The fact as the service's verified transaction. */
 export const toTransaction = (
   fact: IosFact,
   { bundle = "com.example.trails" }: { bundle?: string } = {},
@@ -121,7 +121,7 @@ export const toTransaction = (
   xcodeCertificate: fact.certificate,
 });
 
-/** The fact in the words of Google's answer. */
+/** The fact as Google's answer. */
 export const toAnswer = (fact: AndroidFact): unknown =>
   fact.kind === "subscription"
     ? {
@@ -164,7 +164,7 @@ export const toAnswer = (fact: AndroidFact): unknown =>
         ...(fact.environment === "sandbox" && { testPurchaseContext: {} }),
       };
 
-/** The answer as the service reads it. */
+/** Google's answer as the service reads it. */
 export const toReading = (fact: AndroidFact) => {
   const reading = (fact.kind === "subscription" ? readSubscription : readOneTimeProduct)(toAnswer(fact), {
     packageName: "com.example.trails",
@@ -177,7 +177,7 @@ export const toReading = (fact: AndroidFact) => {
   return reading;
 };
 
-/** What facts prove, in the service's terms. */
+/** The facts as the service's proven purchases. */
 export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
   ...purchasesOf(facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : []))),
   ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
@@ -200,7 +200,7 @@ export const toVerifiedFacts = ({ environment, appTransaction, facts }: ModelReq
   };
 };
 
-/** An answer of the service to a request, or the code of its refusal. */
+/** The service's answer to a request, or the code of its refusal. */
 export type WorldAnswer =
   | { readonly outcome: "nobody" }
   | {
@@ -210,11 +210,11 @@ export type WorldAnswer =
     }
   | { readonly outcome: "refused"; readonly code: string };
 
-/** One application of the service on a table, at moments that the test chooses. */
+/** One application on a table, at moments that the test chooses. */
 export interface World {
   readonly application: ApplicationId;
   submit(request: ModelRequest, moment: number): Promise<WorldAnswer>;
-  /** What an operator does; false where the customer has no link. */
+  /** An operator's unlinking; false when the customer has no link. */
   unlink(customer: string, moment: number): Promise<boolean>;
   account(
     account: string,
@@ -222,7 +222,7 @@ export interface World {
   ): Promise<{ readonly customers: readonly string[]; readonly entitlements: CustomerEntitlement[] }>;
 }
 
-/** Identifiers of customers in the order in which they are made. */
+/** Customer identifiers in the order of creation. */
 export const countedIdentifiers = () => {
   let made = 0;
   return () => {

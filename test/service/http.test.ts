@@ -47,7 +47,7 @@ describe("the main job", () => {
     expect(z.strictObject(customerEntitlement().shape).safeParse(entitlement).error).toBeUndefined();
   });
 
-  test("an Android purchase is linked, acknowledged and read at once", async () => {
+  test("an Android purchase is linked, acknowledged and read", async () => {
     const app = await service.application();
     const token = app.buyOnAndroid();
     const linked = await app.linkAndroid(token, "user-1");
@@ -72,7 +72,7 @@ describe("the main job", () => {
     expect(stored).not.toContain("acknowledgementDueSince");
   });
 
-  test("an account shows the customers of both stores, and the better grant", async () => {
+  test("an account shows its customers of both stores and the better grant", async () => {
     const app = await service.application();
     const ios = await app.link(app.device().request({ expiresDate: Date.now() + 90 * DAY }), "user-1");
     const android = await app.linkAndroid(app.buyOnAndroid(), "user-1");
@@ -85,7 +85,7 @@ describe("the main job", () => {
     ]);
   });
 
-  test("an account never seen reads as nothing, not as an error", async () => {
+  test("an unknown account reads as empty, not as an error", async () => {
     const app = await service.application();
     expect((await app.read("nobody")).body).toEqual({
       applicationAccountIdentifier: "nobody",
@@ -107,7 +107,7 @@ describe("the main job", () => {
     "ü+=&?;:@",
     "x".repeat(256),
     "😀".repeat(256),
-  ])("the account %j is linked and read as itself", async (account) => {
+  ])("the account %j is linked and read unchanged", async (account) => {
     const app = await service.application();
     const linked = await app.link(app.device().request({}), account);
     const read = await app.read(account);
@@ -117,7 +117,7 @@ describe("the main job", () => {
 });
 
 describe("linking", () => {
-  test("a known customer stays the same, however often it is linked", async () => {
+  test("a known customer stays the same however often it is linked", async () => {
     const app = await service.application();
     const request = app.device().request({});
     const first = await app.link(request, "user-1");
@@ -130,7 +130,7 @@ describe("linking", () => {
   });
 
   test.each([".", ".."])(
-    "the account %j, which no URL can name, is 400 wherever it is sent",
+    "the account %j, which no URL can name, is 400 on every endpoint",
     async (account) => {
       const app = await service.application();
       const request = app.device().request({});
@@ -150,7 +150,7 @@ describe("linking", () => {
     },
   );
 
-  test("a second account is refused, and no link changes; what is known already writes nothing", async () => {
+  test("a second account is refused, and no link changes; known facts write nothing", async () => {
     const app = await service.application();
     const request = app.device().request({});
     await app.link(request, "user-1");
@@ -165,7 +165,7 @@ describe("linking", () => {
     expect((await app.read("user-1")).body.customerIdentifiers).toHaveLength(2);
   });
 
-  test("a link is refused, a fact never: what a refused request shows is kept for the owner", async () => {
+  test("the facts of a refused link are kept for their owner", async () => {
     const app = await service.application();
     const device = app.device();
     await app.link(device.request({}), "user-1");
@@ -178,7 +178,7 @@ describe("linking", () => {
     expect((await app.read("user-2")).body).toMatchObject({ customerIdentifiers: [], entitlements: [] });
   });
 
-  test("before any money moves, an app can ask whether its customer is linked elsewhere", async () => {
+  test("an app can ask before a purchase whether its customer is linked to another account", async () => {
     const app = await service.application();
     const device = app.device();
     await app.link(device.request(), "user-1");
@@ -188,7 +188,7 @@ describe("linking", () => {
     ]);
   });
 
-  test("a client's link yields to a credential's, never the reverse", async () => {
+  test("a client's link yields to a credential's and never the reverse", async () => {
     const app = await service.application();
     const request = app.device().request({});
     const synchronized = await app.synchronize(request, "user-1");
@@ -202,7 +202,7 @@ describe("linking", () => {
     expect(outcome(await app.synchronize(request, "user-1"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
   });
 
-  test("two customers that prove to be one person are merged, and read through the alias", async () => {
+  test("two customers that prove to be one person are merged and found through the alias", async () => {
     const app = await service.application();
     // An older client, whose payloads carry no app transaction id.
     const old = app.device({ appTransactionIdentifier: null });
@@ -237,7 +237,7 @@ describe("linking", () => {
     ]);
   });
 
-  test("customers of different accounts are not merged, and what is known already writes nothing", async () => {
+  test("customers of different accounts are not merged, and known facts write nothing", async () => {
     const app = await service.application();
     const old = app.device({ appTransactionIdentifier: null });
     const now = Date.now();
@@ -259,7 +259,7 @@ describe("linking", () => {
     expect(await tableText()).toBe(before);
   });
 
-  test("a refund that is shown between two accounts is its owner's refund, and moves nobody", async () => {
+  test("a refund in a request that two accounts' customers match is stored for its owner and moves nobody", async () => {
     const app = await service.application();
     const old = app.device({ appTransactionIdentifier: null });
     const bought = { transactionIdentifier: "9003", signedDate: Date.now() - 2000 };
@@ -272,7 +272,7 @@ describe("linking", () => {
     expect(statuses(await app.read("user-2"))).toEqual([["basics", "active"]]);
   });
 
-  test("an app transaction alone, of nobody known, answers nobody and writes nothing; with a credential it links", async () => {
+  test("an unknown app transaction alone is answered with null and writes nothing; with a credential it links", async () => {
     const app = await service.application();
     const request = app.device().request();
     const before = await tableText();
@@ -299,7 +299,7 @@ describe("linking", () => {
     expect(await tableText()).toBe(before);
   });
 
-  test("an Android purchase that replaces another is the same customer's, and the other grants nothing", async () => {
+  test("an Android purchase that replaces another has the same customer, and the other grants nothing", async () => {
     const app = await service.application();
     const first = app.buyOnAndroid();
     const linked = await app.linkAndroid(first, "user-1");
@@ -311,7 +311,7 @@ describe("linking", () => {
     expect(statuses(await app.linkAndroid(second, "user-1"))).toEqual([["premium", "expired"]]);
   });
 
-  test("an Android subscription that is bought again outside the app is the same customer's", async () => {
+  test("an Android subscription that is bought again outside the app has the same customer", async () => {
     const app = await service.application();
     const first = app.buyOnAndroid();
     const linked = await app.linkAndroid(first, "user-1");
@@ -323,7 +323,7 @@ describe("linking", () => {
     );
   });
 
-  test("an obfuscated account id, which the client chooses, names nobody", async () => {
+  test("an obfuscated account id names nobody, as the client chooses it", async () => {
     const app = await service.application();
     const buy = () => app.buyOnAndroid({ obfuscatedAccountIdentifier: "person-7" });
     const [first, second] = [await app.linkAndroid(buy(), "user-1"), await app.linkAndroid(buy(), "user-2")];
@@ -333,7 +333,7 @@ describe("linking", () => {
     expect((await app.read("user-2")).body.customerIdentifiers).toEqual([second.body.customerIdentifier]);
   });
 
-  test("an app account token, which the client chooses, names nobody", async () => {
+  test("an app account token names nobody, as the client chooses it", async () => {
     const app = await service.application();
     const bought = { appAccountToken: "7e3fb20b-4cdb-47cc-936d-99d65f608138" };
     const [first, second] = [
@@ -344,7 +344,7 @@ describe("linking", () => {
     expect(second.body.customerIdentifier).not.toBe(first.body.customerIdentifier);
   });
 
-  test("a replacement that is pending, or was never paid, leaves the older purchase as it is", async () => {
+  test("a replacement that is pending or was never paid does not change the older purchase", async () => {
     const app = await service.application();
     const older = app.buyOnAndroid();
     const linked = await app.linkAndroid(older, "user-1");
@@ -358,7 +358,7 @@ describe("linking", () => {
     expect((await app.linkAndroid(older, "user-1")).body.entitlements).toMatchObject(stays);
   });
 
-  test("a replacement takes the older purchase's place once it is paid, and is its customer's", async () => {
+  test("a paid replacement takes the older purchase's place and has the same customer", async () => {
     const app = await service.application();
     const older = app.buyOnAndroid();
     const linked = await app.linkAndroid(older, "user-1");
@@ -373,7 +373,7 @@ describe("linking", () => {
     expect(statuses(read)).toEqual([["premium", "active"]]);
   });
 
-  test("a lineage names the one that it replaced: their customers are one, and the older grants nothing", async () => {
+  test("a lineage that names the one it replaced merges their customers, and the older lineage grants nothing", async () => {
     const app = await service.application();
     const now = Date.now();
     const older = { originalTransactionIdentifier: "6000", transactionIdentifier: "6000" };
@@ -389,7 +389,7 @@ describe("linking", () => {
       signedDate: now - 2000,
       previousOriginalTransactionIdentifier: "6000",
     };
-    // Somebody who knows only the new lineage was another customer until it named the older.
+    // Until the new lineage names the older one, its owner is another customer.
     const { previousOriginalTransactionIdentifier: _, ...unnamed } = moved;
     const second = await app.synchronize(device.request({ ...unnamed, signedDate: now - 3000 }));
     expect(second.body.customerIdentifier).not.toBe(first.body.customerIdentifier);
@@ -408,7 +408,7 @@ describe("linking", () => {
     ]);
   });
 
-  test("a pending Android purchase is linked and gives no entry until it is paid", async () => {
+  test("a pending Android purchase is linked and has no entry until it is paid", async () => {
     const app = await service.application();
     const token = app.buyOnAndroid({ pending: true });
     const pending = await app.linkAndroid(token, "user-1");
@@ -423,7 +423,7 @@ describe("linking", () => {
 describe("entitlements", () => {
   const lineage = { originalTransactionIdentifier: "5000", transactionIdentifier: "5000" };
 
-  test("a refund revokes, and a later signed transaction without it restores", async () => {
+  test("a refund revokes, and a later signed transaction without it restores access", async () => {
     const app = await service.application();
     const device = app.device();
     const at = (signedDate: number, revocationDate?: number) =>
@@ -482,16 +482,16 @@ describe("entitlements", () => {
       };
       return { now, copy, refunded, after };
     };
-    test("and refunded under one is revoked, though the other is signed later without it", async () => {
+    test("is revoked when it is refunded under one id, even if the other id is signed later without the refund", async () => {
       const { copy, refunded, after } = await scene();
       expect(await after(refunded, copy("5501", 1000))).toEqual([["premium", "revoked"]]);
     });
-    test("is there again where it was bought anew, later and signed later", async () => {
+    test("is active again when it was bought anew after the refund", async () => {
       const { now, copy, refunded, after } = await scene();
       const anew = copy("5502", 1000, { purchaseDate: now - 5000 });
       expect(await after(anew, refunded)).toEqual([["premium", "active"]]);
     });
-    test("is there again where the refund is reversed under its own id", async () => {
+    test("is active again when the refund is reversed under its own id", async () => {
       const { copy, refunded, after } = await scene();
       expect(await after(copy("5500", 1000), refunded)).toEqual([["premium", "active"]]);
     });
@@ -519,7 +519,7 @@ describe("entitlements", () => {
     }
   });
 
-  test("1,100 coin packs that nothing maps leave a paid lifetime as it is", async () => {
+  test("1,100 unmapped coin packs do not change a paid lifetime", async () => {
     const app = await service.application();
     const device = app.device();
     const forever = { productIdentifier: "forever", type: "Non-Consumable" } as const;
@@ -533,7 +533,7 @@ describe("entitlements", () => {
     ]);
   });
 
-  test("a restored copy of an old day pass does not start anew", async () => {
+  test("a restored copy of an old day pass does not start again", async () => {
     const app = await service.application();
     const restored = {
       productIdentifier: "day_pass",
@@ -569,7 +569,7 @@ describe("entitlements", () => {
     ]);
   });
 
-  test("of three passes on Android those that are not refunded count", async () => {
+  test("the unrefunded ones of three passes on Android count", async () => {
     const pass = {
       store: "android-store",
       productIdentifier: "pass",
@@ -600,7 +600,7 @@ describe("entitlements", () => {
     expect(await days()).toBe(2);
   });
 
-  test("a rental lasts as long as the catalog says of its purchase option, and gives nothing where it says nothing", async () => {
+  test("a rental lasts as long as its purchase option in the catalog, and grants nothing without a duration", async () => {
     const film = { store: "android-store", productIdentifier: "maps", grants: ["maps"] };
     const app = await service.application({ products: [film] });
     const token = app.buyOnAndroid({
@@ -637,28 +637,31 @@ describe("entitlements", () => {
     ["an hour", 1, true, "active"],
     ["47 hours", 47, true, "active"],
     ["49 hours", 49, true, "expired"],
-    ["an hour, of one that does not renew", 1, false, "expired"],
-  ])("what Google calls active %s past its end: %i h, renews: %s → %s", async (_, hours, renews, status) => {
-    const app = await service.application();
-    const token = app.buyOnAndroid();
-    const stored = service.android.read(token);
-    if (stored?.productKind !== "subscription") throw new Error("There is one.");
-    const end = new Date(Date.now() - (hours * DAY) / 24).toISOString();
-    const lineItems = (stored.answer.lineItems ?? []).map((line) => ({
-      ...line,
-      expiryTime: end,
-      autoRenewingPlan: { autoRenewEnabled: renews },
-    }));
-    const startTime = new Date(Date.now() - 40 * DAY).toISOString();
-    service.android.put(token, { ...stored, answer: { ...stored.answer, startTime, lineItems } });
-    expect((await app.linkAndroid(token, "user-1")).body.entitlements).toMatchObject([
-      { status, expiresAt: end },
-    ]);
-  });
+    ["an hour, without renewal,", 1, false, "expired"],
+  ])(
+    "a subscription that Google calls active %s past its end (%i h, renews: %s) is %s",
+    async (_, hours, renews, status) => {
+      const app = await service.application();
+      const token = app.buyOnAndroid();
+      const stored = service.android.read(token);
+      if (stored?.productKind !== "subscription") throw new Error("There is one.");
+      const end = new Date(Date.now() - (hours * DAY) / 24).toISOString();
+      const lineItems = (stored.answer.lineItems ?? []).map((line) => ({
+        ...line,
+        expiryTime: end,
+        autoRenewingPlan: { autoRenewEnabled: renews },
+      }));
+      const startTime = new Date(Date.now() - 40 * DAY).toISOString();
+      service.android.put(token, { ...stored, answer: { ...stored.answer, startTime, lineItems } });
+      expect((await app.linkAndroid(token, "user-1")).body.entitlements).toMatchObject([
+        { status, expiresAt: end },
+      ]);
+    },
+  );
 
   test.each([
-    ["50 s ahead of our clock is there", 50_000, [["premium", "active"]]],
-    ["70 s ahead is not there yet", 70_000, []],
+    ["50 s ahead of our clock is active", 50_000, [["premium", "active"]]],
+    ["70 s ahead of our clock has no entry yet", 70_000, []],
   ])("a purchase that starts %s", async (_, ahead, expected) => {
     const app = await service.application();
     const request = app.device().request({ purchaseDate: Date.now() + ahead });
@@ -691,7 +694,7 @@ describe("entitlements", () => {
     expect(statuses(await app.synchronize(over))).toEqual([["premium", "expired"]]);
   });
 
-  test("sandbox stands beside production, and production is shown", async () => {
+  test("an account may have sandbox and production customers, and production is shown", async () => {
     const app = await service.application();
     const sandbox = app.device({ environment: "Sandbox" }).request({ expiresDate: Date.now() + 300 * DAY });
     await app.link(sandbox, "user-1");
@@ -702,7 +705,7 @@ describe("entitlements", () => {
     expect(body.entitlements).toMatchObject([{ environment: "production" }]);
   });
 
-  test("a transaction whose end has come is expired", async () => {
+  test("a transaction past its end is expired", async () => {
     const app = await service.application();
     const request = app.device().request({ expiresDate: Date.now() - 1 });
     expect((await app.synchronize(request)).body.entitlements).toMatchObject([
@@ -711,8 +714,8 @@ describe("entitlements", () => {
   });
 });
 
-describe("what is refused, in the contract's order", () => {
-  test("a JWS that does not verify is 400 and stores nothing, wherever it stands", async () => {
+describe("refusals, in the contract's order", () => {
+  test("a JWS that does not verify is 400 and stores nothing, at any place in the request", async () => {
     const app = await service.application();
     const device = app.device();
     const { signedAppTransaction, signedTransactions } = device.request({}, {}, {});
@@ -735,7 +738,7 @@ describe("what is refused, in the contract's order", () => {
     expect(await tableText()).toBe(before);
   });
 
-  test("the body's shape comes before everything, and a bad signature before an unknown application", async () => {
+  test("the body's shape is checked first, and a signature before the application", async () => {
     const app = await service.application();
     expect(outcome(await app.synchronize({}))).toEqual([400, "INVALID_REQUEST"]);
     expect(outcome(await app.synchronize({ signedAppTransaction: "a.b.c" }))).toEqual([
@@ -750,7 +753,7 @@ describe("what is refused, in the contract's order", () => {
     ]);
   });
 
-  test("another application's bundle is no configuration of this one", async () => {
+  test("another application's bundle is not configured here", async () => {
     const [app, other] = [await service.application(), await service.application()];
     expect(outcome(await app.link(other.device().request({}), "user-1"))).toEqual([
       404,
@@ -777,7 +780,7 @@ describe("what is refused, in the contract's order", () => {
     ]);
   });
 
-  test("payloads of a request that are not of one app, environment and Apple Account", async () => {
+  test("payloads of different apps, environments or Apple Accounts", async () => {
     const app = await service.application();
     const [one, other] = [app.device(), app.device()];
     const sandbox = app.device({ environment: "Sandbox" });
@@ -788,7 +791,7 @@ describe("what is refused, in the contract's order", () => {
     }
   });
 
-  test("StoreKit testing in Xcode is accepted only where its certificate is registered", async () => {
+  test("StoreKit testing in Xcode without a registered certificate", async () => {
     const xcode = makeXcodeSigner();
     const registered = await service.application({
       iosStore: { environments: ["sandbox"], xcodeCertificates: [fingerprintOf(xcode.certificate)] },
@@ -839,7 +842,7 @@ describe("what is refused, in the contract's order", () => {
     ]);
   });
 
-  test("the paywall comes before the store's answer, and after every transaction", async () => {
+  test("the paywall is checked before the store is asked, and after every transaction", async () => {
     const iosOnly = await service.application({ products: [PRODUCTS[0]] });
     expect(outcome(await iosOnly.linkAndroid("unknown", "user-1"))).toEqual([404, "PAYWALL_NOT_FOUND"]);
     const androidOnly = await service.application({ products: [PRODUCTS[4]] });
@@ -858,7 +861,7 @@ describe("what is refused, in the contract's order", () => {
     expect(await tableText()).toBe(before);
   });
 
-  test("an index counts every transaction of the request, duplicates too", async () => {
+  test("an index counts every transaction of the request, duplicates included", async () => {
     const app = await service.application();
     const { signedAppTransaction, signedTransactions } = app.device().request({});
     const twice = [...signedTransactions, ...signedTransactions, "a.b.c"];
@@ -869,7 +872,7 @@ describe("what is refused, in the contract's order", () => {
     });
   });
 
-  test("a credential whose application is gone", async () => {
+  test("a credential whose application no longer exists", async () => {
     const app = await service.application();
     const gone = await service.application();
     const { DeleteCommand } = await import("@aws-sdk/lib-dynamodb");
@@ -887,7 +890,7 @@ describe("what is refused, in the contract's order", () => {
     expect((await gone.read("user-1")).body.entitlements).toEqual([]);
   });
 
-  test("an Android token that the store does not know, and one of another kind or product", async () => {
+  test("an Android token that is unknown to the store, or of another kind or product", async () => {
     const app = await service.application();
     expect(outcome(await app.linkAndroid("unknown", "user-1"))).toEqual([400, "INVALID_PURCHASE"]);
     const token = app.buyOnAndroid();
@@ -907,7 +910,7 @@ describe("what is refused, in the contract's order", () => {
     ]);
   });
 
-  test("a purchase that the store has dropped answers by what is stored, or says so", async () => {
+  test("a purchase that the store has dropped is answered from the stored facts, or refused without any", async () => {
     const app = await service.application();
     const known = app.buyOnAndroid();
     const first = await app.linkAndroid(known, "user-1");
@@ -925,7 +928,7 @@ describe("what is refused, in the contract's order", () => {
     expect(outcome(await app.linkAndroid(unknown, "user-1"))).toEqual([400, "PURCHASE_NO_LONGER_AVAILABLE"]);
   });
 
-  test("a store that fails is 503, stores nothing, and the same request works later", async () => {
+  test("a failing store is 503 and stores nothing, and the same request works later", async () => {
     const app = await service.application();
     const token = app.buyOnAndroid();
     const before = await tableText();
@@ -944,7 +947,7 @@ describe("what is refused, in the contract's order", () => {
     expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
   });
 
-  test("a failed acknowledgement does not fail the link: it is due until a later one succeeds", async () => {
+  test("a failed acknowledgement does not fail the link and is due until a later one succeeds", async () => {
     const app = await service.application();
     const token = app.buyOnAndroid();
     const due = async () =>
@@ -952,7 +955,7 @@ describe("what is refused, in the contract's order", () => {
         (item) => String(item["pk"]).includes(app.identifier) && "acknowledgementDueSince" in item,
       ).length;
     const answer = service.android.read(token)?.answer;
-    // The answer to the question is let through, the acknowledgement and its retry are not.
+    // The look-up succeeds; the acknowledgement and its retry fail.
     service.android.calls.length = 0;
     service.android.failNext("publisher", { status: 200, body: answer }, { status: 500 }, { status: 500 });
     expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
@@ -973,7 +976,7 @@ describe("credentials", () => {
     ["missing", undefined],
     ["malformed", "abc"],
     ["mistyped", "cek_0123456789abcdef_" + "0".repeat(72)],
-  ])("a key that is %s is 401, on every endpoint that takes one", async (_, key) => {
+  ])("a key that is %s is 401 on every endpoint with a credential", async (_, key) => {
     const app = await service.application();
     for (const [method, path] of [
       ["POST", "/v1/customers/android-store/link"],
@@ -1006,7 +1009,7 @@ describe("credentials", () => {
     }
   });
 
-  test("a key without the endpoint's scope is 403, and one key serves all endpoints of its scopes", async () => {
+  test("a key without the endpoint's scope is 403, and a key serves all endpoints of its scopes", async () => {
     const app = await service.application();
     const { apiKey: reads } = await app.issue(["entitlements:read"]);
     const { apiKey: writes } = await app.issue(["customers:write"]);
@@ -1038,7 +1041,7 @@ describe("credentials", () => {
     });
   });
 
-  test("synchronize has no 401 and no 403, whatever Authorization it is sent", async () => {
+  test("synchronize ignores the Authorization header", async () => {
     const app = await service.application();
     for (const authorization of ["Bearer nonsense", "Basic abc", "x"]) {
       const answer = await service.send("POST", "/v1/customers/ios-store/synchronize", {
@@ -1051,7 +1054,7 @@ describe("credentials", () => {
 });
 
 describe("requests", () => {
-  test("a body is read as JSON whatever its type says, and may be compressed", async () => {
+  test("a body is read as JSON whatever its Content-Type, and may be compressed", async () => {
     const app = await service.application();
     const request = app.device().request({});
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8"])
@@ -1077,7 +1080,7 @@ describe("requests", () => {
     ["POST", "/v1/customers/a/entitlements"],
     ["GET", "/v1/customers/ios-store/synchronize"],
     ["DELETE", "/v1/customers/ios-store/link"],
-  ])("%s %s is no route: 404", async (method, path) => {
+  ])("%s %s is not a route: 404", async (method, path) => {
     expect(outcome(await service.send(method, path))).toEqual([404, "ROUTE_NOT_FOUND"]);
   });
 
@@ -1088,7 +1091,7 @@ describe("requests", () => {
     expect(answer.body.issues?.[0]?.path).toBe("applicationAccountIdentifier");
   });
 
-  test("nothing that a function logged in all this holds a token, a key or a JWS", () => {
+  test("no function logs a token, a key or a JWS in these tests", () => {
     expect(service.log.join("\n")).not.toMatch(/eyJ|cek_[0-9a-f]{16}_|tok/);
   });
 });

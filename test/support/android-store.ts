@@ -18,10 +18,10 @@ export const PREFIX = "/sandbox/android-publisher";
 export const NOW: Instant = Date.UTC(2026, 0, 15, 12);
 export const DAY = 24 * 3600 * 1000;
 
-/** Long enough for a busy machine: what is not meant to be too slow never is. */
+/** Long enough for a busy machine, so that only deliberate faults time out. */
 export const TIMING = { request: 5_000, pause: 10, total: 15_000 };
 
-/** Short, for what is made to hang. */
+/** Short, for requests that hang on purpose. */
 export const HASTY = { request: 1_000, pause: 10, total: 4_000 };
 
 export interface LocalAndroidStore {
@@ -29,7 +29,7 @@ export interface LocalAndroidStore {
   readonly rootUrl: string;
   /** The package, read with workload identity through the sandbox's token exchange. */
   readonly androidPackage: AndroidPackage;
-  /** A store of its own, with nothing cached yet. */
+  /** A new store with empty caches. */
   store(options?: Partial<AndroidStoreOptions>): AndroidStore;
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;
 type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
 type OneTimeLine = androidpublisher_v3.Schema$ProductLineItem;
 
-/** A line of a subscription: owned, renewing, until thirty days from now. */
+/** A line of a subscription: owned, renewing, ending in thirty days. */
 export const aSubscriptionLine = (changes: SubscriptionLine = {}): SubscriptionLine => ({
   productId: "premium",
   expiryTime: isoTime(NOW + 30 * DAY),

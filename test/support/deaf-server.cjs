@@ -1,5 +1,5 @@
-// A database whose process gets no processor: while it is deaf it takes no connection, and the few that the kernel
-// queues for it are taken by others. Run in a thread of its own, in plain JavaScript, as it blocks.
+// A database without processor time: while it is deaf it accepts no connection, and other clients fill the kernel's
+// short queue. It runs in a thread of its own because it blocks, in plain JavaScript.
 "use strict";
 const { createServer } = require("node:http");
 const { parentPort } = require("node:worker_threads");

@@ -7,26 +7,26 @@ import * as z from "zod";
 export const FAULTS = [
   /** The connection breaks before the database sees the request. */
   "request-dropped",
-  /** The database does what it was asked to; the connection breaks before it answers. */
+  /** The database executes the request; the connection breaks before the answer. */
   "response-dropped",
-  /** As before, in the middle of the answer. */
+  /** The database executes the request; the connection breaks within the answer. */
   "response-cut",
-  /** The database does what it was asked to; its answer would come after the client has given up. */
+  /** The database executes the request; its answer is so late that the client has given up. */
   "response-late",
-  /** The request waits on its way until {@link FaultProxy.release}, so it may arrive after a retry has done it all. */
+  /** The request waits at the proxy until {@link FaultProxy.release}, so it may arrive after a successful retry. */
   "request-late",
   "throttled",
   "throughput-exceeded",
   "server-error",
   "unavailable",
-  /** Another transaction is at the same items; of writes in transactions. */
+  /** Another transaction writes the same items. Only for transactions. */
   "transaction-conflict",
-  /** The database answers, and leaves all keys for later; of batch reads. */
+  /** The database answers with all keys unprocessed. Only for batch reads. */
   "unprocessed",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** Whether a fault can meet a request of this operation at all. */
+/** Whether the fault can happen to a request of this operation. */
 export const canMeet = (fault: Fault, operation: string): boolean => {
   switch (fault) {
     case "transaction-conflict":
@@ -49,16 +49,16 @@ export interface FaultProxy {
   readonly endpoint: string;
   /** Every request since the last {@link FaultProxy.plan}, in the order of arrival. */
   readonly requests: readonly ProxiedRequest[];
-  /** Forgets what was, and has request number `at` (from 1) meet the fault. Without one all requests go through. */
+  /** Resets the proxy. Request number `at`, from 1, meets the fault; without a fault all requests go through. */
   plan(fault?: { readonly at: number; readonly fault: Fault }): void;
   /**
-   * Forgets what was, and stops at request number `at`: the database has done it, and nobody is answered any more.
-   * Resolves when it is there.
+   * Resets the proxy and halts it after request number `at`: the database executes it, and no request is answered from
+   * then on. Resolves at that point.
    */
   haltAfter(at: number): Promise<void>;
-  /** From now on all requests go through. What waits on its way still waits. */
+  /** From now on all requests go through. A waiting request still waits. */
   heal(): void;
-  /** What waits on its way goes on to the database now. Resolves when the database has answered. */
+  /** Sends a waiting request to the database. Resolves when the database has answered. */
   release(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -132,7 +132,7 @@ const readAll = async (message: IncomingMessage): Promise<Buffer> => {
 };
 
 /**
- * A proxy in front of DynamoDB that does to one request, by its number, what networks and databases do to requests.
+ * A proxy in front of DynamoDB that applies a fault of a network or a database to one request, by its number.
  *
  * @param target the database's address
  */

@@ -26,24 +26,24 @@ import {
 import { decodeLines } from "../../lib/table/lines.ts";
 
 /**
- * What is true of a whole table at every moment between two requests, whatever has happened to it: one owner for each
- * identity, two sides of each link that agree, copies that are copies. Walks over every item.
+ * Invariants of a whole table between two requests, whatever has happened to it: each identity has one owner, both sides
+ * of a link agree, copies equal their originals. Checks every item.
  */
 export interface InvariantOptions {
-  /** The catalog of an application; where it is given, mapped consumables have to be held. */
+  /** The catalog of an application. If it is given, mapped consumables must be held. */
   readonly catalogOf?: (application: string) => Catalog | undefined;
   /**
-   * Moves may have been broken off: the customer is in no account then, and what absorbed customers left stays as long as
-   * their survivor.
+   * Whether moves may be unfinished: the customer is in no account then, and the items of absorbed customers stay as long
+   * as their survivor.
    */
   readonly crashedMoves?: boolean;
-  /** Applications that a test has taken apart by hand. */
+  /** Applications whose items a test has changed by hand. */
   readonly except?: ReadonlySet<string>;
 }
 
 type StoredItem = Readonly<Record<string, unknown>>;
 
-/** Purchases that holdings have to hold stop here, well below what holdings are bounded to. */
+/** Above this size, well below the bound of holdings, purchases may be missing from the holdings. */
 const BOUNDED_FROM_BYTES = 150_000;
 
 const applicationPartitionItem = z.discriminatedUnion("kind", [
@@ -67,7 +67,7 @@ interface Customer extends Omit<z.output<ReturnType<typeof customerItem>>, "hold
   readonly holdings: readonly Purchase[];
 }
 
-/** All of one application. */
+/** The items of one application. */
 interface Tenant {
   readonly application: string;
   readonly customers: Map<string, Customer>;
@@ -85,7 +85,7 @@ interface Tenant {
   readonly erasedPurchases: Set<string>;
   /** Customers that an operator has erased. */
   readonly erased: Set<string>;
-  /** Queued acknowledgements: their purchases, and since when. */
+  /** Queued acknowledgements: their purchases and due times. */
   readonly acknowledgements: {
     readonly key: string;
     readonly reference: string;
@@ -101,7 +101,7 @@ const referenceOf = ({ store, environment, key }: Pick<Purchase, "store" | "envi
 const lineText = (line: Line): string => text(Object.entries(line).sort(([a], [b]) => (a < b ? -1 : 1)));
 const linesText = (lines: readonly Line[]): string => text(lines.map(lineText).sort());
 
-/** The lines that a purchase can grant with: none from before it was replaced, and of a one-time purchase those asked for. */
+/** The lines that may grant: none if replaced without a time, and only the selected ones of a one-time purchase. */
 const linesThatGrant = ({ lines, replacedBy, replacedAt, selectedProducts }: Purchase): readonly Line[] =>
   lines
     .filter(() => replacedBy === null || replacedAt !== null)
@@ -126,7 +126,7 @@ class Violations {
   }
 }
 
-/** The customer that an identifier leads to, by way of aliases. */
+/** The customer that an identifier leads to, through aliases. */
 const livingOf = ({ customers }: Tenant, identifier: string): Customer | "missing" | "cycle" => {
   const seen = new Set<string>();
   let current = identifier;
@@ -419,7 +419,7 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
         link?.account === account && absorbed.some((other) => sk === `CUSTOMER#${other}`),
     );
     violations.check(isLive || isAbsorbed, `${keyOf(item)} is of a customer that does not live`);
-    // A move that broke off leaves it without: it counts for nobody, and goes with its survivor.
+    // An unfinished move leaves the item without a time to live. It grants nothing and is deleted with its survivor.
     violations.check(
       isLive || "expiresAt" in item || options.crashedMoves === true,
       `${keyOf(item)} is of an absorbed customer, and stays for ever`,
@@ -470,7 +470,7 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
     );
 };
 
-/** Every violation of what always holds, each in a sentence that names its item; none is well. */
+/** Every violation of an invariant, each in a sentence that names its item; empty when there are none. */
 export const checkInvariants = (items: readonly StoredItem[], options: InvariantOptions = {}): string[] => {
   const violations = new Violations();
   const tenants = sort(violations, items, options.except ?? new Set());

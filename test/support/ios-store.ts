@@ -26,7 +26,7 @@ const customer: SandboxCustomer = {
   transactions: [],
 };
 
-/** The payload of a monthly subscription that is in its middle. */
+/** The payload of an active monthly subscription. */
 export const aTransaction = (fields: Payload = {}): Payload => ({
   ...transactionPayload(customer, {
     productIdentifier: "com.example.trails.premium.monthly",
@@ -46,7 +46,7 @@ export const anAppTransaction = (fields: Payload = {}): Payload => ({
   ...fields,
 });
 
-/** What {@link aTransaction} says once it is verified. */
+/** {@link aTransaction} in its verified form. */
 export const aVerifiedTransaction = (fields: Partial<Transaction> = {}): Transaction => ({
   transactionIdentifier: "700000000000002",
   originalTransactionIdentifier: "700000000000001",
@@ -70,7 +70,7 @@ export const aVerifiedTransaction = (fields: Partial<Transaction> = {}): Transac
   ...fields,
 });
 
-/** What {@link anAppTransaction} says once it is verified. */
+/** {@link anAppTransaction} in its verified form. */
 export const aVerifiedAppTransaction = (fields: Partial<AppTransaction> = {}): AppTransaction => ({
   bundleIdentifier: BUNDLE,
   appAppleIdentifier: APPLE_ID,

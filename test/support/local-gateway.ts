@@ -12,7 +12,7 @@ import { readAssembly, type Assembly } from "../../local/template.ts";
 
 export interface TestGateway {
   readonly address: string;
-  /** What functions wrote to standard error, and why they failed. */
+  /** Standard error of the functions, and the reasons of their failures. */
   readonly log: string[];
   stop(): Promise<void>;
 }
@@ -45,14 +45,14 @@ export const serveGateway = async (
 
 /** The service. */
 export const SERVICE_APP = fileURLToPath(new URL("../../infra/app.ts", import.meta.url));
-/** The service's stack around functions that do what tests tell them. */
+/** The service's stack with functions that the tests control. */
 export const FUNCTIONS_APP = fileURLToPath(new URL("../local/functions-app.ts", import.meta.url));
 
 const SYNTHESIZED_WITHIN_MILLISECONDS = 60_000;
 
 /**
- * The folder of an application's assembly, synthesized once in a run of the tests: the first who asks makes it, in
- * whatever process, and the others wait. It goes when the run ends.
+ * The folder of an application's assembly, synthesized once in a test run: the first process that needs it makes it, the
+ * others wait. It is deleted when the run ends.
  *
  * @param app the application's module.
  */
@@ -84,18 +84,18 @@ export const assemblyFolder = async (app: string): Promise<string> => {
 export interface TestAssembly {
   readonly assembly: Assembly;
   readonly folder: string;
-  /** Does nothing: the assembly is shared, and goes when the run ends. */
+  /** Does nothing: the assembly is shared and deleted when the run ends. */
   remove(): void;
 }
 
-/** The assembly of an application, synthesized once in a run of the tests. */
+/** The assembly of an application, synthesized once in a test run. */
 export const synthesizeForTest = async (app: string): Promise<TestAssembly> => {
   const folder = await assemblyFolder(app);
   return { assembly: readAssembly(folder), folder, remove: () => undefined };
 };
 
 export interface WholeService extends LocalService {
-  /** What functions wrote to standard error, and why they failed. */
+  /** Standard error of the functions, and the reasons of their failures. */
   readonly log: string[];
 }
 

@@ -1,35 +1,35 @@
 import fc, { type Parameters } from "fast-check";
 
 /**
- * How the proofs run: short in every run of the tests, long with `LONG=1`. `SEED=…` repeats a run, and `CASE=…` (the
- * path that a failure prints) goes straight to the smallest failing case.
+ * Whether the proofs run in their long form (`LONG=1`). `SEED=…` repeats a run, and `CASE=…` (the path that a failure
+ * prints) runs only the smallest failing case.
  */
 export const LONG = process.env["LONG"] === "1";
 
 const given = process.env["SEED"];
 
-/** One seed for everything in this process. */
+/** The seed of this process. */
 export const SEED = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
 
 export const inLength = <T>(short: T, long: T): T => (LONG ? long : short);
 
-/** Under mutation testing many runs are many mutants: fewer cases, and the first failing one is enough. */
+/** Mutation testing runs every property for every mutant: fewer cases, and the first failing one is enough. */
 const MUTATION = process.env["MUTATION"] === "1";
 
-/** How long one property may take before it stops looking for more, or for smaller, cases. */
+/** Time after which a property stops trying or shrinking cases. */
 const MILLISECONDS = inLength(20_000, 10 * 60_000);
 
-/** For a test's timeout: longer than the property stops by itself. */
+/** A test's timeout, longer than the time after which a property stops by itself. */
 export const TIMEOUT = MILLISECONDS + 30_000;
 
-/** In the long form, how much was tried. */
+/** Prints the number of cases, in the long form. */
 export const reportCases = (count: number, seed: number, of = ""): void => {
   if (LONG) process.stdout.write(`${expect.getState().currentTestName}: ${count} cases${of}, SEED=${seed}\n`);
 };
 
 /**
- * Parameters of a property: so many cases, from the seed, or as many as there is time for. A failure prints the seed and
- * the path of its case; the long form prints how many cases there were.
+ * A property's parameters: the number of cases, from the seed, or as many as there is time for. A failure prints the
+ * seed and the path of its case; the long form prints the number of cases.
  */
 export const cases = (short: number, long: number): Parameters<unknown> => {
   const path = process.env["CASE"];
@@ -48,7 +48,7 @@ export const cases = (short: number, long: number): Parameters<unknown> => {
   };
 };
 
-/** A small generator of numbers from a seed, for what is not a property: [0, 1). */
+/** A small generator of numbers in [0, 1) from a seed, for tests that are not properties. */
 export const randomFrom = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {

@@ -7,7 +7,7 @@ import type { PendingAcknowledgement } from "../../lib/stores/android-store/read
 
 export const DAY = 86_400_000;
 export const MONTH = 30 * DAY;
-/** The moment at which tests happen. */
+/** The current moment of the tests. */
 export const NOW: Instant = Date.UTC(2026, 5, 15, 12);
 
 export const period = (text: string): Period => {
@@ -16,10 +16,10 @@ export const period = (text: string): Period => {
   return parsed;
 };
 
-/** A line of a monthly subscription that is in its middle. */
+/** A line of an active monthly subscription. */
 export const aLine = (line: Partial<Line> = {}): Line => ({
   transactionIdentifier: "1",
-  // An event of its own for each transaction id, where a test does not say otherwise.
+  // Each transaction id is an event of its own unless a test says otherwise.
   event: line.transactionIdentifier === null ? null : `event ${line.transactionIdentifier ?? "1"}`,
   productIdentifier: "monthly",
   basePlanIdentifier: null,
@@ -65,7 +65,7 @@ export const proven = (
   { mentioned = [], identity = null }: Partial<Omit<ProvenPurchase, "purchase">> = {},
 ): ProvenPurchase => ({ purchase, mentioned, identity });
 
-/** What the store waits for of an Android subscription. */
+/** The pending acknowledgement of an Android subscription. */
 export const anAcknowledgement = (purchase: Purchase): PendingAcknowledgement => ({
   purchase,
   packageName: "com.example.trails",

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 
 /**
- * What every answer should be: a plain list of all facts, and of who they belong to, evaluated anew for each question in
- * the most obvious way. It shares no code with the service; where the two disagree, one of them is wrong.
+ * The expected answers: a plain list of all facts and their owners, evaluated again for each question in the most
+ * obvious way. It shares no code with the service. Where the two disagree, one of them is wrong.
  */
 
 export type ModelEnvironment = "production" | "sandbox" | "xcode";
 
-/** What the App Store signed of one in-app purchase. */
+/** A signed transaction of the App Store. */
 export interface IosFact {
   readonly store: "ios-store";
   readonly environment: ModelEnvironment;
@@ -20,15 +20,15 @@ export interface IosFact {
   readonly group: string | null;
   /** `webOrderLineItemId`: the same for one period under every transaction id. */
   readonly webOrder: string | null;
-  /** `purchaseDate`: of a restored copy, when it was restored. */
+  /** `purchaseDate`; of a restored copy, the time of the restore. */
   readonly start: number;
   /** `originalPurchaseDate`. */
   readonly originalStart: number;
-  /** Of subscriptions. */
+  /** `expiresDate`, of subscriptions. */
   readonly end: number | null;
   readonly quantity: number;
   readonly revokedAt: number | null;
-  /** `revocationPercentage`, thousandths of a per cent; null: not said. */
+  /** `revocationPercentage`, in thousandths of a per cent; null: absent. */
   readonly revokedShare: number | null;
   readonly upgraded: boolean;
   /** `previousOriginalTransactionId`. */
@@ -44,12 +44,12 @@ interface AndroidAnswer {
   readonly store: "android-store";
   readonly environment: ModelEnvironment;
   readonly token: string;
-  /** `obfuscatedExternalAccountId`: chosen by the client, so it names nobody. */
+  /** `obfuscatedExternalAccountId`; the client chooses it, so it names nobody. */
   readonly obfuscated: string | null;
   readonly answeredAt: number;
 }
 
-/** What Google answered about a subscription. */
+/** Google's answer about a subscription. */
 export interface AndroidSubscriptionFact extends AndroidAnswer {
   readonly kind: "subscription";
   readonly state:
@@ -69,7 +69,7 @@ export interface AndroidSubscriptionFact extends AndroidAnswer {
     /** False for a deferred replacement. */
     readonly paid: boolean;
     readonly renews: boolean;
-    /** `deferredItemReplacement` or `deferredItemRemoval`: it goes at its end, whatever its plan says. */
+    /** `deferredItemReplacement` or `deferredItemRemoval`: the line ends at its expiry, whatever its plan says. */
     readonly leaves: "replaced" | "removed" | null;
   }[];
   /** `linkedPurchaseToken`. */
@@ -78,7 +78,7 @@ export interface AndroidSubscriptionFact extends AndroidAnswer {
   readonly expired: string | null;
 }
 
-/** What Google answered about a one-time purchase. */
+/** Google's answer about a one-time purchase. */
 export interface AndroidOneTimeFact extends AndroidAnswer {
   readonly kind: "one-time";
   readonly state: "PURCHASED" | "CANCELLED" | "PENDING";
@@ -90,10 +90,10 @@ export interface AndroidOneTimeFact extends AndroidAnswer {
     readonly rented: boolean;
     readonly consumed: boolean;
     readonly quantity: number;
-    /** `refundableQuantity`; null: not said. */
+    /** `refundableQuantity`; null: absent. */
     readonly unrefunded: number | null;
   }[];
-  /** The product that was asked for; null: all of them. */
+  /** The selected product; null: all of them. */
   readonly asked: string | null;
 }
 
@@ -108,7 +108,7 @@ export interface ModelClaim {
 /** Verified facts about one person, and the account that the request names. */
 export interface ModelRequest {
   readonly environment: ModelEnvironment;
-  /** The app transaction id of an iOS request; null where it has none. */
+  /** The app transaction id of an iOS request; null: none. */
   readonly appTransaction: string | null;
   readonly facts: readonly Fact[];
   readonly claim: ModelClaim | null;
@@ -128,7 +128,7 @@ export interface ModelCatalog {
   readonly products: readonly ModelProduct[];
 }
 
-/** An entry of an answer. `Customer`: a number in the model, the identifier in an answer. */
+/** An entry of an answer. `Customer` is a number in the model and an identifier in the service. */
 export interface ModelEntitlement<Customer = number> {
   readonly identifier: string;
   readonly displayName: string;
@@ -151,18 +151,18 @@ export type ModelOutcome =
   | { readonly outcome: "stored"; readonly customer: number }
   | { readonly outcome: "refused"; readonly code: "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT" };
 
-/** The application's policy for credentialed links of customers that are linked elsewhere. */
+/** The application's policy for a credential's link of a customer that is linked to another account. */
 export type ModelTransfers = "refuse" | "when_inactive" | "always";
 
-/** The application's policy, and the service's bounds. */
+/** The application's policy and the service's bounds. */
 export interface ModelTerms {
   readonly transfers: ModelTransfers;
-  /** Customers of an account that clients alone may have claimed: of production, and of all other environments together. */
+  /** Most customers of an account by clients' claims: in production, and in all other environments together. */
   readonly claims: number;
 }
 
 interface Person {
-  /** In the order in which they were made. */
+  /** In the order of creation. */
   readonly number: number;
   readonly environment: ModelEnvironment;
   readonly bornAt: number;
@@ -172,13 +172,13 @@ interface Person {
 
 type Status = ModelEntitlement["status"];
 
-/** A purchase with its customer, and the source of the customer's link. */
+/** The customer of a purchase, and who asserted the customer's link. */
 interface Owner {
   readonly customer: number;
   readonly by: ModelClaim["by"] | null;
 }
 
-/** One product that one purchase gives or gave. */
+/** One product that one purchase grants or granted. */
 interface Given {
   readonly fact: Fact;
   readonly customer: number;
@@ -191,29 +191,29 @@ interface Given {
   /** Start of access, after the passes of the same product before it. */
   readonly begins: number | null;
   readonly end: number | null;
-  /** The start of an iOS subscription that is after its end says nothing. */
+  /** Whether an iOS subscription's start is after its end, so that it is unknown. */
   readonly beganLater?: boolean;
   readonly revokedAt: number | null;
-  /** Time by which its units were refunded, in part or as a whole; null: none was. */
+  /** Time by which units were refunded; null: none. */
   readonly refundedBy: number | null;
   /** Units that are not refunded. */
   readonly units: number;
   readonly bought: number;
-  /** Its length comes from the catalog. */
+  /** Whether its length comes from the catalog. */
   readonly isPass: boolean;
   readonly kind: ModelEntitlement["productKind"];
   readonly willRenew: boolean | null;
-  /** Its place among what the same purchase gives. */
+  /** Its place among the products of the purchase. */
   readonly place: number;
 }
 
 /**
- * Of each product of an iOS lineage the two latest periods count, and those that had not ended when the store last spoke
- * of the lineage. What came before has ended, and no longer says where something else ended.
+ * The two latest periods of each product of an iOS lineage count, and those that had not ended at the lineage's last
+ * signing. Earlier ones have ended and no longer decide where another period ended.
  */
 const COUNTED_OF_EACH_PRODUCT = 2;
 
-/** Clocks differ: what begins within a minute has begun. */
+/** Tolerance for clocks: access that begins within a minute has begun. */
 const CLOCKS = 60_000;
 
 /** Longest time for which Google calls a subscription active, or in grace, after its end. */
@@ -222,7 +222,7 @@ const SILENT = 48 * 3_600_000;
 const iso = (moment: number | null): string | null =>
   moment === null ? null : new Date(moment).toISOString();
 
-/** Calendar months from a moment, in UTC; the month's last day where the month is too short. */
+/** Calendar months from a moment, in UTC; the last day of a month that is too short. */
 const after = (moment: number, { months, days }: { months: number; days: number }): number => {
   const date = new Date(moment);
   const day = date.getUTCDate();
@@ -236,7 +236,7 @@ const isPending = (fact: AndroidFact): boolean =>
 
 const tokenName = ({ environment }: Fact, token: string): string => `android ${environment} token ${token}`;
 
-/** Xcode calls everything "0": its certificate, and what is bought, tell lineages apart. */
+/** In Xcode every id is "0", so the certificate and the product tell lineages apart. */
 const lineageKey = ({ environment, original, certificate, group, product }: IosFact): string =>
   environment === "xcode" ? `${certificate}:${original}:${group ?? product}` : original;
 
@@ -249,13 +249,13 @@ const appName = (environment: ModelEnvironment, appTransaction: string): string 
 const purchaseName = (fact: Fact): string =>
   fact.store === "ios-store" ? lineageName(fact.environment, lineageKey(fact)) : tokenName(fact, fact.token);
 
-/** The lineage that this one took the place of. */
+/** The lineage that this one replaced. */
 const previousName = ({ environment, previous, original }: IosFact): string | null =>
   environment === "xcode" || previous === null || previous === original
     ? null
     : lineageName(environment, previous);
 
-/** Everything by which a fact names one person. */
+/** Every name by which a fact identifies a person. */
 const namesOf = (fact: Fact): string[] => {
   const names = [purchaseName(fact)];
   if (fact.store === "ios-store") {
@@ -267,7 +267,7 @@ const namesOf = (fact: Fact): string[] => {
   return names;
 };
 
-/** Any signed payload of a request names its app transaction id; Xcode's names nobody. */
+/** Any signed payload may name the app transaction id. In Xcode it names nobody. */
 const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] =>
   environment === "xcode"
     ? []
@@ -308,7 +308,7 @@ const productOf = (
   );
 };
 
-/** A purchase event: one thing bought, under any number of transaction ids. */
+/** The name of a purchase event: one purchase under any number of transaction ids. */
 const eventName = (fact: IosFact): string => {
   const { environment, product, type, transaction, webOrder, end, start, originalStart } = fact;
   const isXcode = environment === "xcode";
@@ -318,13 +318,13 @@ const eventName = (fact: IosFact): string => {
   return isXcode ? `${product} at ${originalStart}` : `one ${product}`;
 };
 
-/** A purchase event as its deciding copy describes it. */
+/** A purchase event according to its deciding copy. */
 interface Event {
   readonly fact: IosFact;
   readonly start: number;
-  /** As the store gives it: null for what has none. */
+  /** The store's end; null: none. */
   readonly natural: number | null;
-  /** Cut short by an upgrade. */
+  /** The end, cut short by an upgrade. */
   readonly end: number | null;
   readonly revokedAt: number | null;
   /** Units that are not refunded. */
@@ -338,7 +338,7 @@ const unitsOf = ({ type, quantity, revokedAt, revokedShare }: IosFact): number =
   return quantity - Math.round((quantity * revokedShare) / 100_000);
 };
 
-/** Of one transaction id that two lineages have signed at one moment, the lineage with the smaller id has it. */
+/** The latest copy; of copies signed at one moment, the one in the lineage with the smaller id. */
 const latestSigned = (facts: readonly IosFact[]): IosFact => {
   const [latest] = sorted(facts, [({ signedAt }) => -signedAt, ({ original }) => original]);
   if (latest === undefined) throw new RangeError("Nothing was signed.");
@@ -348,7 +348,7 @@ const latestSigned = (facts: readonly IosFact[]): IosFact => {
 /** The last signed copy of a transaction id. */
 interface Copy {
   readonly latest: IosFact;
-  /** When a copy of it that was revoked was first signed; null: never. */
+  /** The first signing of a revoked copy; null: never revoked. */
   readonly revokedSince: number | null;
   /** The lineages under which it was signed. */
   readonly lineages: ReadonlySet<string>;
@@ -359,7 +359,7 @@ const firstOf = (times: readonly (number | null)[]): number | null => {
   return known.length === 0 ? null : Math.min(...known);
 };
 
-/** The later signed copy of each transaction id. In Xcode every id is "0", so there the event tells copies apart. */
+/** The latest copy of each transaction id. In Xcode every id is "0", so the event tells copies apart. */
 const copiesOf = (facts: readonly IosFact[]): Copy[] =>
   [
     ...Map.groupBy(facts, (fact) =>
@@ -413,10 +413,10 @@ const LINEAGE: Order<Event> = [
   ({ fact }) => fact.product,
 ];
 
-/** What is charged for the next period, or bought instead of this one, begins at most so long before its end. */
+/** A next period that is charged ahead of time begins at most this long before the end of the current one. */
 const AHEAD = 2 * 86_400_000;
 
-/** Two copies of one web order may be of two periods: the store has given a renewal the web order of the period before. */
+/** Two copies of one web order may be of two periods: Apple has given a renewal the previous period's web order. */
 const areOnePeriod = ({ latest: a }: Copy, { latest: b }: Copy): boolean => {
   if (a.type !== "subscription" || a.end === null || b.end === null) return true;
   const [first, second] = a.start <= b.start ? [a, b] : [b, a];
@@ -425,7 +425,7 @@ const areOnePeriod = ({ latest: a }: Copy, { latest: b }: Copy): boolean => {
   return a.end === b.end || a.start === b.start || (second.end ?? 0) <= (first.end ?? 0) || overlap > AHEAD;
 };
 
-/** Copies that are said to be of one event, directly or by way of others. */
+/** Groups of copies of one event, connected directly or through other copies. */
 const together = (copies: readonly Copy[], areOne: (a: Copy, b: Copy) => boolean): Copy[][] => {
   const left = new Set(copies);
   const groups: Copy[][] = [];
@@ -443,13 +443,13 @@ const together = (copies: readonly Copy[], areOne: (a: Copy, b: Copy) => boolean
   return groups;
 };
 
-/** The copies of each event of one person: the same event may have been signed under several lineages. */
+/** The copies of each event of one person. An event may be signed under several lineages. */
 const eventsOfPerson = (facts: readonly IosFact[]): Copy[][] => {
   const haveOneName = ({ latest: a, lineages }: Copy, { latest: b, lineages: others }: Copy): boolean =>
     eventName(a) === eventName(b) &&
     ((a.type === "subscription" && a.webOrder !== null) ||
       [...lineages].some((lineage) => others.has(lineage)));
-  // Xcode numbers everything alike, so there each lineage is by itself.
+  // In Xcode ids are not unique, so each lineage stands by itself.
   const apart = ({ environment, ...fact }: IosFact): string =>
     environment === "xcode" ? purchaseName({ environment, ...fact }) : environment;
   return [...Map.groupBy(facts, apart).values()].flatMap((some) =>
@@ -457,13 +457,13 @@ const eventsOfPerson = (facts: readonly IosFact[]): Copy[][] => {
   );
 };
 
-/** The transactions of a lineage that are kept. */
+/** The transactions that are kept of a lineage. */
 const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
   const lastHeard = Math.max(...facts.map(({ signedAt }) => signedAt));
   const copies = copiesOf(facts);
   const endOf = ({ latest }: Copy): number =>
     (latest.type === "subscription" ? latest.end : null) ?? Infinity;
-  // What two events of the product have outlasted, by name: which copies are one event may show only later.
+  // Two events of the product, by name, end later. By name, because copies may turn out to be one event only later.
   const isOutlasted = (copy: Copy): boolean =>
     new Set(
       copies
@@ -513,9 +513,9 @@ const givenByIos = (
         !other.fact.upgraded &&
         other.start < (other.end ?? Infinity) &&
         (other.fact.product === fact.product
-          ? // It is not bought again for less than is left, and a refund leaves what was paid before.
+          ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null
-          : // What is charged ahead of time, for another product from the end on, takes nothing of this one.
+          : // Another product that is charged ahead of time begins at the end of this one.
             (event.end ?? 0) - other.start > AHEAD),
     );
     const end =
@@ -561,10 +561,10 @@ const STATES: Record<AndroidSubscriptionFact["state"], Status | null> = {
 const latestAnswer = <T extends AndroidFact>(facts: readonly T[]): T | undefined =>
   sorted(facts, [({ answeredAt }) => -answeredAt])[0];
 
-/** The purchase it takes the place of ends only with something owned in its place. */
+/** Whether something is owned, so that the purchase replaces its predecessor. */
 const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) && fact.lines.some(isOwned);
 
-/** A line that is going to be replaced or removed is owned, with or without an order of its own. */
+/** A line that will be replaced or removed is owned, with or without an order of its own. */
 const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
   paid || leaves !== null;
 
@@ -597,7 +597,7 @@ const givenByAndroid = (
       const product = productOf(catalog, "android-store", line.product, { basePlan: line.basePlan });
       if (!isOwned(line) || product === undefined) return [];
       const renews = line.renews && line.leaves === null;
-      // One line may be charged by itself. One that is not to renew and lags behind another is gone.
+      // Lines may be charged separately. One that does not renew and ends before another is over.
       const isGone =
         !renews &&
         line.expiry <= answer.answeredAt &&
@@ -636,7 +636,7 @@ const givenByAndroid = (
     const unitsIn = (said: AndroidOneTimeFact, line: AndroidOneTimeFact["products"][number]): number =>
       said.state === "CANCELLED" ? 0 : (line.unrefunded ?? line.quantity);
     const units = unitsIn(answer, bought);
-    // Google never says when: it was when the largest refund was first heard of.
+    // Google gives no time of a refund, so the first answer with the largest refund counts.
     const [heard] = sorted(
       facts.flatMap((said) =>
         said.kind === "one-time" && said.state !== "PENDING"
@@ -669,7 +669,7 @@ const givenByAndroid = (
   });
 };
 
-/** Passes of one product follow one another, whoever of the account bought them. */
+/** Passes of one product follow one another, whichever customer of the account bought them. */
 const inTurn = (given: readonly Given[], moment: number): Given[] => {
   const passes = sorted(
     given.filter(({ isPass }) => isPass),
@@ -683,7 +683,7 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
     const begins = Math.max(start, ends.get(name) ?? 0);
     const { months, days } = pass.product.access ?? { months: 0, days: 0 };
     const lasting = (units: number): number => after(begins, { months: months * units, days: days * units });
-    // What was used before a refund was used, whatever was refunded afterwards.
+    // Time used before a refund stays used, whatever is refunded later.
     const used = pass.refundedBy === null ? begins : Math.min(lasting(pass.bought), pass.refundedBy);
     const over = Math.max(lasting(pass.units), used);
     const end = pass.units > 0 ? over : lasting(pass.bought);
@@ -696,7 +696,7 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
 
 const isActive = ({ status }: Given): boolean => status === "active" || status === "grace_period";
 
-/** The last moment of access: what was revoked ended no later than it was revoked, or is not known to have lasted. */
+/** The end of access. Revoked access ended at its revocation at the latest; without a time, at its start. */
 const accessEnd = ({ status, start, end, revokedAt }: Given): number | null => {
   if (status !== "revoked") return end;
   return revokedAt === null ? start : Math.min(end ?? Infinity, revokedAt);
@@ -709,7 +709,7 @@ const BY_KEY: Order<Given> = [
   ({ place }) => place,
 ];
 
-/** Which of several purchases that give one entitlement is shown. */
+/** The order of purchases that grant one entitlement; the first is shown. */
 const SHOWN: Order<Given> = [
   (given) => !isActive(given),
   ({ fact }) => ["production", "sandbox", "xcode"].indexOf(fact.environment),
@@ -720,7 +720,7 @@ const SHOWN: Order<Given> = [
   ...BY_KEY,
 ];
 
-/** Another lineage that names this one replaces it from the start of the first transaction that says so; null: none does. */
+/** The lineage that names this one, and the start of its first transaction that does so; null: none. */
 const replacementOf = (
   lineage: string,
   everything: readonly Fact[],
@@ -728,7 +728,7 @@ const replacementOf = (
   const [first] = sorted(
     everything.flatMap((other) =>
       other.store === "ios-store" && previousName(other) === lineage
-        ? // A restored copy may begin after its end.
+        ? // A restored copy may begin after its period's end.
           [{ by: purchaseName(other), at: Math.min(other.start, other.end ?? Infinity) }]
         : [],
     ),
@@ -737,7 +737,7 @@ const replacementOf = (
   return first ?? null;
 };
 
-/** What facts, each with the customer it belongs to, entitle to at a moment. */
+/** The entitlements at a moment from facts, each with its customer. */
 export const entitlementsFrom = (
   facts: readonly ({ readonly fact: Fact } & Owner)[],
   catalog: ModelCatalog,
@@ -750,7 +750,7 @@ export const entitlementsFrom = (
       const owner = { customer, by: owned[0]?.by ?? null };
       const ios = owned.flatMap(({ fact }) => (fact.store === "ios-store" ? [fact] : []));
       const remembered = [...Map.groupBy(ios, purchaseName).values()].flatMap(rememberedOf);
-      // An event counts in the lineage where it was signed last; in one lineage only, until that one is replaced.
+      // An event counts in the lineage where it was signed last. An event of one lineage counts until that is replaced.
       const events = eventsOfPerson(remembered).map((copies) => {
         const lineages = new Set(copies.flatMap((copy) => [...copy.lineages]));
         const [home] = sorted(
@@ -759,7 +759,7 @@ export const entitlementsFrom = (
         );
         if (home === undefined) throw new RangeError("An event has a copy.");
         const replaced = lineages.size > 1 ? null : replacementOf(purchaseName(home), everything);
-        // Of two that name each other in one moment neither is silenced.
+        // Two lineages that name each other at one moment do not end each other.
         const isMutual =
           replaced !== null && replacementOf(replaced.by, everything)?.by === purchaseName(home);
         const { start } = eventOf(copies);
@@ -815,19 +815,19 @@ export const entitlementsFrom = (
 };
 
 export interface ReferenceModel {
-  /** What the request should be answered; applies it. */
+  /** Applies the request and returns the expected answer. */
   submit(request: ModelRequest, moment: number): ModelOutcome;
-  /** An operator takes the customer's link away; false where it has none. */
+  /** An operator's unlinking; false when the customer has no link. */
   unlink(customer: number): boolean;
   entitlementsOf(customer: number, moment: number): ModelEntitlement[];
-  /** The customers linked to an account, by number, and what they are entitled to. */
+  /** The customers linked to an account, by number, and their entitlements. */
   account(account: string, moment: number): { customers: number[]; entitlements: ModelEntitlement[] };
   customers(): readonly number[];
-  /** A copy that goes on by itself. */
+  /** An independent copy. */
   copy(): ReferenceModel;
 }
 
-/** Gives way to the credential's claim. */
+/** Whether a client's link gives way to a credential's claim. */
 const givesWay = (link: ModelClaim, claim: ModelClaim | null): boolean =>
   link.by === "client" && claim?.by === "credential" && claim.account !== link.account;
 
@@ -853,7 +853,7 @@ export const createReferenceModel = (
     );
   const entitlements = (of: readonly Person[], moment: number): ModelEntitlement[] =>
     entitlementsFrom(ownedBy(of), catalog, moment, facts);
-  /** Accounts at odds: each owner gets what the stores said of its own purchases, and nobody's links change. */
+  /** On a conflict of accounts: each owner gets the facts of its own purchases, and no link changes. */
   const keepForOwners = (request: ModelRequest): void => {
     const groups = [...Map.groupBy(request.facts, purchaseName)].map(([name, said]) => ({
       name,
@@ -874,7 +874,7 @@ export const createReferenceModel = (
     const owners = new Map(
       people.flatMap(({ names, number }) => [...names].map((name) => [name, number] as const)),
     );
-    // A purchase without an owner goes to the owner of its predecessor, step by step.
+    // A purchase without an owner goes to its predecessor's owner, step by step.
     for (const leads of [["predecessors"], ["predecessors", "apps"]] as const)
       for (const _ of groups)
         for (const group of groups) {
@@ -926,7 +926,7 @@ export const createReferenceModel = (
         (terms.transfers === "always" ||
           (terms.transfers === "when_inactive" && !grants.some(({ active }) => active)));
       if (!moves) {
-        // A link is refused, a fact never.
+        // The link is refused, but the facts are kept.
         submit({ ...request, claim: null }, moment);
         return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
       }

@@ -53,12 +53,12 @@ export interface TestService {
   readonly credentials: CredentialTable;
   readonly chain: SigningChain;
   readonly android: AndroidPublisherSandbox;
-  /** What functions wrote to standard error. */
+  /** Standard error of the functions. */
   readonly log: string[];
-  /** What functions wrote to standard output: their log and metrics. */
+  /** Standard output of the functions: their log and metrics. */
   readonly output: string[];
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
-  /** Does what is done on a schedule. */
+  /** Runs the scheduled function that acknowledges due purchases. */
   acknowledgeDuePurchases(): Promise<InvocationResult>;
   /** An application with both stores, and a key with both scopes. */
   application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
@@ -102,7 +102,7 @@ export interface TestApplication {
 
 /** One Apple Account's copy of the application's iOS app. */
 export interface Device {
-  /** A request of the app: its app transaction, and the transactions given. */
+  /** A request of the app: its app transaction and the given transactions. */
   request(...transactions: readonly Partial<SandboxTransaction>[]): {
     signedAppTransaction: string;
     signedTransactions: string[];

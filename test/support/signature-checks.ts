@@ -4,12 +4,12 @@ import {
   type SignatureChecks,
 } from "../../lib/stores/ios-store/signature.ts";
 
-/** The real checks, watched. */
+/** The real checks, with counters. */
 export interface WatchedChecks {
   readonly checks: SignatureChecks;
-  /** How many there were of each kind. */
+  /** Checks of each kind so far. */
   readonly done: Record<keyof SignatureChecks, number>;
-  /** How many went on at once at most. */
+  /** Most concurrent checks so far. */
   readonly atOnce: () => number;
 }
 

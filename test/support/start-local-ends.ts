@@ -7,7 +7,7 @@ declare global {
   var dynamoDbLocal: DynamoDbLocal | undefined;
 }
 
-/** Starts one DynamoDB Local for the whole run; each test file makes tables of its own in it. */
+/** Starts one DynamoDB Local for the whole run. Each test file creates its own tables in it. */
 const startLocalEnds = async (): Promise<void> => {
   globalThis.dynamoDbLocal = await startDynamoDbLocal({ port: await freePort(), folder: null });
   process.env["AWS_ENDPOINT_URL_DYNAMODB"] = globalThis.dynamoDbLocal.endpoint;

@@ -80,7 +80,7 @@ export const createTestTable = async (): Promise<TestTable> => {
   };
 };
 
-/** Everything that waits in the queue. */
+/** Every waiting item of the queue. */
 export const waitingIn = async (queue: AcknowledgementQueue): Promise<DueAcknowledgement[]> => {
   const shards = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, async (_, shard) => {
     const due: DueAcknowledgement[] = [];

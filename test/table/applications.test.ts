@@ -46,7 +46,7 @@ afterAll(() => table.remove());
 const newIdentifier = (): ApplicationId =>
   applicationId(`0198c0de-0000-7000-8000-${String((count += 1)).padStart(12, "0")}`);
 
-/** The manifest above, with a bundle of its own. */
+/** The application of the manifest above, with a bundle of its own. */
 const aManifest = (bundle: string): Manifest => {
   const reading = readManifest(MANIFEST.replaceAll("BUNDLE", bundle), originOf("http://127.0.0.1:3000"));
   if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading.problems));
@@ -71,7 +71,7 @@ const given = <T>(value: T | null): T => {
 };
 
 describe("an application", () => {
-  test("is read as it was saved, by one Query", async () => {
+  test("is read as it was saved, with one Query", async () => {
     const saved = await anApplication();
     table.sent.length = 0;
     const loaded = await applications.load(saved.identifier);
@@ -96,7 +96,7 @@ describe("an application", () => {
     await expect(applications.applicationOfBundle("com.example.found.keyless")).resolves.toBeNull();
   });
 
-  test("loses what its manifest no longer has", async () => {
+  test("loses what its manifest no longer lists", async () => {
     const { identifier } = await anApplication("com.example.lost");
     const manifest: Manifest = {
       ...aManifest("com.example.lost"),
@@ -129,7 +129,7 @@ describe("an application", () => {
     await expect(applications.load(identifier)).resolves.toMatchObject({ name: "Renamed" });
   });
 
-  test("is found again by a manifest without an identifier, and nothing is written", async () => {
+  test("is found again by a manifest without an identifier, which writes nothing", async () => {
     const { identifier } = await anApplication("com.example.again");
     let outcome: unknown;
     const changed = await written(async () => {
@@ -139,7 +139,7 @@ describe("an application", () => {
     expect(changed).toBe(false);
   });
 
-  test("is not saved over a version that was not read", async () => {
+  test("is not saved over a version that the writer has not read", async () => {
     const first = await anApplication();
     const read = await applications.read(first.identifier);
     await expect(applications.save(read, { ...first, name: "B" })).resolves.toEqual({ outcome: "saved" });
@@ -154,7 +154,7 @@ describe("an application", () => {
     expect(changed).toBe(false);
   });
 
-  test("does not get a bundle that another has, even where nobody looked before", async () => {
+  test("does not get another application's bundle, even without a look-up before the write", async () => {
     const { iosStore } = await anApplication("com.example.taken");
     const changed = await written(async () => {
       const thief = { ...aManifest("com.example.thief"), identifier: newIdentifier(), iosStore };
@@ -163,7 +163,7 @@ describe("an application", () => {
     expect(changed).toBe(false);
   });
 
-  test("is made once by many applies at the same time", async () => {
+  test("is created once by concurrent applies", async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 5 }, () =>
         applyManifest(aManifest("com.example.race"), newIdentifier(), applications),
@@ -174,7 +174,7 @@ describe("an application", () => {
   });
 
   test.each([
-    // Beside the application, its catalog, the table's format and its list of applications.
+    // Together with the application, its catalog, the table's format and the list of applications.
     [48, "saved"],
     [49, "too_many_store_changes"],
   ])("with %d bundles is %s", async (bundles, outcome) => {
@@ -214,7 +214,7 @@ describe("an application", () => {
     expect((await applications.save(null, application)).outcome).toBe(outcome);
   });
 
-  test("with an item of another shape is an error that names its key, not its content", async () => {
+  test("with an item of another shape is an error that names the item's key, not its content", async () => {
     const { identifier } = await anApplication();
     const key = keys.catalog(identifier);
     await table.client.send(
@@ -226,7 +226,7 @@ describe("an application", () => {
     expect(String(failure)).not.toContain("secret");
   });
 
-  test("with a malformed credential still has all the rest", async () => {
+  test("with a malformed credential is otherwise intact", async () => {
     const { identifier } = await anApplication("com.example.credential");
     const key = keys.credentialOfApplication(identifier, keyId("0123456789abcdef"));
     await table.client.send(
@@ -248,7 +248,7 @@ describe("an application", () => {
     expect(() => application?.[broken]).toThrow(MalformedItemError);
   });
 
-  test("with an item of a kind that a later version writes is read without it", async () => {
+  test("with an item of a later version's kind is read without that item", async () => {
     const { identifier } = await anApplication();
     const before = await applications.load(identifier);
     const key = { ...keys.application(identifier), sk: "DESTINATION#backend" };
@@ -257,7 +257,7 @@ describe("an application", () => {
     );
     expect(manifestOf(given(await applications.load(identifier)))).toEqual(manifestOf(given(before)));
   });
-  test("without its catalog is an error, and not an application without one", async () => {
+  test("without its catalog is an error", async () => {
     const { identifier } = await anApplication();
     const key = keys.catalog(identifier);
     await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, kind: "catalogue" } }));
@@ -270,7 +270,7 @@ const aCredential = (application: ApplicationId, expiresAt: number | null = null
     .credential;
 
 describe("a credential", () => {
-  test("is found as it was added, and listed without its hash", async () => {
+  test("is found as it was added and listed without its hash", async () => {
     const { identifier } = await anApplication();
     const credential = aCredential(identifier, NOW + 1);
     await expect(credentials.add(credential)).resolves.toBe("added");
@@ -281,13 +281,13 @@ describe("a credential", () => {
     expect(index).toHaveLength(1);
   });
 
-  test("of no application is not added", async () => {
+  test("of an unknown application is not added", async () => {
     const credential = aCredential(newIdentifier());
     await expect(credentials.add(credential)).resolves.toBe("application_not_found");
     await expect(credentials.find(credential.keyIdentifier)).resolves.toBeNull();
   });
 
-  test("of scopes that a later version issues has those known here, is listed and can be revoked", async () => {
+  test("with a later version's scopes has the known ones, is listed and can be revoked", async () => {
     const { identifier } = await anApplication();
     const { keyIdentifier, ...rest } = aCredential(identifier);
     await credentials.add({ keyIdentifier, ...rest });
@@ -320,7 +320,7 @@ describe("a credential", () => {
     await expect(credentials.find(credential.keyIdentifier)).resolves.toEqual(credential);
   });
 
-  test("is revoked for good, in both its items, at its first time", async () => {
+  test("is revoked for good, in both of its items, at the time of the first revocation", async () => {
     const { identifier } = await anApplication();
     const { keyIdentifier, ...rest } = aCredential(identifier);
     await credentials.add({ keyIdentifier, ...rest });
@@ -345,7 +345,7 @@ describe("a credential", () => {
     expect(changed).toBe(false);
   });
 
-  test("of one application is not listed with another's, and the oldest comes first", async () => {
+  test("is listed only with its own application's, the oldest first", async () => {
     const one = await anApplication();
     const other = await anApplication();
     await credentials.add({ ...aCredential(one.identifier), createdAt: NOW + 2 });
@@ -358,7 +358,7 @@ describe("a credential", () => {
   });
 });
 
-test("nothing of an application or a credential is ever deleted by time to live", async () => {
+test("items of applications and credentials have no time to live", async () => {
   const { identifier } = await anApplication();
   await credentials.add(aCredential(identifier, NOW + 1));
   for (const item of await table.items()) expect(item).not.toHaveProperty(TABLE.timeToLiveAttribute);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => table.remove());
 
-/** Two customers who were merged: the alias, and the one it leads to. */
+/** Two merged customers: the alias and its survivor. */
 const merged = async (world: World, keys: readonly [string, string]) => {
   const [one, other] = [
     await world.store({ purchases: [owned(keys[0])] }, byCredential("a")),
@@ -25,7 +25,7 @@ const merged = async (world: World, keys: readonly [string, string]) => {
   return { survivor: one.identifier, alias: other.identifier };
 };
 
-test("identifiers lead to living customers, or to where nobody is any more: one read for each step of an alias", async () => {
+test("identifiers resolve to living customers or to erased ones, with one read for each step of an alias", async () => {
   const world = createWorld(table);
   const living = await merged(world, ["1", "2"]);
   const erased = await merged(world, ["3", "4"]);
@@ -49,8 +49,8 @@ test("identifiers lead to living customers, or to where nobody is any more: one 
   ]);
 });
 
-describe("a survivor whose item does not show the merge that its alias shows", () => {
-  /** Two who were merged, and the alias as it would be had the survivor absorbed it in a later version. */
+describe("a survivor that is read without the merge that its alias shows", () => {
+  /** Two merged customers. The alias names a later version of the survivor than the survivor's item has. */
   const behind = async () => {
     const world = createWorld(table);
     const { survivor, alias } = await merged(world, ["1", "2"]);
@@ -80,7 +80,7 @@ describe("a survivor whose item does not show the merge that its alias shows", (
     const { living } = await find(show);
     expect(living.get(alias)).toMatchObject({ identifier: survivor, holdings: [{ key: "1" }, { key: "2" }] });
   });
-  test("is neither living nor gone where it stays so", async () => {
+  test("is reported neither as living nor as gone if it stays so", async () => {
     const { find } = await behind();
     let pauses = 0;
     const { living, gone } = await find(() => Promise.resolve((pauses += 1)));
@@ -91,8 +91,8 @@ describe("a survivor whose item does not show the merge that its alias shows", (
 
 const NOTHING_ELSE = { identities: [], purchases: [] };
 
-describe("whether customers are as they were read, and what was nobody's still is", () => {
-  /** Fourteen whose items are 5 MB together. */
+describe("the check that customers are unchanged and facts still unowned", () => {
+  /** Fourteen customers whose items are 5 MB together. */
   const large = async (world: World) => {
     const { identifier } = world.application;
     const identifiers = Array.from({ length: 14 }, () => customerId(uuid()));
@@ -119,7 +119,7 @@ describe("whether customers are as they were read, and what was nobody's still i
     const { living } = await world.factStore.table.findCustomers(identifier, identifiers);
     return [...living.values()];
   };
-  test("is told of as many as there are, however large", async () => {
+  test("covers any number of customers, however large", async () => {
     const world = createWorld(table);
     const customers = await large(world);
     const { areUnchanged } = world.factStore.table;
@@ -141,7 +141,7 @@ describe("whether customers are as they were read, and what was nobody's still i
   test.each([
     ["an identity", { identities: [device("1")] }],
     ["a purchase", { purchases: [owned("1")] }],
-  ])("%s that somebody has by now is not nobody's", async (_, stored) => {
+  ])("fails for %s that has an owner by now", async (_, stored) => {
     const world = createWorld(table);
     const unowned = {
       identities: [device("1"), device("2")],
@@ -152,7 +152,7 @@ describe("whether customers are as they were read, and what was nobody's still i
     await world.store(stored, byCredential("a"));
     expect(await isAsRead()).toBe(false);
   });
-  test("what an erasure blocks is nobody's", async () => {
+  test("counts what an erasure blocks as unowned", async () => {
     const world = createWorld(table);
     await world.erase(await world.store({ purchases: [owned("1")] }));
     const unowned = { identities: [], purchases: [owned("1")] };

@@ -29,7 +29,7 @@ const anApplication = (): Application => ({
 const put = (key: Key, attributes: object) =>
   table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, ...attributes } }));
 
-/** Adds an attribute that a later version would write. */
+/** Adds an attribute, as a later version may. */
 const addLater = async (key: Key): Promise<void> => {
   await table.client.send(
     new UpdateCommand({
@@ -58,36 +58,39 @@ const operator = async (): Promise<{ code: number; errors: string }> => {
 };
 
 describe("a table", () => {
-  test("that is empty is of this format, and its first application marks it", async () => {
+  test("that is empty is accepted, and its first application marks its format", async () => {
     await requireTableFormat(table);
     await createApplicationTable(table).save(null, anApplication());
     expect(await table.items()).toContainEqual({ ...keys.format(), tableFormat: TABLE_FORMAT });
     await requireTableFormat(table);
   });
   test.each<[what: string, key: Key, attributes: object]>([
-    ["from before there was a format", keys.application(applicationId(uuid())), { kind: "application" }],
+    ["from before formats were marked", keys.application(applicationId(uuid())), { kind: "application" }],
     ["of another format", keys.format(), { tableFormat: TABLE_FORMAT + 1 }],
-  ])("%s is refused with a sentence, by whoever opens it", async (_, key, attributes) => {
-    await put(key, attributes);
-    await expect(requireTableFormat(table)).rejects.toThrow(TableFormatError);
-    const { code, errors } = await operator();
-    expect(code).toBe(1);
-    expect(errors).toMatch(/^The table \S+ (was written before its format was settled|is of format 2)/);
-  });
-  test("of another format takes no application", async () => {
+  ])(
+    "%s is refused with one sentence, by functions and the operator's program",
+    async (_, key, attributes) => {
+      await put(key, attributes);
+      await expect(requireTableFormat(table)).rejects.toThrow(TableFormatError);
+      const { code, errors } = await operator();
+      expect(code).toBe(1);
+      expect(errors).toMatch(/^The table \S+ (was written before its format was settled|is of format 2)/);
+    },
+  );
+  test("of another format accepts no application", async () => {
     await put(keys.format(), { tableFormat: TABLE_FORMAT + 1 });
     const saved = await createApplicationTable(table).save(null, anApplication());
     expect(saved).toEqual({ outcome: "changed_meanwhile" });
   });
-  test("with an application from before there was a format cannot be read by a function", async () => {
+  test("with an application from before formats were marked cannot be read by a function", async () => {
     const { identifier } = anApplication();
     await put(keys.application(identifier), { kind: "application", identifier, name: "Old", version: 1 });
     await expect(createApplicationTable(table).load(identifier)).rejects.toThrow(TableFormatError);
   });
 });
 
-describe("what a later version writes", () => {
-  test("survives when an application is applied again", async () => {
+describe("a later version's data", () => {
+  test("survives in an application that is applied again", async () => {
     const applications = createApplicationTable(table);
     const application = anApplication();
     await applications.save(null, application);
@@ -99,7 +102,7 @@ describe("what a later version writes", () => {
     for (const { pk, sk } of written)
       expect(items).toContainEqual(expect.objectContaining({ pk, sk, later: "kept" }));
   });
-  test("survives when a customer, its purchase and its account change", async () => {
+  test("survives changes of a customer, its purchase and its account", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const written = (await world.items()).map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) }));
@@ -108,14 +111,14 @@ describe("what a later version writes", () => {
     for (const item of await world.items()) expect(item).toHaveProperty("later", "kept");
     expect((await world.read("a")).entitlements).toMatchObject([{ status: "revoked" }]);
   });
-  test("beside an account's customers is left aside", async () => {
+  test("among an account's customers is ignored", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const account = (await world.items()).find(({ pk }) => String(pk).endsWith("#ACCOUNT#a"));
     await put({ pk: String(account?.["pk"]), sk: "LATER" }, { anything: true });
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("at the end of encoded lines and holdings survives when another purchase of the customer changes", async () => {
+  test("at the end of encoded lines and holdings survives changes of the customer's other purchases", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [owned("1"), owned("2")] }, byCredential("a"));
     const addAtTheEnd = (value: unknown): unknown => {
@@ -140,7 +143,7 @@ describe("what a later version writes", () => {
     expect(await laterOf("2")).toEqual(before);
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("among the applications and in the audit is left aside, or shown with its own word", async () => {
+  test("among the applications and in the audit is ignored, except for an unknown action, which is shown", async () => {
     const { identifier } = anApplication();
     await put({ pk: "APPLICATIONS", sk: "LATER" }, { kind: "later" });
     const entry = { customer: uuid(), moment: NOW, by: "ada", reason: "r" };

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => table.remove());
 
-test("what DynamoDB leaves out of a batch is asked for again", async () => {
+test("items that DynamoDB leaves out of a batch are requested again", async () => {
   const keys = Array.from({ length: 60 }, (_, index) => ({ pk: `LARGE#${index}`, sk: "LARGE" }));
   await Promise.all(
     keys.map((key) =>
@@ -61,7 +61,7 @@ test("every read of a request is strongly consistent", async () => {
   expect(consistent).toEqual([true, true, true]);
 });
 
-test("an item that is not of its shape is an error that names its key and not its content", async () => {
+test("a malformed item is an error that names its key and not its content", async () => {
   const key = {
     pk: `APPLICATION#${APPLICATION}#PURCHASE#ios-store#production#1`,
     sk: "PURCHASE",
@@ -76,7 +76,7 @@ test("an item that is not of its shape is an error that names its key and not it
   expect((await table.client.send(new GetCommand({ TableName: table.name, Key: key }))).Item).toBeDefined();
 });
 
-/** Writes an account's item that holds one line, with the positions given. */
+/** Writes an account's item with one line, encoded with the given positions. */
 const holding = async (account: AccountId, at: (part: string) => unknown): Promise<void> => {
   const texts = [null, "p", null];
   const times = [null, null, null, null, NOW];
@@ -118,7 +118,7 @@ test.each([
   ["nature", NATURES.length],
   ["standing", STANDINGS.length],
   ["standing", "0"],
-])("holdings whose %s is the position %p are not of their shape", async (part, position) => {
+])("holdings whose %s has the position %p are malformed", async (part, position) => {
   const account = accountId(`${part} ${position}`);
   await holding(account, (name) => (name === part ? position : 0));
   await expect(createCustomerTable(table, pause).findAccount(APPLICATION, account)).rejects.toThrow(
@@ -126,7 +126,7 @@ test.each([
   );
 });
 
-test("holdings at positions of the lists are of their shape, and what a later version adds is kept", async () => {
+test("holdings with positions in the lists are read, and a later version's additions are kept", async () => {
   const account = accountId("as written");
   await holding(account, () => 0);
   const [found] = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
@@ -136,7 +136,7 @@ test("holdings at positions of the lists are of their shape, and what a later ve
   ]);
 });
 
-test("a request to which others were faster every time gives up with an answer that says so", async () => {
+test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", async () => {
   let attempts = 0;
   const refused: unknown = await storeFacts(
     {

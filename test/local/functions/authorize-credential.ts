@@ -10,7 +10,7 @@ const statement = (Effect: "Allow" | "Deny", Resource: string | string[]) => ({
   Resource,
 });
 
-/** Answers as the key identifier says: `cek_<key identifier>_<secret>`. */
+/** The key identifier of the API key (`cek_<key identifier>_<secret>`) selects the answer. */
 export const handler = async ({ authorizationToken, methodArn }: APIGatewayTokenAuthorizerEvent) => {
   invocations += 1;
   const api = methodArn.split("/").slice(0, 2).join("/");

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
 
-/** What a function of these tests does when it is told so in the request's body. */
+/** A request's body that tells a test's function what to do. */
 export type Behaviour =
   | { readonly do: "echo" }
   | { readonly do: "answer"; readonly with: unknown }
@@ -16,7 +16,7 @@ const json = (body: unknown): APIGatewayProxyResult => ({ statusCode: 200, body:
 const later = async (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 
-/** Answers with its event, or behaves as the body says. */
+/** Does what the body says; answers with the event when it says nothing. */
 export const behave = async (event: APIGatewayProxyEvent, context: Context): Promise<unknown> => {
   invocations += 1;
   const behaviour: Behaviour =

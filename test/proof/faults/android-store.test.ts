@@ -20,7 +20,7 @@ const given = scenario("an Android link with its acknowledgement");
 
 const answered = (status: number, reason?: string): Fault => ({ status, body: aGoogleError(status, reason) });
 
-/** Failures that another call may not meet again. */
+/** Failures of one call; the next call may succeed. */
 const FAILURES: Readonly<Record<string, Fault>> = {
   "400 invalid": answered(400, "invalid"),
   "401 authError": answered(401, "authError"),
@@ -61,7 +61,7 @@ interface Case {
   readonly failure: string;
   /** How many attempts in a row fail: the store's client sends a call twice. */
   readonly times: number;
-  /** The store does what it was asked to, and its answer is lost. */
+  /** Whether the store acknowledges the purchase although its answer fails. */
   readonly done: boolean;
 }
 
@@ -75,7 +75,7 @@ const CASES: readonly Case[] = CALLS.flatMap((call) =>
   ]),
 );
 
-/** In turn, so that the short form tries every failure of a look-up, and half of the others. */
+/** The short form's share: every failure of a look-up, and half of the others. */
 const isShort = ({ call, failure, times, done }: Case): boolean => {
   const turn = Object.keys(FAILURES).indexOf(failure);
   if (failure === "no answer") return false;
@@ -95,7 +95,7 @@ afterAll(async () => {
   );
 });
 
-/** What a failing look-up may be answered with; a failing acknowledgement fails nothing. */
+/** Codes that a failed look-up may answer with. A failed acknowledgement does not fail the request. */
 const REFUSALS: ReadonlySet<string> = new Set([
   "STORE_UNAVAILABLE",
   "STORE_REJECTED_CREDENTIAL",
@@ -147,13 +147,13 @@ const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<stri
 
 describe("an Android link", () => {
   test.each(CALLS)(
-    "ends as if nothing had happened when it is called again, however %s fails",
+    "ends as without a fault when it is repeated, however %s fails",
     async (call) => {
       const [lane] = lanes;
       if (lane === undefined) throw new Error("There is no lane.");
       const reference = await referenceOf(given, lane);
       expect(reference.after.acknowledged).toBe(true);
-      // What takes long begins first.
+      // Slow cases begin first.
       const cases = CASES.filter((one) => one.call === call && (LONG || isShort(one))).sort(
         (a, b) => Number(b.failure === "no answer") - Number(a.failure === "no answer"),
       );

@@ -1,12 +1,12 @@
 import { openService, type Call, type ServiceOptions } from "./use-cases.ts";
 
-/** What the parent asks for: one call, made at once. */
+/** The parent's order: one call, made immediately. */
 export interface Order {
   readonly options: ServiceOptions;
   readonly call: Call;
 }
 
-/** How the call ended, where the process lived to see it. */
+/** The result of the call, if the process lived to report it. */
 export type Report = { readonly answer: unknown } | { readonly error: string };
 
 process.on("message", ({ options, call }: Order) => {

@@ -15,10 +15,10 @@ import {
   type Scenario,
 } from "./scenarios.ts";
 
-/** A client that hears of every fault, and one that sends again by itself, as the deployed one does. */
+/** A client that sees every fault, and one that retries by itself like the deployed client. */
 const CLIENTS = [
-  { name: "a client that sends nothing twice", attempts: 1 },
-  { name: "a client that sends again", attempts: null },
+  { name: "a client without retries", attempts: 1 },
+  { name: "a client with retries", attempts: null },
 ] as const;
 type Client = (typeof CLIENTS)[number];
 
@@ -30,8 +30,8 @@ interface Case {
 }
 
 /**
- * The short form gives every request some of the faults, and every write of some scenarios all of them where the client
- * hears of them.
+ * The short form tries some faults at every request, and all faults at every write of some scenarios with the client
+ * that sees them.
  */
 const casesOf = (given: Scenario, { operations }: Reference, client: Client): Case[] =>
   operations.flatMap((operation, index) => {
@@ -78,11 +78,11 @@ const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<stri
     );
     count(`${client.attempts === 1 ? "sent once" : "sent again"}: ${fault}: ${outcome}`);
     wrong.push(...(await readsTrue(world, reference)));
-    // Whatever was written by then is whole, but for a move, which is two transactions.
+    // Everything written so far is consistent, except for a move, which takes two transactions.
     wrong.push(...checkInvariants(await world.table.items(), { crashedMoves: true }));
     lane.proxy.heal();
     service.waitLong();
-    // A late request still waits at the proxy: the retry goes past it, and it arrives after that.
+    // A late request still waits at the proxy. The retry overtakes it, then it arrives.
     const answer = await service.perform(given.call);
     await lane.proxy.release();
     wrong.push(...(await differences(world, reference, answer)));
@@ -96,7 +96,7 @@ const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<stri
 
 describe.each(SCENARIOS.filter(({ short }) => LONG || short !== "none"))("$name", (given) => {
   test.each(CLIENTS)(
-    "called again ends as if nothing had happened, whatever befell which request of $name",
+    "ends as without a fault when it is repeated, whatever happens to any of its requests, with $name",
     async (client) => {
       const [lane] = lanes;
       if (lane === undefined) throw new Error("There is no lane.");

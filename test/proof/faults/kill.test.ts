@@ -35,7 +35,7 @@ afterAll(async () => {
   process.stdout.write(`processes killed: ${kills}\n`);
 });
 
-/** A process that has loaded the use cases and waits for its order. */
+/** A process that has loaded the use cases and waits for an order. */
 const startProcess = async (): Promise<ChildProcess> => {
   const child = fork(PROCESS, { execArgv: ["--disable-warning=ExperimentalWarning"] });
   const [ready] = await once(child, "message");
@@ -43,7 +43,7 @@ const startProcess = async (): Promise<ChildProcess> => {
   return child;
 };
 
-/** Kills it as the kernel does: nothing in it runs any more. */
+/** Kills the process with SIGKILL, so that no code of it runs afterwards. */
 const kill = async (child: ChildProcess): Promise<void> => {
   const ended = once(child, "exit");
   child.kill("SIGKILL");
@@ -87,12 +87,12 @@ const LINKING = SCENARIOS.filter(
 
 describe("a process that is killed", () => {
   test.each(LINKING)(
-    "at any request of $name leaves nothing that the same call does not complete",
+    "at any request of $name leaves nothing that a repeated call does not complete",
     async (given) => {
       const [lane] = lanes;
       if (lane === undefined) throw new Error("There is no lane.");
       const reference = await referenceOf(given, lane);
-      // Killed when the database has done request n and before it knows: so also before it sends request n + 1.
+      // Killed after the database has done request n and before its answer, so before request n + 1 is sent.
       const numbers = reference.operations.map((_, index) => index + 1);
       const writes = numbers.filter((number) => !isRead(reference.operations[number - 1] ?? ""));
       const at = LONG ? numbers : writes.length > 0 ? writes : numbers.slice(-1);
@@ -111,30 +111,33 @@ describe("a process that is killed", () => {
   const looked = { status: 200, body: PENDING_ANSWER };
   test.each<[string, SandboxEndpoint, number]>([
     ["exchanging its credential", "token", 1],
-    ["looking a purchase up", "publisher", 1],
+    ["looking up a purchase", "publisher", 1],
     ["acknowledging a purchase", "publisher", 2],
-  ])("while the store is %s leaves nothing that the same call does not complete", async (_, endpoint, at) => {
-    const [lane] = lanes;
-    if (lane === undefined) throw new Error("There is no lane.");
-    const reference = await referenceOf(given, lane);
-    const world = await makeWorld(given, lane);
-    const child = await startProcess();
-    try {
-      lane.proxy.plan();
-      lane.android.calls.length = 0;
-      lane.android.failNext(endpoint, ...Array.from({ length: at - 1 }, () => looked), "hang");
-      child.send({ options: world.options, call: given.call } satisfies Order);
-      const count = (): number => lane.android.calls.filter((call) => call.endpoint === endpoint).length;
-      while (count() < at) await sleep(5);
-      await kill(child);
-      expect(await afterwards(world, given, reference)).toEqual([]);
-    } finally {
-      child.kill("SIGKILL");
-      await world.remove();
-    }
-  });
+  ])(
+    "while the store is %s leaves nothing that a repeated call does not complete",
+    async (_, endpoint, at) => {
+      const [lane] = lanes;
+      if (lane === undefined) throw new Error("There is no lane.");
+      const reference = await referenceOf(given, lane);
+      const world = await makeWorld(given, lane);
+      const child = await startProcess();
+      try {
+        lane.proxy.plan();
+        lane.android.calls.length = 0;
+        lane.android.failNext(endpoint, ...Array.from({ length: at - 1 }, () => looked), "hang");
+        child.send({ options: world.options, call: given.call } satisfies Order);
+        const count = (): number => lane.android.calls.filter((call) => call.endpoint === endpoint).length;
+        while (count() < at) await sleep(5);
+        await kill(child);
+        expect(await afterwards(world, given, reference)).toEqual([]);
+      } finally {
+        child.kill("SIGKILL");
+        await world.remove();
+      }
+    },
+  );
 
-  test("would have answered as the others do", async () => {
+  test("answers as usual when it is not killed", async () => {
     const [lane] = lanes;
     if (lane === undefined) throw new Error("There is no lane.");
     const reference = await referenceOf(given, lane);

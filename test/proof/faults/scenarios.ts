@@ -74,14 +74,14 @@ const lineages = (count: number): Partial<SandboxTransaction>[] =>
 const NEWER = device("704000000000001");
 const OLDER = device(null);
 
-/** A call, and what was there before it. */
+/** A call, and the calls before it. */
 export interface Scenario {
   readonly name: string;
   readonly before: readonly Call[];
   readonly call: Call;
-  /** How long its client waits for an answer that does not come, in milliseconds. */
+  /** How long the client waits for a lost answer, in milliseconds. */
   readonly patience: number;
-  /** How much of it the short form tries. */
+  /** The short form's share of the cases. */
   readonly short: "all" | "some" | "none";
 }
 
@@ -198,7 +198,7 @@ export const PENDING_ANSWER = {
   ],
 };
 
-/** All that a case needs to itself: cases run side by side, each in a lane of its own. */
+/** Resources of one case: cases run concurrently, each in a lane of its own. */
 export interface Lane {
   readonly proxy: FaultProxy;
   readonly android: AndroidPublisherSandbox;
@@ -232,27 +232,27 @@ export const startLane = async (): Promise<Lane> => {
   };
 };
 
-/** A database and a store in which what comes before the scenario's call has happened. */
+/** A database and a store in the state before the scenario's call. */
 export interface World {
   readonly table: TestTable;
   readonly lane: Lane;
   readonly options: ServiceOptions;
-  /** A service that reaches the database through the lane's proxy, and does not wait long where that is said. */
+  /** A service behind the lane's proxy; `impatience` is its time to wait for an answer, in milliseconds. */
   open(attempts: number | null, impatience?: number): Service;
   state(): Promise<State>;
-  /** The account's entitlements that are active, as its reader is told now. */
+  /** The account's active entitlements, read now. */
   activeEntitlements(): Promise<readonly string[]>;
   remove(): Promise<void>;
 }
 
 export interface State {
-  /** Everything stored, without what only counts writes. */
+  /** Everything stored, except for counters of writes. */
   readonly items: string;
   readonly acknowledged: boolean;
-  /** What a reader of the account is told. */
+  /** The account's entitlements, as read. */
   readonly entitlements: string;
   readonly active: readonly string[];
-  /** The text with the customers' names in place of their identifiers, which differ from world to world. */
+  /** The text with names instead of customers' identifiers, which differ between worlds. */
   named(text: string): string;
 }
 
@@ -274,7 +274,7 @@ const manifest = (androidPublisherUrl: string, android: AndroidPublisherSandbox)
 
 const ITEMS_PER_BATCH = 25;
 
-/** What was stored before a scenario's call, by scenario and address of the Android store. */
+/** The items before a scenario's call, by scenario and address of the Android store. */
 const templates = new Map<string, Promise<Record<string, unknown>[]>>();
 
 const makeTemplate = async ({ before }: Scenario, lane: Lane): Promise<Record<string, unknown>[]> => {
@@ -320,7 +320,7 @@ const canonical = (value: unknown): unknown => {
   );
 };
 
-/** Customers are told apart by the order in which they were made, which their identifiers show. */
+/** Names customers in the order of their creation, which is the order of their identifiers. */
 const namesOf = (items: readonly Record<string, unknown>[], lane: Lane) => {
   const customers = items
     .filter(({ sk }) => sk === "CUSTOMER")
@@ -389,7 +389,7 @@ export const makeWorld = async (given: Scenario, lane: Lane): Promise<World> => 
   };
 };
 
-/** The store's own word that the purchase is acknowledged already. */
+/** Makes the store say that the purchase is already acknowledged. */
 export const acknowledgeElsewhere = ({ android }: Lane): void =>
   android.put(TOKEN, {
     packageName: NAME,
@@ -397,12 +397,12 @@ export const acknowledgeElsewhere = ({ android }: Lane): void =>
     answer: { ...PENDING_ANSWER, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
   });
 
-/** What happens when nothing goes wrong. */
+/** A scenario without faults. */
 export interface Reference {
   readonly before: State;
   readonly after: State;
   readonly answer: string;
-  /** The operations that the call sends to the database, in their order. */
+  /** The operations that the call sends to the database, in order. */
   readonly operations: readonly string[];
 }
 
@@ -422,14 +422,14 @@ export const referenceOf = async (given: Scenario, lane: Lane): Promise<Referenc
   }
 };
 
-/** Errors that a failing call may end in: refusals that ask to try again, and the AWS SDK's own of these faults. */
+/** Names of errors that a failing call may throw: retryable refusals, and the AWS SDK's errors for these faults. */
 const CLEAN = new Set([
   "InternalServerError",
   "ProvisionedThroughputExceededException",
   "ThrottlingException",
   "TimeoutError",
   "Unknown",
-  // The AWS SDK's names of a broken connection and of an answer that is none.
+  // The AWS SDK's names for a broken connection and an unreadable answer.
   "Error",
   "SyntaxError",
   "503",
@@ -440,7 +440,7 @@ export const isClean = (error: unknown): boolean => {
   return error instanceof Error && CLEAN.has(error.name);
 };
 
-/** What is not as it should be, in words; empty where all is. */
+/** Differences from the reference, in words; empty when there are none. */
 export const differences = async (world: World, reference: Reference, answer: unknown): Promise<string[]> => {
   const state = await world.state();
   const wrong: string[] = [];
@@ -454,7 +454,7 @@ export const differences = async (world: World, reference: Reference, answer: un
   return wrong;
 };
 
-/** Between the failure and the retry a reader is shown nothing that is not true after it, and misses nothing of before. */
+/** Between failure and retry, an account shows nothing that the retry does not grant, and loses nothing it had. */
 export const readsTrue = async (world: World, { before, after }: Reference): Promise<string[]> => {
   const active = await world.activeEntitlements();
   const given = active.filter((identifier) => !after.active.includes(identifier));
@@ -465,7 +465,7 @@ export const readsTrue = async (world: World, { before, after }: Reference): Pro
   ];
 };
 
-/** Tries all cases, as many at a time as there are lanes, and gives what went wrong in any of them. */
+/** Tries all cases, one at a time in each lane, and returns what went wrong. */
 export const inLanes = async <Case>(
   lanes: readonly Lane[],
   cases: readonly Case[],

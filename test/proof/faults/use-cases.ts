@@ -19,7 +19,7 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { type ApplicationId, accountId } from "../../../lib/identifiers.ts";
 import type { Table } from "../../../lib/table/table.ts";
 
-/** One call of a use case, as data, so that another process can make the same. */
+/** One call of a use case, as data that another process can receive. */
 export type Call =
   | { readonly useCase: "link-ios"; readonly request: IosStoreLinkRequest }
   | { readonly useCase: "synchronize"; readonly request: IosStoreSynchronizeRequest }
@@ -27,11 +27,11 @@ export type Call =
   | { readonly useCase: "read"; readonly account: string }
   | { readonly useCase: "authorize"; readonly authorization: string };
 
-/** What a process needs to serve calls. */
+/** The configuration of a process that serves calls. */
 export interface ServiceOptions {
   readonly tableName: string;
   readonly endpoint: string;
-  /** How often the AWS SDK sends a request before it gives up; null: as often as it does when nothing is said. */
+  /** Attempts of the AWS SDK for each request; null: its default. */
   readonly attempts: number | null;
   /** How long the AWS SDK waits for an answer, in milliseconds. */
   readonly patience: number;
@@ -43,15 +43,15 @@ export interface ServiceOptions {
 
 export interface Service {
   perform(call: Call): Promise<unknown>;
-  /** From now on the AWS SDK waits for an answer as long as a slow machine takes. */
+  /** From now on the AWS SDK waits {@link LONG_MILLISECONDS} for an answer. */
   waitLong(): void;
   close(): void;
 }
 
-/** Longer than any answer takes, however busy the machine is. */
+/** Longer than any answer takes, even on a busy machine. */
 export const LONG_MILLISECONDS = 60_000;
 
-/** The AWS SDK's handler can be changed so, which its type does not show. */
+/** Uses a method of the AWS SDK's handler that its type does not declare. */
 const waitLong = (handler: object): void => {
   if (!("updateHttpClientConfig" in handler) || typeof handler.updateHttpClientConfig !== "function")
     throw new Error("The AWS SDK's request handler cannot be changed any more.");
@@ -69,7 +69,7 @@ const openTable = ({ tableName, endpoint, attempts, patience }: ServiceOptions):
   ),
 });
 
-/** The use cases as the functions compose them, on a client of the given patience. */
+/** The use cases as the functions compose them, on a client with the given attempts and patience. */
 export const openService = (options: ServiceOptions): Service => {
   const table = openTable(options);
   const now = (): Instant => options.moment;

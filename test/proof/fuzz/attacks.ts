@@ -28,35 +28,35 @@ import {
   type NamedIdentity,
 } from "./signing.ts";
 
-/** One request, and what may come of it. */
+/** One request, and the expectations of its answer. */
 export interface Attack {
-  /** What was done, for counting and for the one who looks at a failure. */
+  /** A description of the attack, for counts and failures. */
   readonly note: string;
   readonly endpoint: EndpointName;
   readonly method: string;
   readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer | null;
-  /** Nobody entitled to it made this: an answer of 200 is wrong. */
+  /** Whether the request is forged, so that an answer of 200 is wrong. */
   readonly forged: boolean;
-  /** The account to read after an answer of 200; null: there is nothing to read. */
+  /** The account to read after an answer of 200; null: none. */
   readonly reads: string | null;
 }
 
-/** What the attacks know of the application under attack. */
+/** The application under attack, as the attacker knows it. */
 export interface Target {
   readonly bundleIdentifier: string;
   readonly packageName: string;
   readonly key: string;
   readonly readOnlyKey: string;
   readonly chain: NamedChain;
-  /** A subscription in the Android store; {@link putAnswer} says what the store answers of the others. */
+  /** A subscription in the Android store; {@link putAnswer} sets the store's answers for other tokens. */
   readonly purchaseToken: string;
   putAnswer(purchaseToken: string, body: unknown): void;
 }
 
 export const APPLE_ID = 1_234_567_890;
-/** Before any run of the tests, so that the same bytes are valid in all of them. */
+/** Before any test run, so that the same bytes are valid in every run. */
 const SIGNED = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;
 
@@ -72,7 +72,7 @@ const customerOf = (target: Target, identifier: string): SandboxCustomer => ({
   transactions: [],
 });
 
-/** The sandbox's payloads hold random values of a device: these are the same in every run. */
+/** Fixed values in place of the random device values in the sandbox's payloads. */
 const steady = {
   deviceVerification: "AAAA",
   deviceVerificationNonce: "00000000-0000-4000-8000-000000000000",
@@ -134,7 +134,7 @@ const post = (
   ...more,
 });
 
-/** The members of a request that the endpoint would answer with 200. */
+/** The members of a request that the endpoint answers with 200. */
 const goodMembers = (target: Target, endpoint: Posting, identifier: string): Members =>
   endpoint === "linkAndroidStoreCustomer"
     ? membersOf({
@@ -150,7 +150,7 @@ const goodMembers = (target: Target, endpoint: Posting, identifier: string): Mem
         applicationAccountIdentifier: `account ${identifier}`,
       });
 
-/** Two JWS in a request of either endpoint, for an account of their own. */
+/** A request of either iOS endpoint with two JWS, for an account of its own. */
 const withJws = (
   target: Target,
   choices: Choices,
@@ -285,7 +285,7 @@ const jwsText: Make = (target, choices, identifier) => {
   return withJws(target, choices, identifier, jws, { note, forged: true });
 };
 
-/** Headers that name other keys, other algorithms, or other certificates; signed by a stranger or by the store's leaf. */
+/** Headers with other keys, algorithms or certificates, signed by a stranger or by the store's leaf. */
 const jwsHeader: Make = (target, choices, identifier) => {
   const { root, intermediate, leaf } = target.chain;
   const byStore = choices.percent(30);
@@ -348,7 +348,7 @@ const jwsHeader: Make = (target, choices, identifier) => {
   );
 };
 
-/** Certificates cut open; some signed again by who issued them, so that their signature holds and their content is read. */
+/** Mutated certificates. Some are signed again by their issuer, so that the signature holds and the content is read. */
 const jwsCertificate: Make = (target, choices, identifier) => {
   const { root, intermediate, leaf } = target.chain;
   const part = choices.pick(["leaf", "intermediate", "root"] as const);
@@ -379,7 +379,7 @@ const jwsCertificate: Make = (target, choices, identifier) => {
   );
 };
 
-/** What was cut may no longer be DER: then it stays as it is. */
+/** Mutates the bytes again, unless they are no longer DER. */
 const operateAgain = (
   cut: { readonly bytes: Buffer; readonly name: string },
   choices: Choices,
@@ -436,7 +436,7 @@ const mutatePayload = (payload: Readonly<Record<string, unknown>>, choices: Choi
   return mutateMembers(members, choices);
 };
 
-/** Payloads that the store would never write, with a signature that holds. */
+/** Payloads that the store never writes, with a valid signature. */
 const jwsPayload: Make = (target, choices, identifier) => {
   const ofApp = choices.percent(35);
   const payload = ofApp ? appTransactionOf(target, identifier) : transactionOf(target, identifier);
@@ -453,7 +453,7 @@ const jwsPayload: Make = (target, choices, identifier) => {
   );
 };
 
-/** What anybody can sign: the form of StoreKit testing, with claims that nothing has verified. */
+/** JWS in the form of StoreKit testing, which anybody can sign, with unverified claims. */
 const jwsSelfSigned: Make = (target, choices, identifier) => {
   const payload = {
     ...appTransactionOf(target, identifier),
@@ -694,7 +694,7 @@ const PACKAGE_TEXTS = [
   "😀",
 ];
 
-/** Purchase tokens, packages and products go into the address of a call to the store. */
+/** Hostile purchase tokens, packages and products, which become part of the address of a call to the store. */
 const androidFields: Make = (target, choices) => {
   const members = membersOf({
     packageName: target.packageName,
@@ -732,8 +732,7 @@ const androidFields: Make = (target, choices) => {
   return post(target, "linkAndroidStoreCustomer", objectOf(changed), { note: name });
 };
 
-/** Answers that the store would never give, of a token that it knows. */
-/** What the sandbox store can write: JSON may be read that is nested too deeply to be written again. */
+/** The value; null when it nests too deeply for the sandbox to write it as JSON. */
 const writable = (value: unknown): unknown => {
   try {
     JSON.stringify(value);
@@ -743,6 +742,7 @@ const writable = (value: unknown): unknown => {
   }
 };
 
+/** Answers that the store never gives, about a known token. */
 const storeAnswer: Make = (target, choices, identifier) => {
   const purchaseToken = `token.${identifier}`;
   const answer = {
@@ -797,7 +797,7 @@ const storeAnswer: Make = (target, choices, identifier) => {
   return post(target, "linkAndroidStoreCustomer", body, { note: "an answer of the store", reads: account });
 };
 
-/** Kinds of attack, and how often each comes in a thousand. */
+/** Kinds of attack, each with its weight per thousand. */
 export const KINDS: Readonly<Record<string, { readonly make: Make; readonly weight: number }>> = {
   "a body's members": { make: bodyMembers, weight: 140 },
   "a body's text": { make: bodyText, weight: 90 },
@@ -822,10 +822,10 @@ export interface NamedAttack extends Attack {
   readonly kind: string;
 }
 
-/** The attack of a number: the same for the same choices. */
+/** The attack with this number; the same for the same choices. */
 export const attackOf = (target: Target, choices: Choices, index: number): NamedAttack => {
   let at = choices.number(TOTAL);
-  // The store's numbers are digits; those of one case are no other's.
+  // The store's identifiers are digits. Each case has its own.
   const identifier = `704${String(index).padStart(9, "0")}`;
   for (const [kind, { make, weight }] of Object.entries(KINDS)) {
     if (at < weight) return { ...make(target, choices, identifier), kind };

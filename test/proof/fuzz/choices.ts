@@ -1,14 +1,14 @@
 import { randomFrom } from "../../support/proof.ts";
 
-/** Choices that a seed decides, all of them. */
+/** Choices that a seed determines. */
 export interface Choices {
-  /** [0, below), an integer. */
+  /** An integer in [0, below). */
   number(below: number): number;
   pick<T>(from: readonly T[]): T;
-  /** True so often of a hundred. */
+  /** True `times` out of a hundred. */
   percent(times: number): boolean;
   bytes(length: number): Buffer;
-  /** Text of the alphabet. */
+  /** Text with characters of the alphabet. */
   text(alphabet: string, length: number): string;
 }
 

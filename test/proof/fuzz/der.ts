@@ -1,6 +1,6 @@
 import type { Choices } from "./choices.ts";
 
-/** A DER value: what it is, and its content as bytes or as values. */
+/** A DER value: its tag, and its content as bytes or as values. */
 export type DerValue =
   | { readonly tag: number; readonly content: Buffer }
   | { readonly tag: number; readonly values: readonly DerValue[] };
@@ -54,7 +54,7 @@ export const children = (der: Buffer): readonly DerValue[] => {
 const count = (value: DerValue): number =>
   1 + ("values" in value ? value.values.reduce((sum, child) => sum + count(child), 0) : 0);
 
-/** The value with its descendant of the given number (in order of reading) replaced by any number of bytes. */
+/** The value with one descendant, by its number in reading order, replaced by other bytes. */
 const withReplaced = (value: DerValue, number: number, replace: (found: DerValue) => Buffer): Buffer => {
   if (number === 0) return replace(value);
   if ("content" in value) return encode(value);
@@ -82,7 +82,7 @@ const TAGS = [
   0xff,
 ];
 
-/** Ways of cutting a value open, by name. Each gives bytes that stand in the value's place. */
+/** Mutations of a value, by name. Each returns the bytes that replace the value. */
 const OPERATIONS: Readonly<Record<string, (value: DerValue, choices: Choices) => Buffer>> = {
   "deletes a value": () => Buffer.alloc(0),
   "doubles a value": (value) => Buffer.concat([encode(value), encode(value)]),
@@ -119,7 +119,7 @@ const OPERATIONS: Readonly<Record<string, (value: DerValue, choices: Choices) =>
   "writes a large integer": (_, choices) => element(0x02, choices.bytes(choices.pick([8, 9, 32, 1_000]))),
 };
 
-/** One cut into a random value of it, with what holds the value made to fit (its lengths), or not at all. */
+/** Mutates one random value; the lengths of the values around it are adjusted or left as they were. */
 export const operate = (der: Buffer, choices: Choices): { readonly bytes: Buffer; readonly name: string } => {
   const value = parse(der);
   const name = choices.pick(Object.keys(OPERATIONS));

@@ -11,12 +11,12 @@ import { choicesFrom } from "./choices.ts";
 import { chainNamed } from "./signing.ts";
 
 /**
- * Attacks on every endpoint, through the gateway. `SEED=…` repeats a run; with `CASE=<number>` beside it only that case
- * is sent, the same bytes as before, and shown.
+ * Attacks on every endpoint, through the gateway. `SEED=…` repeats a run. With `CASE=<number>`, only that case is sent,
+ * byte for byte the same, and shown.
  */
 const CASES = LONG ? 20_000 : 800;
 const ONLY = process.env["CASE"] === undefined ? null : Number(process.env["CASE"]);
-/** So many rejected requests are sent a second time, to a table that nothing else changes. */
+/** Rejected requests that are sent a second time, while nothing else changes the table. */
 const SENT_AGAIN = LONG ? 2_000 : 150;
 
 interface Answer {
@@ -106,7 +106,7 @@ const errorBody = z.strictObject({
 
 const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
 
-/** What of the answer is not the contract's; empty where all is. */
+/** The answer's breaches of the contract; empty when there are none. */
 const breaches = (attack: NamedAttack, { status, type, text }: Answer): string[] => {
   const endpoint = endpoints[attack.endpoint];
   if (attack.method === "HEAD") return status === 404 ? [] : [`${status} to HEAD`];
@@ -115,7 +115,7 @@ const breaches = (attack: NamedAttack, { status, type, text }: Answer): string[]
   try {
     body = JSON.parse(text);
   } catch {
-    // What is compressed is not looked into here.
+    // Compressed answers are not checked.
     return [];
   }
   if (status === 200) {
@@ -131,7 +131,7 @@ const breaches = (attack: NamedAttack, { status, type, text }: Answer): string[]
   if (ERRORS[error].status !== status) wrong.push(`${error} with ${status}`);
   const documented: readonly ErrorCode[] = [...endpoint.errors, ...GATEWAY_ERRORS, "ROUTE_NOT_FOUND"];
   if (!documented.includes(error)) wrong.push(`${error}, which the endpoint does not document`);
-  // The sandbox store was told to answer nonsense, which is no answer.
+  // The sandbox store was told to answer nonsense, which counts as no answer.
   const told = attack.kind === "an answer of the Android store" && error === "STORE_UNAVAILABLE";
   if (status >= 500 && !told) wrong.push(`${status} ${error}`);
   if (/eyJ|cek_[0-9a-f]{16}_|\bat .+:\d+:\d+/.test(text)) wrong.push("a JWS, a key or a stack is shown");
@@ -157,7 +157,7 @@ const shown = (counts: ReadonlyMap<string, number>): string =>
 const percentile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 
-/** Memory of the process, garbage included. The functions' part of it is measured in heap.test.ts. */
+/** Memory of the process, garbage included. heap.test.ts measures the functions' part. */
 const megabytes = (): number => Math.round(process.memoryUsage().rss / 1024 / 1024);
 
 const show = ({ body, ...attack }: NamedAttack): string =>
@@ -171,7 +171,7 @@ const show = ({ body, ...attack }: NamedAttack): string =>
   }`;
 
 test(
-  "no request is answered with a 5xx, none that is rejected or known is stored, and every answer is the contract's",
+  "no request gets a 5xx, no rejected or repeated request is stored, and every answer conforms to the contract",
   async () => {
     const failures: string[] = [];
     const perKind = new Map<string, number>();
@@ -228,7 +228,7 @@ test(
     for (let index = ONLY ?? 0; index < (ONLY === null ? CASES : ONLY + 1); index += 1) {
       await send(attackAt(index), index);
       most = Math.max(most, index % 50 === 0 ? megabytes() : 0);
-      // Nobody reads here what functions log of what went well, which is a megabyte for a thousand cases.
+      // The log of successful requests is not needed: a megabyte for a thousand cases.
       service.output.length = 0;
     }
     const stored = await tableText();

@@ -17,16 +17,16 @@ import { choicesFrom } from "./choices.ts";
 import { chainNamed } from "./signing.ts";
 
 /**
- * Heap that the functions' bundles keep after serving requests, in a process of its own, without garbage.
- * No two rounds send the same requests, so that a list of what was seen would grow.
+ * Heap that the functions' bundles keep after serving requests, in a process of its own, after garbage collection.
+ * No two rounds send the same requests, so a list of seen requests would grow.
  */
 const ATTACKS = inLength(60, 500);
 const ROUNDS = inLength(5, 20);
-/** Until then there is code that runs for the first time. */
+/** Rounds in which code runs for the first time. */
 const WARM_UP_ROUNDS = 2;
-/** For each round, of some two hundred requests and seven megabytes. */
+/** Allowed growth for each round of about two hundred requests and seven megabytes. */
 const MAY_GROW_BYTES = 200 * 1024;
-/** Compiled code and what is noted for it are part of the heap, and grow with the time that code runs. */
+/** Compiled code and type feedback are part of the heap and grow while code runs. These flags turn them off. */
 const WITHOUT_COMPILER = [
   "--no-opt",
   "--no-maglev",
@@ -60,7 +60,7 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => service.stop());
 
-/** The deployed bundles, by the functions that the endpoints name; and the authorizer. */
+/** The deployed bundles of the endpoints' functions and of the authorizer. */
 const bundles = async (): Promise<Record<string, string>> => {
   const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
   const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
@@ -99,7 +99,7 @@ const authorize = (authorizationToken: string): Invocation => ({
   },
 });
 
-/** The fuzzing's attacks, as the gateway would hand them on. */
+/** The fuzzer's attacks, as the gateway passes them on. */
 const attacks = (target: Target, from: number): Invocation[] =>
   Array.from({ length: ATTACKS }, (_, index) =>
     attackOf(target, choicesFrom(SEED + (from + index) * 7_919), from + index),
@@ -169,7 +169,7 @@ test("no function keeps anything of the requests it has served, hostile or hones
         POWERTOOLS_SERVICE_NAME: "customer-entitlements",
         TABLE_NAME: service.table.name,
         ANDROID_PUBLISHER_URL: `${service.address}/sandbox/android-publisher`,
-        // The hostile bodies replay a genuine app transaction of the service's own chain.
+        // The hostile bodies replay a genuine app transaction, signed under the service's chain.
         IOS_STORE_TRUSTED_ROOTS: [chain, service.chain].map(({ root }) => fingerprintOf(root)).join(","),
       },
     });

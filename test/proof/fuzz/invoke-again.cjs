@@ -1,5 +1,5 @@
-// Invokes deployed bundles round after round, and answers the heap after each, in bytes after garbage collection. Plain
-// JavaScript with nothing of the service, so that only the bundles hold anything.
+// Invokes deployed bundles in rounds and reports the heap after each, in bytes after garbage collection. Plain
+// JavaScript without the service's code, so that only the bundles hold memory.
 "use strict";
 const { readFileSync } = require("node:fs");
 
@@ -7,7 +7,7 @@ const [file] = process.argv.slice(2);
 const { bundles, rounds } = JSON.parse(readFileSync(file, "utf8"));
 
 const write = process.stdout.write.bind(process.stdout);
-// Standard output is the answer: the functions' log is dropped.
+// Standard output is for the report, so the functions' log is dropped.
 process.stdout.write = () => true;
 
 const handlers = new Map();

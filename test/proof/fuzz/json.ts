@@ -1,6 +1,6 @@
 import type { Choices } from "./choices.ts";
 
-/** JSON as text, so that it can hold what no JavaScript value becomes: duplicate members, numbers of any size. */
+/** JSON as text, because no JavaScript value has duplicate members or numbers of any size. */
 export type Json = string;
 
 export const json = (value: unknown): Json => JSON.stringify(value);
@@ -72,10 +72,10 @@ const ODD_TEXTS = [
   "ﬁ",
 ];
 
-/** As JSON writes half of a pair: no Unicode text can hold it. */
+/** Half of a surrogate pair as JSON escapes it; valid Unicode text cannot hold it. */
 const LONE_SURROGATES = ['"\\ud800"', '"\\udfff"', '"a\\ud83d"', '"\\ude00\\ud83d"'];
 
-/** A text of JSON that a field may be surprised by. */
+/** A hostile JSON string. */
 export const hostileText = (choices: Choices): Json => {
   switch (choices.number(6)) {
     case 0:
@@ -93,7 +93,7 @@ export const hostileText = (choices: Choices): Json => {
   }
 };
 
-/** Any JSON that a field may be surprised by. */
+/** A hostile JSON value. */
 export const hostileValue = (choices: Choices): Json => {
   switch (choices.number(10)) {
     case 0:
@@ -127,7 +127,7 @@ export const objectOf = (members: Members): Json =>
 const replaceAt = <T>(values: readonly T[], index: number, ...by: readonly T[]): T[] =>
   values.toSpliced(index, 1, ...by);
 
-/** The members after one change: of a value, of a name, one more, one less, one twice. */
+/** The members after one change: another value, another name, one more, one fewer, or one twice. */
 export const mutateMembers = (members: Members, choices: Choices): Members => {
   const at = choices.number(members.length);
   const [name = "", value = "null"] = members[at] ?? [];
@@ -147,7 +147,7 @@ export const mutateMembers = (members: Members, choices: Choices): Members => {
   }
 };
 
-/** The text after a change that leaves it no JSON, or JSON of another form. */
+/** The text after a change, which may make it invalid JSON or JSON of another shape. */
 export const mutateText = (text: Json, choices: Choices): Buffer => {
   const at = choices.number(text.length);
   const bytes = Buffer.from(text);

@@ -8,8 +8,8 @@ import {
 import { children, element, encode } from "./der.ts";
 
 /**
- * Keys, certificates and signatures that are the same bytes in every run of the same seed, which OpenSSL's random
- * nonces are not. For tests alone: nothing here resists anybody who measures time.
+ * Keys, certificates and signatures that are the same bytes in every run of one seed, without OpenSSL's random nonces.
+ * For tests only: nothing here resists timing attacks.
  */
 interface Curve {
   readonly name: "prime256v1" | "secp384r1";
@@ -45,7 +45,7 @@ const inverse = (value: bigint, modulus: bigint): bigint => {
   return ((x % modulus) + modulus) % modulus;
 };
 
-/** A private key that a text names. */
+/** A private key derived from a name. */
 export interface NamedKey {
   readonly curve: Curve;
   readonly secret: bigint;
@@ -79,7 +79,7 @@ const namedKey = (name: string, curve: Curve): NamedKey => {
 export const signingKey = (name: string): NamedKey => namedKey(name, P256);
 const issuingKey = (name: string): NamedKey => namedKey(name, P384);
 
-/** ECDSA with SHA-256 and a nonce made of the key and the message. */
+/** ECDSA with SHA-256 and a nonce derived from the key and the message. */
 const signatureOf = ({ curve, secret }: NamedKey, message: Uint8Array): { r: bigint; s: bigint } => {
   const digest = createHash("sha256").update(message).digest();
   const seed = createHmac("sha512", toBytes(secret, curve.bytes)).update(digest).digest();
@@ -95,7 +95,7 @@ const integer = (value: bigint): Buffer => {
   return element(0x02, (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);
 };
 
-/** A certificate of the given content, signed by the key. */
+/** A certificate with this content, signed by the key. */
 export const signCertificate = (toBeSigned: Uint8Array, algorithm: Uint8Array, key: NamedKey): Buffer => {
   const { r, s } = signatureOf(key, toBeSigned);
   const signature = element(0x30, Buffer.concat([integer(r), integer(s)]));
@@ -134,14 +134,14 @@ export const chainNamed = (name: string): NamedChain => {
   return { root, intermediate, leaf: issue(TEMPLATES.leaf, signingKey(`${name} leaf`), intermediate) };
 };
 
-/** What StoreKit testing in Xcode would sign with. */
+/** A self-signed identity, as StoreKit testing in Xcode has. */
 export const selfSignedNamed = (name: string): NamedIdentity =>
   issue(TEMPLATES.xcode, signingKey(`${name} xcode`), null);
 
 export const x5cOf = (...identities: readonly { readonly certificate: Uint8Array }[]): string[] =>
   identities.map(({ certificate }) => Buffer.from(certificate).toString("base64"));
 
-/** A compact JWS of the header and payload, as they are. */
+/** A compact JWS of this header and payload, unchanged. */
 export const signCompact = (
   header: string | Uint8Array,
   payload: string | Uint8Array,

@@ -20,7 +20,7 @@ afterAll(() => local.close());
 
 const PRODUCT = { subscription: "premium", one_time_product: "lifetime" } as const;
 
-/** A new purchase, and what a look-up of it says is to be acknowledged. */
+/** The pending acknowledgement of a new purchase, from its look-up. */
 const unacknowledged = async (productKind: ProductKind): Promise<PendingAcknowledgement> => {
   const productIdentifier = PRODUCT[productKind];
   const purchaseToken = local.sandbox.buy({ packageName: PACKAGE_NAME, productKind, productIdentifier });
@@ -46,7 +46,7 @@ const publisherCalls = () =>
   local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").map(({ method }) => method);
 
 describe.each(["subscription", "one_time_product"] as const)("a %s", (productKind) => {
-  test("is acknowledged at the store, and then no longer to be", async () => {
+  test("is acknowledged at the store, and its acknowledgement is no longer pending", async () => {
     const pending = await unacknowledged(productKind);
     expect(await acknowledge(pending)).toEqual({ outcome: "acknowledged" });
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED");
@@ -59,14 +59,14 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
     ).toMatchObject({ outcome: "verified", acknowledgement: null });
   });
 
-  test("that somebody else acknowledged first is acknowledged: it is read again", async () => {
+  test("that was acknowledged elsewhere is read again and counts as acknowledged", async () => {
     const pending = await unacknowledged(productKind);
     await acknowledge(pending);
     expect(await acknowledge(pending)).toEqual({ outcome: "acknowledged" });
     expect(publisherCalls()).toStrictEqual(["POST", "GET"]);
   });
 
-  test("that the store refuses and has still pending is due", async () => {
+  test("stays due when the store refuses it and still has it pending", async () => {
     const pending = await unacknowledged(productKind);
     expect(await acknowledge(pending, { status: 400, body: aGoogleError(400, "invalid") })).toEqual({
       outcome: "due",
@@ -78,7 +78,7 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_PENDING");
   });
 
-  test("of which another product is named is due", async () => {
+  test("stays due when another product is named", async () => {
     const pending = await unacknowledged(productKind);
     expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toMatchObject({
       outcome: "due",
@@ -94,7 +94,7 @@ test("a conflict is retried once", async () => {
   expect(publisherCalls()).toStrictEqual(["POST", "POST"]);
 });
 
-test("a conflict that lasts is read again", async () => {
+test("a purchase with a second conflict is read again", async () => {
   const pending = await unacknowledged("subscription");
   expect(await acknowledge(pending, CONFLICT, CONFLICT)).toMatchObject({
     outcome: "due",
@@ -104,7 +104,7 @@ test("a conflict that lasts is read again", async () => {
   expect(publisherCalls()).toStrictEqual(["POST", "POST", "GET"]);
 });
 
-test("a resubscription outside the app says whose it is until it is acknowledged", async () => {
+test("a resubscription outside the app names the expired purchase until it is acknowledged", async () => {
   const purchaseToken = local.sandbox.buy({
     packageName: PACKAGE_NAME,
     productKind: "subscription",
@@ -151,13 +151,13 @@ test.each<[string, Fault, AcknowledgementAnswer & { outcome: "due" }]>([
     { outcome: "due", because: "unavailable", status: null, reason: null },
   ],
   ["no answer in time", "hang", { outcome: "due", because: "unavailable", status: null, reason: null }],
-])("an acknowledgement that meets %s is due, says why, and never throws", async (_, fault, answer) => {
+])("an acknowledgement that meets %s stays due and reports why", async (_, fault, answer) => {
   const pending = await unacknowledged("subscription");
   expect(await acknowledge(pending, fault, fault)).toEqual(answer);
   expect(publisherCalls()).not.toContain("GET");
 });
 
-test("an acknowledgement whose credential cannot be read is due", async () => {
+test("an acknowledgement whose credential cannot be read stays due", async () => {
   const pending = await unacknowledged("subscription");
   const androidPackage = { packageName: PACKAGE_NAME, credential: { secret: "missing" } };
   expect(await local.store().acknowledge(androidPackage, pending)).toMatchObject({
@@ -166,7 +166,7 @@ test("an acknowledgement whose credential cannot be read is due", async () => {
   });
 });
 
-test("an acknowledgement, reading again included, ends in time", async () => {
+test("an acknowledgement ends in time, even when it reads the purchase again", async () => {
   const pending = await unacknowledged("subscription");
   expect(await acknowledge(pending, CONFLICT, CONFLICT, "hang", "hang")).toMatchObject({
     outcome: "due",

@@ -25,7 +25,7 @@ beforeEach(() => {
 
 const exchanges = () => local.sandbox.calls.filter(({ endpoint }) => endpoint === "token").length;
 
-/** Asks one store again and again, with a credential. */
+/** A look-up that can be repeated on one store with this credential. */
 const asking = (credential: AndroidStoreCredential, options: Partial<AndroidStoreOptions> = {}) => {
   const store = local.store(options);
   return () =>
@@ -43,7 +43,7 @@ const asking = (credential: AndroidStoreCredential, options: Partial<AndroidStor
     );
 };
 
-/** Holds the credentials of whoever reads it, on Linux. */
+/** On Linux, this file holds the environment, and so the credentials, of the process that reads it. */
 const ENVIRONMENT_FILE = "/proc/self/environ";
 
 const sourceOf = (account: Record<string, unknown>) => account["credential_source"] as object;
@@ -53,7 +53,7 @@ describe("workload identity", () => {
     workloadIdentity: { ...local.sandbox.externalAccount(local.rootUrl), ...changes },
   });
 
-  test("exchanges the function's AWS identity for one access token, which serves until it expires", async () => {
+  test("exchanges the function's AWS identity for one access token, which is reused until it expires", async () => {
     const ask = asking(workloadIdentity());
     expect(await ask()).toMatchObject({ outcome: "verified" });
     expect(await ask()).toMatchObject({ outcome: "verified" });
@@ -71,7 +71,7 @@ describe("workload identity", () => {
     expect(exchanges()).toBe(1);
   });
 
-  test("whose token the store has revoked is exchanged anew within the request", async () => {
+  test("is exchanged again within the request when the store has revoked the token", async () => {
     const ask = asking(workloadIdentity());
     await ask();
     local.sandbox.revokeAccessTokens();
@@ -92,7 +92,7 @@ describe("workload identity", () => {
       expect(await asking(impersonating())()).toMatchObject({ outcome: "verified" });
     });
 
-    test("and may not is the credential's fault", async () => {
+    test("without permission is credential-rejected", async () => {
       local.sandbox.failNext("impersonation", {
         status: 403,
         body: { error: { status: "PERMISSION_DENIED" } },
@@ -106,7 +106,7 @@ describe("workload identity", () => {
     });
 
     test.each<Fault>([{ status: 503 }, "disconnect", "hang"])(
-      "and meets %j leaves the store unavailable, after exactly one retry",
+      "and meets %j is unavailable after exactly one retry",
       async (fault) => {
         local.sandbox.failNext("impersonation", fault, fault);
         const options = fault === "hang" ? { timing: HASTY } : {};
@@ -125,7 +125,7 @@ describe("workload identity", () => {
     });
   });
 
-  test("where the function has no credentials of its own is the credential's fault: no machine is asked for some", async () => {
+  test("is credential-rejected when the function has no AWS credentials, and the machine is not asked for any", async () => {
     const ask = asking(
       workloadIdentity({
         credential_source: {
@@ -147,13 +147,13 @@ describe("workload identity", () => {
     }
   });
 
-  describe("that is not what an AWS provider needs", () => {
+  describe("that is not an AWS provider's", () => {
     const refused = {
       outcome: "credential-rejected",
       status: null,
       reason: "workloadIdentityIsNoExternalAccount",
     };
-    /** Hears whatever is asked of it, and answers as a token exchange does. */
+    /** A server that records its requests and answers like a token exchange. */
     const startListener = async () => {
       const heard: string[] = [];
       const server = createServer((request, response) => {
@@ -181,11 +181,14 @@ describe("workload identity", () => {
     test.each<[string, (listener: string) => Record<string, unknown>]>([
       ["another type", () => ({ type: "service_account" })],
       ["no source", () => ({ credential_source: undefined })],
-      ["no source but one in other letters", () => ({ credential_source: undefined, credentialSource: {} })],
+      [
+        "no source, only one under a camelCase key",
+        () => ({ credential_source: undefined, credentialSource: {} }),
+      ],
       ["a program as its source", () => ({ credential_source: { executable: { command: "/bin/true" } } })],
       ["a source of another cloud", () => ({ credential_source: { environment_id: "azure1" } })],
       [
-        "a version of a source that is not known",
+        "an unknown version of a source",
         () => ({
           credential_source: {
             ...sourceOf(local.sandbox.externalAccount(local.rootUrl)),
@@ -214,7 +217,10 @@ describe("workload identity", () => {
         }),
       ],
       ["a stranger's token exchange", (listener) => ({ token_url: `${listener}/token` })],
-      ["a stranger's token exchange in other letters", (listener) => ({ tokenUrl: `${listener}/token` })],
+      [
+        "a stranger's token exchange under a camelCase key",
+        (listener) => ({ tokenUrl: `${listener}/token` }),
+      ],
       [
         "a stranger's impersonation",
         (listener) => ({
@@ -222,14 +228,14 @@ describe("workload identity", () => {
         }),
       ],
       [
-        "a stranger's impersonation in other letters",
+        "a stranger's impersonation under a camelCase key",
         (listener) => ({
           serviceAccountImpersonationUrl: `${listener}/serviceAccounts/a@b.c:generateAccessToken`,
         }),
       ],
       ["a stranger's universe", () => ({ universe_domain: "stranger.example" })],
       ["a secret of its own", () => ({ client_id: "id", client_secret: "secret" })],
-    ])("with %s is refused: no file is sent, and nobody is asked", async (_, changes) => {
+    ])("with %s is refused without any request", async (_, changes) => {
       const asked: string[] = [];
       const ask = asking(workloadIdentity(changes(listener.address)), {
         fetch: (input, init) => {
@@ -244,7 +250,7 @@ describe("workload identity", () => {
     });
 
     test.each([undefined, "https://stranger.example/"])(
-      "is refused with the sandbox's token exchange where the store's address is %s",
+      "is refused with the sandbox's token exchange when the store's address is %s",
       async (rootUrl) => {
         expect(await asking(workloadIdentity(), { rootUrl })()).toStrictEqual(refused);
         expect(local.sandbox.calls).toStrictEqual([]);
@@ -252,7 +258,7 @@ describe("workload identity", () => {
     );
   });
 
-  test("as gcloud writes it is exchanged at Google and nowhere else", async () => {
+  test("in gcloud's form is exchanged at Google and nowhere else", async () => {
     const asked: string[] = [];
     const ask = asking(
       {
@@ -302,11 +308,11 @@ describe("workload identity", () => {
 describe("a secret", () => {
   const GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token";
 
-  /** Google's client sends a service account's assertion to Google whatever its JSON says; here it comes to the sandbox. */
+  /** Google's client always sends a service account's assertion to Google. This redirects it to the sandbox. */
   const sandboxFetch: typeof fetch = (input, init) =>
     String(input) === GOOGLE_TOKEN_URL ? fetch(`${local.rootUrl}token`, init) : fetch(input, init);
 
-  /** Asks with a secret whose text can be changed, on a clock that can be moved. */
+  /** A look-up with a secret whose text the test can change, on a clock that it can move. */
   const askingWithSecret = (text: string) => {
     const secret = { text, reads: [] as string[], now: NOW };
     const ask = asking(
@@ -324,7 +330,7 @@ describe("a secret", () => {
   };
   const aServiceAccount = () => JSON.stringify(local.sandbox.createServiceAccount());
 
-  test("with service-account JSON is read by name, once, and signs for one access token", async () => {
+  test("with service-account JSON is read once by its name and signs for one access token", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     const answers = await Promise.all([ask(), ask(), ask()]);
     expect(answers.map(({ outcome }) => outcome)).toStrictEqual(["verified", "verified", "verified"]);
@@ -333,7 +339,7 @@ describe("a secret", () => {
     expect(exchanges()).toBe(1);
   });
 
-  test("with addresses and another universe in its JSON signs for Google all the same", async () => {
+  test("with other addresses and another universe in its JSON still signs for Google only", async () => {
     const asked: string[] = [];
     const ask = asking(
       { secret: "trails/play" },
@@ -362,7 +368,7 @@ describe("a secret", () => {
     ]);
   });
 
-  test("is read again after five minutes; unchanged, its access token lives on", async () => {
+  test("is read again after five minutes; if it is unchanged, its access token is kept", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     await ask();
     secret.now += 5 * 60_000 - 1;
@@ -383,7 +389,7 @@ describe("a secret", () => {
     expect(exchanges()).toBe(2);
   });
 
-  test("that was rotated is used at once where the store refuses the old one", async () => {
+  test("that was rotated is used at once when the store refuses the old one", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     await ask();
     secret.text = aServiceAccount();
@@ -392,7 +398,7 @@ describe("a secret", () => {
     expect(secret.reads).toHaveLength(2);
   });
 
-  test("that the store refuses is read again for the next request, and once for each", async () => {
+  test("that the store refuses is read again once for each request", async () => {
     const stranger = JSON.stringify({ ...local.sandbox.createServiceAccount(), client_email: "stranger" });
     const { secret, ask } = askingWithSecret(stranger);
     const refused = { outcome: "credential-rejected", status: 400, reason: "invalid_grant" };
@@ -404,7 +410,7 @@ describe("a secret", () => {
   });
 
   test.each<[string, () => string]>([
-    ["no JSON", () => "-----BEGIN PRIVATE KEY-----"],
+    ["not JSON", () => "-----BEGIN PRIVATE KEY-----"],
     ["empty", () => ""],
     ["JSON of another kind", () => JSON.stringify(local.sandbox.externalAccount(local.rootUrl))],
     [
@@ -415,7 +421,7 @@ describe("a secret", () => {
       "without a usable key",
       () => JSON.stringify({ ...local.sandbox.createServiceAccount(), private_key: "key" }),
     ],
-  ])("that is %s is the credential's fault, and is not quoted", async (_, text) => {
+  ])("that is %s is credential-rejected and not quoted", async (_, text) => {
     const { ask } = askingWithSecret(text());
     expect(await ask()).toStrictEqual({
       outcome: "credential-rejected",
@@ -425,7 +431,7 @@ describe("a secret", () => {
     expect(exchanges()).toBe(0);
   });
 
-  test("that cannot be read is the credential's fault, and is asked for again", async () => {
+  test("that does not exist is credential-rejected and read again", async () => {
     const texts = [null, aServiceAccount()];
     const readSecret = async () => texts.shift() ?? null;
     const ask = asking({ secret: "trails/play" }, { fetch: sandboxFetch, readSecret });
@@ -437,7 +443,7 @@ describe("a secret", () => {
     expect(await ask()).toMatchObject({ outcome: "verified" });
   });
 
-  test("that cannot be asked for is no fault of the credential: the store is unavailable", async () => {
+  test("whose read fails is unavailable", async () => {
     const readSecret = () => Promise.reject(new Error("ThrottlingException"));
     expect(await asking({ secret: "trails/play" }, { readSecret })()).toMatchObject({
       outcome: "unavailable",
@@ -445,7 +451,7 @@ describe("a secret", () => {
     });
   });
 
-  test("that takes too long to read leaves the store unavailable", async () => {
+  test("that takes too long to read is unavailable", async () => {
     const timing = { request: 100, pause: 10, total: 200 };
     const readSecret = () => Promise.withResolvers<string>().promise;
     expect(await asking({ secret: "trails/play" }, { readSecret, timing })()).toMatchObject({

@@ -30,7 +30,7 @@ const lookUp = (purchaseToken: string, options?: Partial<AndroidStoreOptions>, f
     productIdentifier: null,
   });
 
-/** The answer to a look-up that is met with the faults, and how many requests it made. */
+/** The answer to a look-up that meets these faults, and the number of its requests. */
 const met = async (endpoint: "token" | "publisher", ...faults: Fault[]) => {
   const purchaseToken = buySubscription();
   local.sandbox.failNext(endpoint, ...faults);
@@ -45,7 +45,7 @@ const google = (status: number, reason?: string, location?: string): Fault => ({
   body: aGoogleError(status, reason, location),
 });
 
-describe("what the caller got wrong is rejected, and not asked again", () => {
+describe("a caller's error is rejected without a retry:", () => {
   test.each([
     [400, "invalid"],
     [400, "invalidValue"],
@@ -61,12 +61,12 @@ describe("what the caller got wrong is rejected, and not asked again", () => {
     expect(calls).toBe(1);
   });
 
-  test("400 with any reason that Google lays to the token", async () => {
+  test("400 with any reason that Google attributes to the token", async () => {
     const { answer } = await met("publisher", google(400, "aReasonOfNextYear", "token"));
     expect(answer).toMatchObject({ outcome: "rejected" });
   });
 
-  test("a token that the store does not know", async () => {
+  test("an unknown token", async () => {
     expect(await lookUp("unknown")).toMatchObject({ outcome: "rejected", reason: "purchaseTokenNotFound" });
   });
 
@@ -92,7 +92,7 @@ describe("what the caller got wrong is rejected, and not asked again", () => {
   });
 
   test.each([".", "..", "", "\ud800", "😀".repeat(700), "%".repeat(4096)])(
-    "a token that no path can hold, without asking: %j",
+    "a token that no path can hold, without a request: %j",
     async (purchaseToken) => {
       local.sandbox.calls.length = 0;
       expect(await lookUp(purchaseToken)).toMatchObject({ outcome: "rejected" });
@@ -101,7 +101,7 @@ describe("what the caller got wrong is rejected, and not asked again", () => {
   );
 
   test.each(["a/b", "a?b#c", "a b", "%2e%2e", "../../x", "a:acknowledge", "ünï"])(
-    "a token cannot be another path: %j",
+    "a token that looks like a path, which is encoded: %j",
     async (purchaseToken) => {
       local.sandbox.calls.length = 0;
       expect(await lookUp(purchaseToken)).toMatchObject({
@@ -115,7 +115,7 @@ describe("what the caller got wrong is rejected, and not asked again", () => {
   );
 });
 
-describe("what the store has dropped is gone", () => {
+describe("a purchase that the store has dropped is gone:", () => {
   test.each([
     [410, "subscriptionPurchaseNoLongerAvailable"],
     [410, "purchaseTokenNoLongerValid"],
@@ -134,7 +134,7 @@ describe("what the store has dropped is gone", () => {
   });
 });
 
-describe("what the operator configured wrong is the credential's", () => {
+describe("an operator's error is credential-rejected:", () => {
   test.each([
     [401, "authError"],
     [401, "permissionDenied"],
@@ -151,7 +151,7 @@ describe("what the operator configured wrong is the credential's", () => {
     expect(calls).toBe(1);
   });
 
-  test("a package that is registered here and unknown there", async () => {
+  test("a registered package that the store does not know", async () => {
     const other = { ...local.androidPackage, packageName: "com.example.unpublished" };
     const request = {
       purchaseToken: buySubscription(),
@@ -165,7 +165,7 @@ describe("what the operator configured wrong is the credential's", () => {
   });
 });
 
-describe("what may pass is unavailable, after exactly one retry", () => {
+describe("a transient failure is unavailable after exactly one retry:", () => {
   const MALFORMED: Fault = { status: 502, body: "<html>bad gateway</html>" };
 
   test.each<[string, Fault]>([
@@ -194,13 +194,13 @@ describe("what may pass is unavailable, after exactly one retry", () => {
     ["500", google(500, "backendError")],
     ["a closed connection", "disconnect"],
     ["no answer in time", "hang"],
-  ])("%s once, and then an answer, is that answer", async (_, fault) => {
+  ])("%s once, unless the retry succeeds", async (_, fault) => {
     const { answer, calls } = await met("publisher", fault);
     expect(answer).toMatchObject({ outcome: "verified" });
     expect(calls).toBe(2);
   });
 
-  test("a store that does not answer ends after two timeouts", async () => {
+  test("no answer, after two timeouts", async () => {
     const { answer, calls } = await met("publisher", "hang", "hang");
     expect(answer).toStrictEqual({
       outcome: "unavailable",
@@ -211,7 +211,7 @@ describe("what may pass is unavailable, after exactly one retry", () => {
     expect(calls).toBe(2);
   });
 
-  test("everything together ends in time, however slow every part is", async () => {
+  test("a look-up that exceeds the total time", async () => {
     const timing = { request: 5_000, pause: 10, total: 300 };
     local.sandbox.failNext("token", "hang");
     expect(await lookUp(buySubscription(), { timing })).toMatchObject({ outcome: "unavailable" });
@@ -229,7 +229,7 @@ describe("what may pass is unavailable, after exactly one retry", () => {
     ["86400", 60],
     [new Date(NOW + 30_000).toUTCString(), 30],
     [new Date(NOW - 30_000).toUTCString(), 1],
-  ])("Retry-After %s is honoured, without a retry of our own: %i seconds", async (header, seconds) => {
+  ])("Retry-After %s, which is passed on as %i seconds without a retry", async (header, seconds) => {
     const { answer, calls } = await met("publisher", {
       status: 503,
       body: aGoogleError(503, "backendError"),
@@ -239,7 +239,7 @@ describe("what may pass is unavailable, after exactly one retry", () => {
     expect(calls).toBe(1);
   });
 
-  test("a Retry-After that cannot be read is none", async () => {
+  test("an unreadable Retry-After, which is ignored", async () => {
     const fault = { status: 503, headers: { "retry-after": "soon" } };
     const { answer, calls } = await met("publisher", fault, fault);
     expect(answer).toMatchObject({ outcome: "unavailable", retryAfterSeconds: 5 });
@@ -253,7 +253,7 @@ test.each([
   ["an empty object", {}],
   ["a list", []],
   ["nothing", null],
-])("a 200 that is %s is no verdict: unavailable", async (_, body) => {
+])("a 200 that is %s is unavailable", async (_, body) => {
   const { answer } = await met("publisher", { status: 200, body });
   expect(answer).toMatchObject({ outcome: "unavailable", reason: "malformedAnswer" });
 });
@@ -264,7 +264,7 @@ describe("the token exchange", () => {
     [400, "invalid_target"],
     [401, "invalid_client"],
     [403, "access_denied"],
-  ])("refused with %i %s is the credential's, and not asked again", async (status, error) => {
+  ])("refused with %i %s is credential-rejected without a retry", async (status, error) => {
     const fault = { status, body: { error, error_description: "Not you." } };
     const { answer, exchanges, calls } = await met("token", fault);
     expect(answer).toStrictEqual({ outcome: "credential-rejected", status, reason: error });
@@ -276,23 +276,23 @@ describe("the token exchange", () => {
     ["503 of a proxy", { status: 503, body: "<html>unavailable</html>" }],
     ["429", { status: 429, body: { error: "slow_down" } }],
     ["a closed connection", "disconnect"],
-    ["a page for an answer", { status: 200, body: "<html>please log in</html>" }],
+    ["a page instead of an answer", { status: 200, body: "<html>please log in</html>" }],
     ["an answer without a token", { status: 200, body: { expires_in: 3600 } }],
-    ["nothing for an answer", { status: 500, body: null }],
+    ["an empty answer", { status: 500, body: null }],
     ["no answer in time", "hang"],
-  ])("that meets %s is unavailable, after exactly one retry", async (_, fault) => {
+  ])("that meets %s is unavailable after exactly one retry", async (_, fault) => {
     const { answer, exchanges, calls } = await met("token", fault, fault);
     expect(answer).toMatchObject({ outcome: "unavailable" });
     expect({ exchanges, calls }).toStrictEqual({ exchanges: 2, calls: 0 });
   });
 
-  test("that fails once is repeated together with the call", async () => {
+  test("that fails once is repeated with the call", async () => {
     const { answer, exchanges, calls } = await met("token", { status: 503 });
     expect(answer).toMatchObject({ outcome: "verified" });
     expect({ exchanges, calls }).toStrictEqual({ exchanges: 2, calls: 1 });
   });
 
-  test("Retry-After of the token endpoint is honoured", async () => {
+  test("passes on Retry-After", async () => {
     const { answer } = await met("token", { status: 503, headers: { "retry-after": "9" } });
     expect(answer).toMatchObject({ outcome: "unavailable", retryAfterSeconds: 9 });
   });
@@ -302,9 +302,9 @@ describe("no answer holds a token, a credential or a message of the store", () =
   const purchaseToken = `${"f".repeat(24)}.AO-J1OverySecret`;
   const BODIES: [string, unknown][] = [
     ["Google's error", aGoogleError(400, "invalid")],
-    ["Google's error with a token for a reason", aGoogleError(400, purchaseToken)],
+    ["Google's error with a token as its reason", aGoogleError(400, purchaseToken)],
     ["OAuth's error", { error: "invalid_grant", error_description: purchaseToken }],
-    ["OAuth's error with a token for a code", { error: purchaseToken }],
+    ["OAuth's error with a token as its code", { error: purchaseToken }],
     ["a page", `<html>${purchaseToken}</html>`],
   ];
 

@@ -78,12 +78,12 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
 test.each([
   ["PURCHASED", "entitled"],
   ["CANCELLED", "revoked"],
-] as const)("%s stands as %s", async (purchaseState, standing) => {
+] as const)("%s has the standing %s", async (purchaseState, standing) => {
   const { purchase } = await verified(aOneTimeAnswer({ purchaseStateContext: { purchaseState } }));
   expect(purchase.lines).toMatchObject([{ standing, revokedAt: null }]);
 });
 
-test("PENDING is verified and gives nothing: no line, nothing acknowledged", async () => {
+test("PENDING is verified and grants nothing: no line, no acknowledgement", async () => {
   const { purchaseCompletionTime: _, ...answer } = aOneTimeAnswer({
     purchaseStateContext: { purchaseState: "PENDING" },
     acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
@@ -94,7 +94,7 @@ test("PENDING is verified and gives nothing: no line, nothing acknowledged", asy
   });
 });
 
-test("what was cancelled before it was paid gives nothing", async () => {
+test("a purchase cancelled before payment grants nothing", async () => {
   const { purchaseCompletionTime: _, ...answer } = aOneTimeAnswer({
     purchaseStateContext: { purchaseState: "CANCELLED" },
   });
@@ -104,40 +104,31 @@ test("what was cancelled before it was paid gives nothing", async () => {
 test.each([
   ["a fully refunded quantity", { quantity: 3, refundableQuantity: 0 }, "revoked", 3, 0],
   [
-    "a fully refunded single one, whose quantity the store leaves out",
+    "a fully refunded single product, whose quantity the store leaves out",
     { refundableQuantity: 0 },
     "revoked",
     1,
     0,
   ],
-  ["a quantity of which two are refunded", { quantity: 3, refundableQuantity: 1 }, "entitled", 3, 2],
-  ["a quantity of which one is refunded", { quantity: 3, refundableQuantity: 2 }, "entitled", 3, 1],
-  ["a quantity that is not refunded", { quantity: 3, refundableQuantity: 3 }, "entitled", 3, 0],
+  ["a quantity with two refunded", { quantity: 3, refundableQuantity: 1 }, "entitled", 3, 2],
+  ["a quantity with one refunded", { quantity: 3, refundableQuantity: 2 }, "entitled", 3, 1],
+  ["a quantity with none refunded", { quantity: 3, refundableQuantity: 3 }, "entitled", 3, 0],
   ["a quantity whose refunds the store leaves out", { quantity: 3 }, "entitled", 3, 0],
-  [
-    "a quantity of which more remain than there were",
-    { quantity: 3, refundableQuantity: 4 },
-    "entitled",
-    3,
-    0,
-  ],
+  ["a quantity with more left than bought", { quantity: 3, refundableQuantity: 4 }, "entitled", 3, 0],
   ["no quantity", {}, "entitled", 1, 0],
-] as const)(
-  "%s stands so: %j → %s, of %i are refunded %i",
-  async (_, details, standing, quantity, refunded) => {
-    const { purchase } = await verified(
-      aOneTimeAnswer({ productLineItem: [aOneTimeLine("lifetime", details)] }),
-    );
-    const mostRefunded = standing === "revoked" ? quantity : refunded;
-    const refundedBy = mostRefunded > 0 ? NOW : null;
-    expect(purchase.lines).toMatchObject([
-      { standing, quantity, refundedQuantity: refunded, mostRefunded, refundedBy },
-    ]);
-  },
-);
+] as const)("%s: %j → %s, quantity %i, refunded %i", async (_, details, standing, quantity, refunded) => {
+  const { purchase } = await verified(
+    aOneTimeAnswer({ productLineItem: [aOneTimeLine("lifetime", details)] }),
+  );
+  const mostRefunded = standing === "revoked" ? quantity : refunded;
+  const refundedBy = mostRefunded > 0 ? NOW : null;
+  expect(purchase.lines).toMatchObject([
+    { standing, quantity, refundedQuantity: refunded, mostRefunded, refundedBy },
+  ]);
+});
 
 test.each(["CONSUMPTION_STATE_CONSUMED", "CONSUMPTION_STATE_YET_TO_BE_CONSUMED"])(
-  "the store does not say what an app consumes, so all may be: %s",
+  "every one-time product may be consumed, as the store does not say which are: %s",
   async (consumptionState) => {
     const line = aOneTimeLine("coins", { consumptionState });
     const { purchase } = await verified(aOneTimeAnswer({ productLineItem: [line] }));
@@ -146,17 +137,20 @@ test.each(["CONSUMPTION_STATE_CONSUMED", "CONSUMPTION_STATE_YET_TO_BE_CONSUMED"]
 );
 
 test.each([
-  ["rented, by a purchase option", { purchaseOptionId: "rent", rentOfferDetails: {} }, "rent", true],
-  ["rented, by none", { rentOfferDetails: {} }, null, true],
-  ["bought, by a purchase option", { purchaseOptionId: "buy" }, "buy", false],
+  ["rented, with a purchase option", { purchaseOptionId: "rent", rentOfferDetails: {} }, "rent", true],
+  ["rented, without a purchase option", { rentOfferDetails: {} }, null, true],
+  ["bought, with a purchase option", { purchaseOptionId: "buy" }, "buy", false],
   ["bought", {}, null, false],
-])("a line says how it was bought: %s", async (_, details, purchaseOptionIdentifier, rented) => {
-  const { purchase } = await verified(aOneTimeAnswer({ productLineItem: [aOneTimeLine("film", details)] }));
-  expect(purchase.lines).toMatchObject([{ purchaseOptionIdentifier, rented, endsAt: null }]);
-});
+])(
+  "a line has its purchase option and whether it is rented: %s",
+  async (_, details, purchaseOptionIdentifier, rented) => {
+    const { purchase } = await verified(aOneTimeAnswer({ productLineItem: [aOneTimeLine("film", details)] }));
+    expect(purchase.lines).toMatchObject([{ purchaseOptionIdentifier, rented, endsAt: null }]);
+  },
+);
 
 test.each(["hash-of-account", "", "h".repeat(257), "\ud800"])(
-  "what the client chose proves nothing and is not read: an obfuscated account id %j",
+  "the obfuscated account id is the client's choice and is not read: %j",
   async (obfuscatedExternalAccountId) => {
     expect(await verified(aOneTimeAnswer({ obfuscatedExternalAccountId }))).toStrictEqual(
       await verified(aOneTimeAnswer()),
@@ -164,20 +158,20 @@ test.each(["hash-of-account", "", "h".repeat(257), "\ud800"])(
   },
 );
 
-test("a test purchase is of the sandbox environment", async () => {
+test("a test purchase has the sandbox environment", async () => {
   const { purchase } = await verified(aOneTimeAnswer({ testPurchaseContext: { fopType: "TEST" } }));
   expect(purchase.environment).toBe("sandbox");
 });
 
 const TWO_PRODUCTS = { productLineItem: [aOneTimeLine("maps"), aOneTimeLine("routes")] };
 
-test("productIdentifier selects among the lines, all of which are kept", async () => {
+test("productIdentifier selects a line, and all lines are kept", async () => {
   const { purchase } = await verified(aOneTimeAnswer(TWO_PRODUCTS), "routes");
   expect(purchase.selectedProducts).toStrictEqual(["routes"]);
   expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["maps", "routes"]);
 });
 
-test("without productIdentifier every line is selected", async () => {
+test("without productIdentifier all lines are selected", async () => {
   expect((await verified(aOneTimeAnswer(TWO_PRODUCTS))).purchase.selectedProducts).toBeNull();
 });
 
@@ -192,7 +186,7 @@ test.each(["PURCHASED", "CANCELLED", "PENDING"])(
   },
 );
 
-test("a paid purchase that the store has pending is to be acknowledged, with a product that is not refunded", async () => {
+test("a paid, unacknowledged purchase is to be acknowledged, with a product that is not refunded", async () => {
   const { acknowledgement } = await verified(
     aOneTimeAnswer({
       acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
@@ -233,8 +227,8 @@ test.each<[string, androidpublisher_v3.Schema$ProductPurchaseV2]>([
   ["no state", { purchaseStateContext: {} }],
   ["no lines", { productLineItem: [] }],
   ["a line without a product", { productLineItem: [{ productOfferDetails: {} }] }],
-  ["a completion time that is no time", { purchaseCompletionTime: "yesterday" }],
-])("an answer with %s is no verdict: unavailable", async (_, changes) => {
+  ["an invalid completion time", { purchaseCompletionTime: "yesterday" }],
+])("an answer with %s is malformed: unavailable", async (_, changes) => {
   expect(await lookUp(aOneTimeAnswer(changes))).toMatchObject({
     outcome: "unavailable",
     reason: "malformedAnswer",

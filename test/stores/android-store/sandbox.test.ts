@@ -42,7 +42,7 @@ test.each([
   [["expire"], "expired"],
   [["refund"], "expired"],
   [["hold", "renew"], "entitled"],
-])("a subscription made and changed over HTTP with %j stands as %s", async (changes, expected) => {
+])("a subscription created and changed over HTTP with %j has the standing %s", async (changes, expected) => {
   const token = await buy({
     productKind: "subscription",
     productIdentifier: "premium",
@@ -57,14 +57,17 @@ test.each([
   [[], "entitled"],
   [["consume"], "entitled"],
   [["refund"], "revoked"],
-])("a one-time purchase made and changed over HTTP with %j stands as %s", async (changes, expected) => {
-  const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime", quantity: 2 });
-  for (const change of changes) await request("POST", `purchases/${token}`, { change });
-  expect(await standing(token, "one_time_product")).toBe(expected);
-});
+])(
+  "a one-time purchase created and changed over HTTP with %j has the standing %s",
+  async (changes, expected) => {
+    const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime", quantity: 2 });
+    for (const change of changes) await request("POST", `purchases/${token}`, { change });
+    expect(await standing(token, "one_time_product")).toBe(expected);
+  },
+);
 
 test.each(["subscription", "one_time_product"] as const)(
-  "a pending %s gives nothing until it is complete",
+  "a pending %s grants nothing until it is complete",
   async (productKind) => {
     const token = await buy({ productKind, productIdentifier: "premium", pending: true });
     expect(await standing(token, productKind)).toBe("nothing");
@@ -73,7 +76,7 @@ test.each(["subscription", "one_time_product"] as const)(
   },
 );
 
-test("a subscription that replaces another ends it once it is paid", async () => {
+test("a subscription ends the one it replaces once it is paid", async () => {
   const older = await buy({ productKind: "subscription", productIdentifier: "premium" });
   const newer = await buy({
     productKind: "subscription",
@@ -86,7 +89,7 @@ test("a subscription that replaces another ends it once it is paid", async () =>
   expect(await standing(older, "subscription")).toBe("expired");
 });
 
-test("purchases are listed and read over HTTP in the API's own shapes", async () => {
+test("purchases are listed and read over HTTP in the API's shapes", async () => {
   const token = await buy({ productKind: "subscription", productIdentifier: "premium", test: true });
   const { body } = await request("GET", `purchases/${token}`);
   expect(body).toMatchObject({
@@ -98,13 +101,13 @@ test("purchases are listed and read over HTTP in the API's own shapes", async ()
   expect((await request("GET", "purchases")).body?.["purchases"]).toContainEqual(body);
 });
 
-test("a purchase that was deleted over HTTP is gone", async () => {
+test("a purchase deleted over HTTP is gone", async () => {
   const token = await buy({ productKind: "subscription", productIdentifier: "premium" });
   expect(await request("DELETE", `purchases/${token}`)).toMatchObject({ status: 204 });
   expect(await standing(token, "subscription")).toBe("gone");
 });
 
-test("what cannot be made or cannot happen is refused", async () => {
+test("invalid purchases and impossible changes are refused", async () => {
   const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime" });
   expect(await request("POST", "purchases", { productKind: "subscription" })).toMatchObject({ status: 400 });
   expect(await request("POST", `purchases/${token}`, { change: "vanish" })).toMatchObject({ status: 400 });
@@ -112,7 +115,7 @@ test("what cannot be made or cannot happen is refused", async () => {
   expect(await request("POST", "purchases/unknown", { change: "renew" })).toMatchObject({ status: 404 });
 });
 
-test("the API wants an access token, and the token endpoint a subject", async () => {
+test("the API requires an access token, and the token endpoint a valid grant", async () => {
   const token = await buy({ productKind: "subscription", productIdentifier: "premium" });
   const path = `androidpublisher/v3/applications/${PACKAGE_NAME}/purchases/subscriptionsv2/tokens/${token}`;
   expect(await request("GET", path)).toMatchObject({
@@ -125,6 +128,6 @@ test("the API wants an access token, and the token endpoint a subject", async ()
   });
 });
 
-test("paths that are not the sandbox's are left to the server", async () => {
+test("other paths are left to the server", async () => {
   expect((await fetch(`${local.rootUrl}elsewhere`)).status).toBe(404);
 });

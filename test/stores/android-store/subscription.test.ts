@@ -84,7 +84,7 @@ test.each([
   ["PAUSED", "paused", true],
   ["EXPIRED", "expired", true],
 ] as const)(
-  "%s stands as %s until the line's expiryTime; it renews: %s",
+  "%s has the standing %s until the line's expiryTime; it renews: %s",
   async (state, standing, willRenew) => {
     const answer = aSubscriptionAnswer({ subscriptionState: `SUBSCRIPTION_STATE_${state}` });
     const { purchase } = await verified(answer);
@@ -93,7 +93,7 @@ test.each([
 );
 
 test.each(["PENDING", "PENDING_PURCHASE_CANCELED"])(
-  "%s is verified and gives nothing: no line, nobody replaced or named, nothing acknowledged",
+  "%s is verified and grants nothing: no line, no other purchase replaced or named, no acknowledgement",
   async (state) => {
     const answer = await verified(
       aSubscriptionAnswer({
@@ -128,14 +128,14 @@ test("every product of a purchase is a line with its own end", async () => {
   ]);
 });
 
-test("lines come in one order, whatever the store's", async () => {
+test("lines are sorted, whatever the store's order", async () => {
   const lineItems = [aSubscriptionLine({ productId: "premium" }), aSubscriptionLine({ productId: "maps" })];
   const one = await verified(aSubscriptionAnswer({ lineItems }));
   const other = await verified(aSubscriptionAnswer({ lineItems: lineItems.toReversed() }));
   expect(one.purchase).toStrictEqual(other.purchase);
 });
 
-test("a deferred line, without a successful order, is not owned yet", async () => {
+test("a deferred line has no successful order and is not owned yet", async () => {
   const { latestSuccessfulOrderId: _, expiryTime: __, ...deferred } = aSubscriptionLine({ productId: "pro" });
   const { purchase } = await verified(aSubscriptionAnswer({ lineItems: [aSubscriptionLine(), deferred] }));
   expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["premium"]);
@@ -162,18 +162,18 @@ describe("a deferred change", () => {
   ])("of %s: the line stays until its end and does not renew", async (_, mark) => {
     expect(await linesOf(leaving(mark), incoming)).toStrictEqual([stays]);
   });
-  test("what is going to be replaced is owned, whatever order it was carried over from", async () => {
+  test("a line that will be replaced is owned, even without an order of its own", async () => {
     const mark = { deferredItemReplacement: { productId: "pro" } };
     expect(await linesOf(leaving(mark, { latestSuccessfulOrderId: null }), incoming)).toStrictEqual([stays]);
   });
-  test("what is bought beside it renews", async () => {
+  test("does not stop another line from renewing", async () => {
     const addOn = aSubscriptionLine({ productId: "maps" });
     expect(await linesOf(leaving({ deferredItemRemoval: {} }), addOn)).toStrictEqual([
       stays,
       ["maps", NOW + 30 * DAY, true, "entitled"],
     ]);
   });
-  test("takes the older purchase's place at once", async () => {
+  test("replaces the older purchase at once", async () => {
     const { replaces } = await verified(
       aSubscriptionAnswer({
         linkedPurchaseToken: "older-token",
@@ -184,19 +184,26 @@ describe("a deferred change", () => {
   });
 });
 
-describe("a line that lags behind another", () => {
+describe("a line that ends before another", () => {
   const line = (productId: string, days: number, more = {}) =>
     aSubscriptionLine({ productId, expiryTime: isoTime(NOW + days * DAY), ...more });
   const ends = { autoRenewingPlan: { autoRenewEnabled: false } };
   const removed = { deferredItemRemoval: {} };
   test.each([
-    ["and is not to renew is over, as it ends", 0, 30, ends, "expired", false],
-    ["and is not to renew is over, after it ended", -1, 30, ends, "expired", false],
+    ["and does not renew is over at its end", 0, 30, ends, "expired", false],
+    ["and does not renew is over after its end", -1, 30, ends, "expired", false],
     ["and was to be removed is over", -1, 30, removed, "expired", false],
-    ["and is to renew is retried by itself, as an add-on is after its trial", -1, 30, {}, "entitled", true],
-    ["is not over while it lasts", 1, 30, ends, "entitled", false],
-    ["is not over where all have ended: the store is retrying the payment", -1, -1, {}, "entitled", true],
-    ["is not over where the other ends as it answers", -1, 0, ends, "entitled", false],
+    ["and renews is charged by itself, like an add-on after its trial", -1, 30, {}, "entitled", true],
+    ["is not over before its end", 1, 30, ends, "entitled", false],
+    [
+      "is not over when all lines have ended: the store is retrying the payment",
+      -1,
+      -1,
+      {},
+      "entitled",
+      true,
+    ],
+    ["is not over when the other line ends at the time of the answer", -1, 0, ends, "entitled", false],
   ])("%s", async (_, lagging, other, plan, standing, willRenew) => {
     const { purchase } = await verified(
       aSubscriptionAnswer({ lineItems: [line("maps", lagging, plan), line("premium", other)] }),
@@ -209,7 +216,7 @@ describe("a line that lags behind another", () => {
   test.each([
     ["IN_GRACE_PERIOD", "grace_period"],
     ["ON_HOLD", "billing_retry"],
-  ])("and is to renew stands as its purchase does: %s", async (state, standing) => {
+  ])("and renews has the standing of its purchase: %s", async (state, standing) => {
     const { purchase } = await verified(
       aSubscriptionAnswer({
         subscriptionState: `SUBSCRIPTION_STATE_${state}`,
@@ -218,7 +225,7 @@ describe("a line that lags behind another", () => {
     );
     expect(purchase.lines).toMatchObject([{ standing }, { standing }]);
   });
-  test("of what is not owned yet nothing lags behind", async () => {
+  test("is not over when the other line is not owned yet", async () => {
     const { latestSuccessfulOrderId: _, ...notOwned } = line("premium", 30);
     const { purchase } = await verified(aSubscriptionAnswer({ lineItems: [line("maps", -1), notOwned] }));
     expect(purchase.lines).toMatchObject([{ productIdentifier: "maps", standing: "entitled" }]);
@@ -233,14 +240,14 @@ test("a prepaid plan ends at its expiryTime and does not renew", async () => {
   expect(purchase.lines).toMatchObject([{ endsAt: NOW + 30 * DAY, willRenew: false }]);
 });
 
-test("a plan of which the store does not say that it renews does not renew", async () => {
+test("a plan that the store does not call renewing does not renew", async () => {
   const { purchase } = await verified(
     aSubscriptionAnswer({ lineItems: [aSubscriptionLine({ autoRenewingPlan: {} })] }),
   );
   expect(purchase.lines).toMatchObject([{ willRenew: false }]);
 });
 
-test("a line without an offer has no base plan, and a purchase without a start has none", async () => {
+test("a line without an offer has no base plan, and a line of a purchase without a start has no start", async () => {
   const { offerDetails: _, ...line } = aSubscriptionLine();
   const { startTime: __, ...answer } = aSubscriptionAnswer({ lineItems: [line] });
   const { purchase } = await verified(answer);
@@ -251,20 +258,20 @@ test.each([
   ["2026-02-14T12:00:00Z", Date.UTC(2026, 1, 14, 12)],
   ["2026-02-14T12:00:00.123456789Z", Date.UTC(2026, 1, 14, 12, 0, 0, 123)],
   ["2026-02-14T13:30:00.5+01:30", Date.UTC(2026, 1, 14, 12, 0, 0, 500)],
-])("times are read as RFC 3339 writes them: %s", async (expiryTime, endsAt) => {
+])("times are read as RFC 3339: %s", async (expiryTime, endsAt) => {
   const { purchase } = await verified(
     aSubscriptionAnswer({ lineItems: [aSubscriptionLine({ expiryTime })] }),
   );
   expect(purchase.lines).toMatchObject([{ endsAt }]);
 });
 
-test("a test purchase is of the sandbox environment", async () => {
+test("a test purchase has the sandbox environment", async () => {
   const { purchase } = await verified(aSubscriptionAnswer({ testPurchase: {} }));
   expect(purchase.environment).toBe("sandbox");
 });
 
 test.each(["hash-of-account", "", "h".repeat(257), "\ud800"])(
-  "what the client chose proves nothing and is not read: an obfuscated account id %j",
+  "the obfuscated account id is the client's choice and is not read: %j",
   async (obfuscatedExternalAccountId) => {
     const answer = aSubscriptionAnswer({ externalAccountIdentifiers: { obfuscatedExternalAccountId } });
     expect(await verified(answer)).toStrictEqual(await verified(aSubscriptionAnswer()));
@@ -279,7 +286,7 @@ test("linkedPurchaseToken names the purchase that this one replaces", async () =
   expect(samePerson).toStrictEqual([]);
 });
 
-test("of which nothing is owned yet it takes nobody's place, and is the same person's", async () => {
+test("a purchase without an owned line replaces nothing, and names the other purchase of the same person", async () => {
   const { replaces, samePerson } = await verified(
     aSubscriptionAnswer({
       linkedPurchaseToken: "older-token",
@@ -295,7 +302,7 @@ test("a purchase does not replace itself", async () => {
   expect(replaces).toBeNull();
 });
 
-test("a resubscription outside the app names the expired purchase of the same person, and replaces nothing", async () => {
+test("a resubscription outside the app names the expired purchase of the same person and replaces nothing", async () => {
   const { replaces, samePerson } = await verified(
     aSubscriptionAnswer({ outOfAppPurchaseContext: { expiredPurchaseToken: "expired-token" } }),
   );
@@ -311,7 +318,7 @@ test("productIdentifier does not select among the lines of a subscription", asyn
 const UNACKNOWLEDGED = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
 const MINUTE = 60_000;
 
-/** A prepaid line with so many days left. */
+/** A prepaid line with `days` days left. */
 const prepaid = (days: number, productId = "premium") => {
   const { autoRenewingPlan: _, ...line } = aSubscriptionLine({
     productId,
@@ -321,7 +328,7 @@ const prepaid = (days: number, productId = "premium") => {
 };
 
 test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
-  "%s is paid: what the store has pending is to be acknowledged, with an owned product",
+  "%s is paid: an unacknowledged purchase is to be acknowledged, with an owned product",
   async (state) => {
     const { latestSuccessfulOrderId: _, ...deferred } = aSubscriptionLine({ productId: "pro" });
     const { acknowledgement } = await verified(
@@ -345,7 +352,7 @@ test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
 test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2, number]>([
   ["three days from its start", {}, NOW + 2 * DAY],
   ["a licence tester's three minutes", { testPurchase: {}, startTime: isoTime(NOW) }, NOW + 3 * MINUTE],
-  ["three days from the answer, where it has no start", { startTime: null }, NOW + 3 * DAY],
+  ["three days from the answer when it has no start", { startTime: null }, NOW + 3 * DAY],
   ["half of a prepaid plan below a week", { lineItems: [prepaid(3)] }, NOW + DAY],
   ["three days of a prepaid plan of a week", { lineItems: [prepaid(6)] }, NOW + 2 * DAY],
   ["half of the longest of its prepaid lines", { lineItems: [prepaid(1), prepaid(3, "maps")] }, NOW + DAY],
@@ -357,11 +364,14 @@ test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2, number]>([
 test.each([
   ["an expired subscription", { ...UNACKNOWLEDGED, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" }],
   [
-    "a subscription of which nothing is owned yet",
+    "a subscription without an owned line",
     { ...UNACKNOWLEDGED, lineItems: [{ productId: "pro", autoRenewingPlan: {} }] },
   ],
-  ["what the store says is acknowledged", {}],
-  ["what the store says nothing of", { acknowledgementState: "ACKNOWLEDGEMENT_STATE_UNSPECIFIED" }],
+  ["an acknowledged subscription", {}],
+  [
+    "a subscription with an unspecified acknowledgement",
+    { acknowledgementState: "ACKNOWLEDGEMENT_STATE_UNSPECIFIED" },
+  ],
 ])("%s is not to be acknowledged", async (_, changes) => {
   expect((await verified(aSubscriptionAnswer(changes))).acknowledgement).toBeNull();
 });
@@ -373,17 +383,17 @@ test("unknown fields are tolerated", async () => {
 
 test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2]>([
   ["an unknown state", { subscriptionState: "SUBSCRIPTION_STATE_OF_NEXT_YEAR" }],
-  ["no state that is specified", { subscriptionState: "SUBSCRIPTION_STATE_UNSPECIFIED" }],
+  ["an unspecified state", { subscriptionState: "SUBSCRIPTION_STATE_UNSPECIFIED" }],
   ["no state", { subscriptionState: null }],
   ["no lines", { lineItems: [] }],
   ["an owned line without an end", { lineItems: [aSubscriptionLine({ expiryTime: null })] }],
-  ["an end that is no time", { lineItems: [aSubscriptionLine({ expiryTime: "in a month" })] }],
+  ["an invalid end", { lineItems: [aSubscriptionLine({ expiryTime: "in a month" })] }],
   ["a line without a product", { lineItems: [aSubscriptionLine({ productId: null })] }],
   [
     "a line that ends after the year 9999",
     { lineItems: [aSubscriptionLine({ expiryTime: "9999-12-31T23:59:59-01:00" })] },
   ],
-])("an answer with %s is no verdict: unavailable", async (_, changes) => {
+])("an answer with %s is malformed: unavailable", async (_, changes) => {
   expect(await lookUp(aSubscriptionAnswer(changes))).toMatchObject({
     outcome: "unavailable",
     retryAfterSeconds: 5,

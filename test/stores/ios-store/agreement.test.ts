@@ -15,11 +15,11 @@ describe("the payloads of one request", () => {
     ["environment", { environment: "sandbox" }],
     ["environment", { environment: "xcode" }],
     ["appTransactionIdentifier", { appTransactionIdentifier: OTHER }],
-  ] as const)("have the same %s", (field, difference) => {
+  ] as const)("must have the same %s", (field, difference) => {
     const bad = aVerifiedTransaction(difference);
     expect(disagreement(appTransaction, [good, good, bad, bad])).toEqual({ index: 2, field });
   });
-  test("do not mix environments, whichever the app transaction has", () => {
+  test("must have one environment, whichever it is", () => {
     for (const environment of ["production", "sandbox", "xcode"] as const)
       for (const other of ["production", "sandbox", "xcode"] as const)
         expect(
@@ -28,12 +28,12 @@ describe("the payloads of one request", () => {
           ]) === null,
         ).toBe(environment === other);
   });
-  test("agree with any from before app transaction ids", () => {
+  test("may include transactions from before app transaction ids", () => {
     const old = aVerifiedTransaction({ appTransactionIdentifier: null });
     expect(disagreement(appTransaction, [old, good, old])).toBeNull();
     expect(disagreement(aVerifiedAppTransaction({ appTransactionIdentifier: null }), [old, good])).toBeNull();
   });
-  test("agree among each other where the app transaction has no id", () => {
+  test("must agree with each other when the app transaction has no id", () => {
     const old = aVerifiedAppTransaction({ appTransactionIdentifier: null });
     const other = aVerifiedTransaction({ appTransactionIdentifier: OTHER });
     expect(good.appTransactionIdentifier).toBe(ACCOUNT);

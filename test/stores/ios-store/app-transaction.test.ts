@@ -28,13 +28,13 @@ describe("an app transaction", () => {
       payload: aVerifiedAppTransaction(),
     });
   });
-  test.each([undefined, null, 0])("outside production has no Apple ID: %p", async (appAppleId) => {
+  test.each([undefined, null, 0])("outside production needs no Apple ID: %p", async (appAppleId) => {
     expect(await verify(anAppTransaction({ receiptType: "Sandbox", appAppleId }))).toEqual({
       outcome: "verified",
       payload: aVerifiedAppTransaction({ environment: "sandbox", appAppleIdentifier: null }),
     });
   });
-  test.each([undefined, null])("from before app transaction ids has none: %p", async (appTransactionId) => {
+  test.each([undefined, null])("from before app transaction ids has no id: %p", async (appTransactionId) => {
     expect(await verify(anAppTransaction({ appTransactionId }))).toEqual({
       outcome: "verified",
       payload: aVerifiedAppTransaction({ appTransactionIdentifier: null }),
@@ -73,9 +73,9 @@ describe("an app transaction", () => {
 
   test.each<[string, object]>([
     ["a transaction", aTransaction()],
-    ["a transaction that is an app transaction too", { ...aTransaction(), ...anAppTransaction() }],
-    ["renewal info that is an app transaction too", { ...anAppTransaction(), autoRenewStatus: 1 }],
-    ["a notification that is an app transaction too", { ...anAppTransaction(), notificationType: "TEST" }],
+    ["a transaction with an app transaction's fields", { ...aTransaction(), ...anAppTransaction() }],
+    ["renewal info with an app transaction's fields", { ...anAppTransaction(), autoRenewStatus: 1 }],
+    ["a notification with an app transaction's fields", { ...anAppTransaction(), notificationType: "TEST" }],
   ])("is not %s", async (_, payload) => {
     expect(await outcome(payload)).toBe("wrong_kind");
   });
@@ -91,15 +91,15 @@ describe("the claims of an app transaction", () => {
   const production = aVerifiedAppTransaction();
   const sandbox = aVerifiedAppTransaction({ environment: "sandbox", appAppleIdentifier: null });
 
-  test.each([production, sandbox])("are accepted where they are the configured ones", (appTransaction) => {
+  test.each([production, sandbox])("are accepted when they match the configuration", (appTransaction) => {
     expect(checkAppTransactionClaims(appTransaction, configured)).toBeNull();
   });
-  test("name the configured bundle", () => {
+  test("must name the configured bundle", () => {
     const other = { ...configured, bundleIdentifier: "com.example.other" };
     expect(checkAppTransactionClaims(sandbox, other)).toBe("INVALID_APP_TRANSACTION");
   });
   test.each([null, APPLE_ID + 1])(
-    "in production name the configured Apple ID: %p is refused",
+    "in production must name the configured Apple ID: %p is refused",
     (appAppleIdentifier) => {
       expect(checkAppTransactionClaims({ ...production, appAppleIdentifier }, configured)).toBe(
         "INVALID_APP_TRANSACTION",
@@ -116,12 +116,12 @@ describe("the claims of an app transaction", () => {
     [production, ["sandbox"]],
     [sandbox, ["production"]],
     [production, []],
-  ] as const)("name an environment that is accepted", (appTransaction, environments) => {
+  ] as const)("must name an accepted environment", (appTransaction, environments) => {
     expect(checkAppTransactionClaims(appTransaction, { ...configured, environments })).toBe(
       "ENVIRONMENT_NOT_ACCEPTED",
     );
   });
-  test("are of no production where no Apple ID is configured", () => {
+  test("cannot be of production when no Apple ID is configured", () => {
     for (const appAppleIdentifier of [APPLE_ID, null])
       expect(
         checkAppTransactionClaims(
@@ -130,7 +130,7 @@ describe("the claims of an app transaction", () => {
         ),
       ).toBe("ENVIRONMENT_NOT_ACCEPTED");
   });
-  test("are of Xcode where the certificate that signed them is registered, and only there", () => {
+  test("may be of Xcode only when the signing certificate is registered", () => {
     const xcode = aVerifiedAppTransaction({ environment: "xcode", xcodeCertificate: "ab" });
     const registered = { ...configured, environments: ["xcode"], xcodeCertificates: ["cd", "ab"] } as const;
     expect(checkAppTransactionClaims(xcode, registered)).toBeNull();

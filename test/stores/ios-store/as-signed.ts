@@ -2,7 +2,7 @@ import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import { aVerifiedTransaction } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 
-/** The verified form of `aTransaction`, with the fields that the sandbox store adds. */
+/** The verified form of `aTransaction`, with the sandbox store's additional fields. */
 export const asSigned = (fields: Partial<Transaction> = {}): Transaction =>
   aVerifiedTransaction({
     subscriptionGroupIdentifier: "21454321",

@@ -60,7 +60,7 @@ describe("the App Store's certificates", () => {
       },
     });
   });
-  test("stay what they are when they are saved and restored", () => {
+  test("are the same after they are saved and restored", () => {
     const restored = importChain(exportChain(chain));
     expect(restored.x5c).toEqual(chain.x5c);
     expect(restored.leaf.commonName).toBe(chain.leaf.commonName);
@@ -84,17 +84,17 @@ describe("the App Store's certificates", () => {
 });
 
 describe("the root", () => {
-  test("is told by its certificate, not by its name", () => {
+  test("is recognized by its certificate, not by its name", () => {
     expect(outcome(makeChain().x5c)).toBe("untrusted_root");
   });
-  test("is trusted only while the trust names it", () => {
+  test("is trusted only if the configuration names it", () => {
     expect(word(verifyChain(chain.x5c, trusting({})))).toBe("untrusted_root");
     expect(word(verifyChain(chain.x5c, { ...trust, roots: new Set(APPLE_ROOTS) }))).toBe("untrusted_root");
     expect(word(verifyChain(chain.x5c, trusting({ xcodeCertificates: [chain.root] })))).toBe(
       "untrusted_root",
     );
   });
-  test("is signed by itself, trusted or not", () => {
+  test("must be self-signed, even if it is trusted", () => {
     const signedByAnother = issueCertificate(TEMPLATES.root, makeChain().root);
     const intermediate = issueCertificate(TEMPLATES.intermediate, signedByAnother);
     const leaf = issueCertificate(TEMPLATES.leaf, intermediate);
@@ -119,7 +119,7 @@ describe("each certificate is issued by the next", () => {
     ["intermediate", `${TEMPLATES.root.commonName} `],
     ["root", "Somebody Else"],
     ["root", TEMPLATES.root.commonName.toUpperCase()],
-  ])("the %s names its issuer byte for byte, so not as %p", (part, issuerName) => {
+  ])("the %s must name its issuer byte for byte: %p is refused", (part, issuerName) => {
     expect(outcomeOf(makeChain({ [part]: { issuerName } }))).toBe("broken_chain");
   });
 });
@@ -132,10 +132,10 @@ describe("only authorities issue", () => {
     expect(outcome(base64(second, chain.leaf, chain.intermediate))).toBe("untrusted_root");
   });
   test.each<[string, Part, readonly Extension[]]>([
-    ["an intermediate that is no authority", "intermediate", [basicConstraints(false), ...marked]],
-    ["an intermediate that does not say", "intermediate", marked],
-    ["a root that is no authority", "root", [basicConstraints(false)]],
-    ["a root that does not say", "root", [keyUsage("keyCertSign")]],
+    ["an intermediate that is not an authority", "intermediate", [basicConstraints(false), ...marked]],
+    ["an intermediate without basic constraints", "intermediate", marked],
+    ["a root that is not an authority", "root", [basicConstraints(false)]],
+    ["a root without basic constraints", "root", [keyUsage("keyCertSign")]],
     ["a root that allows no intermediate", "root", [basicConstraints(true, 0)]],
     ["a leaf that is an authority", "leaf", [basicConstraints(true), ...marked]],
     ["a leaf that may only sign certificates", "leaf", [keyUsage("keyCertSign"), ...marked]],
@@ -160,7 +160,7 @@ describe("only authorities issue", () => {
   test.each(PARTS)("a %s without a key usage may be used for anything", (part) => {
     expect(outcomeOf(makeChain(without(part, OIDS.keyUsage)))).toBe("verified");
   });
-  test("a leaf without basic constraints is no authority", () => {
+  test("a leaf without basic constraints is not an authority", () => {
     expect(outcomeOf(makeChain(without("leaf", OIDS.basicConstraints)))).toBe("verified");
   });
 });
@@ -177,7 +177,7 @@ describe("Apple's markers", () => {
       "the leaf's marker on the intermediate",
       { intermediate: { extensions: [basicConstraints(true), marker(MARKERS.leaf)] } },
     ],
-  ])("are needed: %s is refused", (_, overrides) => {
+  ])("are required: %s is refused", (_, overrides) => {
     expect(outcomeOf(makeChain(overrides))).toBe("certificate_role");
   });
   test("may be critical", () => {
@@ -192,19 +192,19 @@ describe("the leaf's key", () => {
     ["on secp256k1", generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey],
     ["of RSA", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey],
     ["of Ed25519", generateKeyPairSync("ed25519").privateKey],
-  ])("is on P-256: one %s is refused", (_, privateKey) => {
+  ])("must be on P-256: a key %s is refused", (_, privateKey) => {
     expect(outcomeOf(makeChain({ leaf: { privateKey } }))).toBe("certificate_role");
   });
 });
 
 describe("extensions", () => {
-  test.each(PARTS)("an unknown critical one on the %s is refused", (part) => {
+  test.each(PARTS)("an unknown critical extension on the %s is refused", (part) => {
     expect(outcomeOf(makeChain(extended(part, CRITICAL_UNKNOWN)))).toBe("certificate_extensions");
   });
-  test.each(PARTS)("an unknown one on the %s that is not critical is tolerated", (part) => {
+  test.each(PARTS)("an unknown extension on the %s is tolerated when it is not critical", (part) => {
     expect(outcomeOf(makeChain(extended(part, { ...CRITICAL_UNKNOWN, critical: false })))).toBe("verified");
   });
-  test.each(PARTS)("a duplicate one on the %s is refused", (part) => {
+  test.each(PARTS)("a duplicate extension on the %s is refused", (part) => {
     const twice = marker("1.2.840.113635.100.6.99.1");
     expect(outcomeOf(makeChain(extended(part, twice, twice)))).toBe("certificate_extensions");
   });
@@ -236,21 +236,21 @@ describe("a certificate's encoding", () => {
     );
   test.each<[string, (certificate: Buffer) => string]>([
     ["trailing bytes", (der) => Buffer.concat([der, Buffer.alloc(2)]).toString("base64")],
-    ["another certificate behind it", (der) => Buffer.concat([der, der]).toString("base64")],
+    ["another certificate after it", (der) => Buffer.concat([der, der]).toString("base64")],
     ["bytes missing", (der) => der.subarray(0, -1).toString("base64")],
     ["no bytes", () => ""],
     ["PEM", (der) => Buffer.from(new X509Certificate(der).toString()).toString("base64")],
-    ["PEM as it is", (der) => new X509Certificate(der).toString()],
+    ["PEM without base64 around it", (der) => new X509Certificate(der).toString()],
     ["base64url", (der) => Buffer.concat([der, Buffer.of(0xfb, 0xff, 0xfe)]).toString("base64url")],
-    ["a line end", (der) => `${der.toString("base64")}\n`],
+    ["a line feed", (der) => `${der.toString("base64")}\n`],
     ["a space within", (der) => der.toString("base64").replace(/^..../, "$& ")],
-    ["padding too much", (der) => `${der.toString("base64")}=`],
-    ["bytes that are no certificate", () => Buffer.of(0x30, 0x03, 0x02, 0x01, 0x01).toString("base64")],
-  ])("is canonical base64 of DER: %s is refused", (_, spoil) => {
+    ["too much padding", (der) => `${der.toString("base64")}=`],
+    ["bytes that are not a certificate", () => Buffer.of(0x30, 0x03, 0x02, 0x01, 0x01).toString("base64")],
+  ])("must be canonical base64 of DER: %s is refused", (_, spoil) => {
     for (const x5c of spoiled(spoil)) expect(outcome(x5c)).toBe("malformed_certificate");
   });
-  test("has its padding", () => {
-    // Signatures differ in length from one chain to the next.
+  test("must have its padding", () => {
+    // The length of a signature differs between chains.
     let padded = makeChain();
     for (let length = 1; padded.x5c[0]?.endsWith("=") !== true; length = (length % 30) + 1)
       padded = makeChain({ leaf: { commonName: "L".repeat(length) } });
@@ -275,19 +275,23 @@ describe("the time of signing", () => {
         NOW,
       ),
     );
-  describe.each(PARTS)("is within the validity of the %s", (part) => {
+  describe.each(PARTS)("must be within the validity of the %s", (part) => {
     const limits = limited(part);
     test.each([
       ["before the first moment", at("2024-01-01T00:00:00Z") - 1, "outside_validity"],
       ["at the first moment", at("2024-01-01T00:00:00Z"), "verified"],
-      ["at the last moment, though expired now", at("2026-01-01T00:00:00Z"), "verified"],
+      [
+        "at the last moment, even if the certificate has expired since",
+        at("2026-01-01T00:00:00Z"),
+        "verified",
+      ],
       ["after the last moment", at("2026-01-01T00:00:00Z") + 1, "outside_validity"],
       ["long after", NOW - SECOND, "outside_validity"],
     ])("%s", async (_, signedDate, expected) => {
       expect(await signedAt(limits, signedDate)).toBe(expected);
     });
   });
-  test("is asked of each JWS, whether or not its chain is known", async () => {
+  test("is checked for each JWS, whether or not its chain is known", async () => {
     const limits = limited("leaf");
     const verifier = createIosStoreVerifier();
     expect(await signedAt(limits, at("2025-06-01T00:00:00Z"), verifier)).toBe("verified");
@@ -308,7 +312,7 @@ describe("known chains", () => {
   };
   const jwsOf = (signer: SigningChain) => signJws(aTransaction(), signer);
 
-  test("cost one signature each", async () => {
+  test("cost one signature check for each JWS", async () => {
     const { checks, done } = watchChecks();
     const verifier = createIosStoreVerifier(checks);
     const jws = Array.from({ length: 20 }, () => jwsOf(chain));
@@ -319,7 +323,7 @@ describe("known chains", () => {
     expect(await counted(() => verifier.verifyTransactions(jws.slice(0, 1), trust, NOW))).toBe(0);
     expect(done).toEqual({ first: 1, alone: 1, together: 20 });
   });
-  test("cost one signature and no certificate under another header", async () => {
+  test("cost one signature check and no certificate check under another header", async () => {
     const { checks, done } = watchChecks();
     const verifier = createIosStoreVerifier(checks);
     const verify = (jws: string) => counted(() => verifier.verifyTransaction(jws, trust, NOW));
@@ -327,7 +331,7 @@ describe("known chains", () => {
     expect(await verify(signJws(aTransaction(), chain, { typ: "JWT" }))).toBe(0);
     expect(done).toEqual({ first: 2, alone: 0, together: 0 });
   });
-  test("are known by no header of a JWS that was refused", async () => {
+  test("are not learnt by the header of a refused JWS", async () => {
     const { checks, done } = watchChecks();
     const verifier = createIosStoreVerifier(checks);
     const [header = "", , signature = ""] = jwsOf(chain).split(".");
@@ -340,7 +344,7 @@ describe("known chains", () => {
     await verifier.verifyTransaction(jwsOf(chain), trust, NOW);
     expect(done).toEqual({ first: 2, alone: 0, together: 0 });
   });
-  test("that alternate stay known", async () => {
+  test("stay known when they alternate", async () => {
     const other = makeChain();
     const both = trusting({ roots: [chain.root, other.root] });
     const { checks, done } = watchChecks();
@@ -352,16 +356,16 @@ describe("known chains", () => {
     expect(await counted(work)).toBe(6);
     expect(done).toEqual({ first: 2, alone: 4, together: 0 });
   });
-  test("are verified once for a request that brings them for the first time", async () => {
+  test("are verified once for the first request that brings them", async () => {
     const jws = Array.from({ length: 8 }, () => jwsOf(chain));
     expect(await counted(() => createIosStoreVerifier().verifyTransactions(jws, trust, NOW))).toBe(3);
   });
-  test("are trusted no longer than their root is", async () => {
+  test("are trusted only while their root is", async () => {
     const verifier = createIosStoreVerifier();
     expect(word(await verifier.verifyTransaction(jwsOf(chain), trust, NOW))).toBe("verified");
     expect(word(await verifier.verifyTransaction(jwsOf(chain), trusting({}), NOW))).toBe("untrusted_root");
   });
-  test("are known by the exact certificates", () => {
+  test("are recognized by their exact certificates", () => {
     const known = createKnownChains();
     const verify = (x5c: readonly string[]) => word(verifyChainOnce(x5c, trust, known));
     const [leaf = "", intermediate = "", root = ""] = chain.x5c;
@@ -371,7 +375,7 @@ describe("known chains", () => {
     expect(verify([leaf, intermediate, `${root}\n`])).toBe("malformed_certificate");
     expect(verify([makeChain().x5c[0] ?? "", intermediate, root])).toBe("broken_chain");
   });
-  test("vouch for no signature by another key", async () => {
+  test("do not vouch for a signature by another key", async () => {
     const verifier = createIosStoreVerifier();
     await verifier.verifyTransaction(jwsOf(chain), trust, NOW);
     const forged = signJws(aTransaction(), { x5c: chain.x5c, privateKey: makeChain().privateKey });
@@ -394,7 +398,7 @@ describe("known chains", () => {
     expect(await costOf(chains[1])).toBe(0);
     expect(await costOf(chains[0])).toBe(3);
   });
-  test("are only good ones: bad chains push none out", async () => {
+  test("are never crowded out by bad chains", async () => {
     const known = createKnownChains(1);
     verifyChainOnce(chain.x5c, trust, known);
     for (let count = 0; count < 5; count += 1)
@@ -403,7 +407,7 @@ describe("known chains", () => {
   });
 });
 
-test("the JWS of one request are verified side by side", async () => {
+test("the JWS of one request are verified concurrently", async () => {
   const { checks, atOnce } = watchChecks();
   const jws = Array.from({ length: 10 }, () => signJws(aTransaction(), chain));
   const verifier = createIosStoreVerifier(checks);

@@ -6,7 +6,7 @@ import { cases } from "../../support/proof.ts";
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(" ", ""), "hex");
 const der = (block: BaseBlock): Buffer => Buffer.from(block.toBER());
 
-/** The shortest form of a value, written by hand. */
+/** A value in its shortest encoding, written by hand. */
 const written = (tag: number, content: Uint8Array): Buffer => {
   const digits = content.length.toString(16);
   const length = digits.padStart(digits.length + (digits.length % 2), "0");
@@ -24,7 +24,7 @@ test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536, 16_777_215])("a value of %d
   expect(encoding.equals(value?.encoding ?? Buffer.of(0))).toBe(true);
 });
 
-test("values one after the other, and those within, are read in their order", () => {
+test("consecutive and nested values are read in order", () => {
   const [sequence] = readDer(
     der(new Sequence({ value: [new Integer({ value: 5 }), new Utf8String({ value: "é" })] })),
   );
@@ -35,28 +35,28 @@ test("values one after the other, and those within, are read in their order", ()
   ]);
 });
 
-test("no bytes are no values", () => {
+test("no bytes have no values", () => {
   expect(readDer(new Uint8Array())).toEqual([]);
 });
 
 test.each([
   ["a tag alone", "30"],
   ["a tag of more than one byte", "1f 81 00 01 00"],
-  ["a tag of more than one byte that is constructed", "bf 81 00 01 00"],
+  ["a constructed tag of more than one byte", "bf 81 00 01 00"],
   ["an indefinite length", "30 80 00 00"],
-  ["a length in the long form that fits the short one", `04 81 7f ${"00".repeat(127)}`],
+  ["a length in the long form that fits the short form", `04 81 7f ${"00".repeat(127)}`],
   ["a length with a leading zero", `04 82 00 80 ${"00".repeat(128)}`],
-  ["a length of no bytes but zeros", "04 82 00 00"],
+  ["a length of zero bytes only", "04 82 00 00"],
   ["a length of four bytes", "04 84 00 00 00 01 00"],
-  ["a length of four bytes that needs them", "04 84 01 00 00 00"],
-  ["a length of four bytes, with bytes enough behind it", `04 84 01 00 00 00 ${"00".repeat(65_537)}`],
-  ["an indefinite length, with bytes enough behind it", `30 80 ${"00".repeat(128)}`],
-  ["a long tag whose next byte is a length too", "1f 01 00"],
-  ["a long tag that is constructed, whose next byte is a length too", "bf 01 00"],
-  ["a length that is cut off", "04 82 01"],
-  ["a value that is cut off", "04 02 00"],
+  ["a length that needs four bytes", "04 84 01 00 00 00"],
+  ["a length that needs four bytes, followed by enough bytes", `04 84 01 00 00 00 ${"00".repeat(65_537)}`],
+  ["an indefinite length, followed by enough bytes", `30 80 ${"00".repeat(128)}`],
+  ["a long tag whose next byte could be a length", "1f 01 00"],
+  ["a constructed long tag whose next byte could be a length", "bf 01 00"],
+  ["a truncated length", "04 82 01"],
+  ["a truncated value", "04 02 00"],
   ["no value", "04 01"],
-  ["one byte behind the value", "04 01 00 04"],
+  ["one byte after the value", "04 01 00 04"],
 ])("%s is refused", (_, hex) => {
   expect(() => readDer(bytesOf(hex))).toThrow(RangeError);
 });
@@ -66,7 +66,7 @@ const anyValue = fc.tuple(
   fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.uint8Array({ minLength: 120, maxLength: 300, size: "max" })),
 );
 
-test("whatever is written in its shortest form is read back", () => {
+test("any value in its shortest encoding is read back", () => {
   fc.assert(
     fc.property(fc.array(anyValue, { maxLength: 5 }), (values) => {
       const encodings = values.map(([tag, content]) => written(tag, content));
@@ -91,7 +91,7 @@ const read = (bytes: Uint8Array): readonly DerValue[] | null => {
   }
 };
 
-test("whatever bytes are read have no other form", () => {
+test("any bytes that can be read are in their shortest encoding", () => {
   const close = fc.tuple(fc.array(anyValue, { minLength: 1, maxLength: 3 }), fc.nat(), fc.nat(0xff));
   fc.assert(
     fc.property(close, fc.boolean(), ([values, place, byte], isCut) => {

@@ -20,7 +20,7 @@ const signature = (): string => base64url(randomBytes(64));
 const many = (make: (index: number) => string): string[] =>
   Array.from({ length: COUNT }, (_, index) => make(index));
 
-/** Verdict of a request, and the signatures checked for it, of JWS and of certificates. `known`: its signer was seen before. */
+/** A request's verdict and its signature checks, of JWS and certificates. `known`: its chain was verified before. */
 const verifyAll = async (compacts: readonly string[], known = true) => {
   const { checks, done } = watchChecks();
   const verifier = createIosStoreVerifier(checks);
@@ -41,40 +41,40 @@ const verifyAll = async (compacts: readonly string[], known = true) => {
 
 const [leaf = "", intermediate = "", root = ""] = chain.x5c;
 const headerOf = (x5c: readonly string[]): string => base64url(JSON.stringify({ alg: "ES256", x5c }));
-/** The genuine leaf, but for the last bytes of its signature. */
+/** The genuine leaf, except for the last bytes of its signature. */
 const forgedLeaf = (index: number): string => {
   const bytes = Buffer.from(leaf, "base64");
   bytes.writeUInt32BE(index + 1, bytes.length - 4);
   return bytes.toString("base64");
 };
 
-describe("a thousand JWS that are refused cost what one of them does", () => {
-  test("forged leaves under the genuine intermediate and root: the signatures of one chain", async () => {
+describe("a thousand refused JWS cost as much as one:", () => {
+  test("with forged leaves under the genuine intermediate and root, the signatures of one chain", async () => {
     const forged = many(
       (index) => `${headerOf([forgedLeaf(index), intermediate, root])}.${payload}.${signature()}`,
     );
     expect(await verifyAll(forged)).toEqual({ verdict: ["broken_chain", 0], payloads: 0, certificates: 3 });
   });
-  test("forged intermediates: the root's signature, and the one that fails", async () => {
+  test("with forged intermediates, the root's signature and the one that fails", async () => {
     const forged = many((index) => `${headerOf([leaf, forgedLeaf(index), root])}.${payload}.${signature()}`);
     const { verdict, certificates } = await verifyAll(forged);
     expect(verdict).toEqual(["broken_chain", 0]);
     expect(certificates).toBeLessThanOrEqual(2);
   });
-  test("headers that hold no certificates: nothing", async () => {
+  test("with headers that hold no certificates, nothing", async () => {
     const forged = many(
       (index) => `${base64url(`{"a":${"[".repeat(5_000)}${index}`)}.${payload}.${signature()}`,
     );
     expect(await verifyAll(forged)).toEqual({ verdict: ["malformed_jws", 0], payloads: 0, certificates: 0 });
   });
-  test("the genuine header with other signatures: those that had begun", async () => {
+  test("with the genuine header and other signatures, the checks that had begun", async () => {
     const { verdict, payloads, certificates } = await verifyAll(
       many(() => `${header}.${payload}.${signature()}`),
     );
     expect({ verdict, certificates }).toEqual({ verdict: ["signature", 0], certificates: 0 });
     expect(payloads).toBeLessThanOrEqual(AT_ONCE);
   });
-  test("the genuine header with other signatures, never seen before: one", async () => {
+  test("with a genuine header that is new and other signatures, one check", async () => {
     const forged = many(() => `${header}.${payload}.${signature()}`);
     expect(await verifyAll(forged, false)).toEqual({
       verdict: ["signature", 0],
@@ -84,35 +84,35 @@ describe("a thousand JWS that are refused cost what one of them does", () => {
   });
 });
 
-describe("the first one that is refused is named, wherever it stands", () => {
+describe("the first refused JWS is named:", () => {
   const goods = many((index) => signJws(aTransaction({ transactionId: String(index) }), chain));
   const bad = `${header}.${payload}.${signature()}`;
   const withBad = (...places: readonly number[]): string[] =>
     goods.map((jws, index) => (places.includes(index) ? bad : jws));
   test.each([
     ["the first", [0]],
-    ["the last that is begun at once", [AT_ONCE - 1]],
-    ["the first that is not", [AT_ONCE]],
+    ["the last of those that begin at once", [AT_ONCE - 1]],
+    ["the first of the others", [AT_ONCE]],
     ["the last", [COUNT - 1]],
-    ["two, of which the later is refused sooner", [7, 8]],
-    ["two, far apart", [300, 900]],
+    ["the first of two neighbours", [7, 8]],
+    ["the first of two that are far apart", [300, 900]],
   ])("%s", async (_, places) => {
     const { verdict, payloads } = await verifyAll(withBad(...places));
     const first = places[0] ?? 0;
     expect(verdict).toEqual(["signature", first]);
     expect(payloads).toBeLessThanOrEqual(first + AT_ONCE);
   });
-  test("one with a bad signature before one that is no JWS", async () => {
+  test("a bad signature before a malformed JWS, and the other way round", async () => {
     const compacts = withBad(3).with(5, "");
     expect((await verifyAll(compacts)).verdict).toEqual(["signature", 3]);
     expect((await verifyAll(compacts.with(2, "."))).verdict).toEqual(["malformed_jws", 2]);
   });
-  test("none: each is checked once", async () => {
+  test("none when all are good, and each is checked once", async () => {
     expect(await verifyAll(goods)).toEqual({ verdict: "verified", payloads: COUNT, certificates: 0 });
   });
 });
 
-test("checks that throw end the request with their error, and nothing else", async () => {
+test("a check that throws ends the request with its error, without an unhandled rejection", async () => {
   const heard: unknown[] = [];
   const listen = (error: unknown): void => void heard.push(error);
   process.on("unhandledRejection", listen);
@@ -142,10 +142,10 @@ describe("a header is bounded before it is decoded", () => {
     expect(jws.indexOf(".")).toBe(characters);
     return jws;
   };
-  test("three times the App Store's is read", async () => {
+  test("the longest accepted header is read", async () => {
     expect(await verify(padded(LONGEST_HEADER))).toBe("verified");
   });
-  test("more is refused, though the signature is good", async () => {
+  test("a longer header is refused even with a good signature", async () => {
     expect(await verify(padded(LONGEST_HEADER + 2))).toBe("malformed_jws");
   });
 });

@@ -17,7 +17,7 @@ const verify = (jws: string) => verifier.verifyTransaction(jws, trust, NOW);
 const good = signJws(aTransaction(), chain);
 beforeAll(() => verify(good));
 
-/** What comes of a JWS: seen first, with a header that may be known, and in a request with others. All are the same. */
+/** The verdict on a JWS. Expects the same for a new verifier, for a known header, and beside other JWS. */
 const outcome = async (jws: string): Promise<string> => {
   const first = word(await createIosStoreVerifier().verifyTransaction(jws, trust, NOW));
   const beside = await verifier.verifyTransactions([good, jws], trust, NOW);
@@ -31,16 +31,16 @@ const signatureBytes = Buffer.from(signature, "base64url");
 const withSignature = (bytes: Uint8Array) =>
   `${header}.${payload}.${Buffer.from(bytes).toString("base64url")}`;
 
-/** The same bytes in another spelling: the last character's bits that encode nothing are set. */
+/** The same bytes in another spelling, with unused bits set in the last character. */
 const withStrayBits = (part: string): string => {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   return part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1) ?? "") + 1];
 };
-/** Text of a length that leaves such bits. */
+/** Text of a length that leaves unused bits. */
 const unaligned = (text: string): string => (Buffer.byteLength(text) % 3 === 0 ? `${text} ` : text);
 
 describe("a compact JWS", () => {
-  test("that the chain's leaf signed is verified", async () => {
+  test("signed by the chain's leaf is verified", async () => {
     expect(await verify(good)).toEqual({ outcome: "verified", payload: asSigned() });
   });
 
@@ -57,7 +57,7 @@ describe("a compact JWS", () => {
     ["header", `${withStrayBits(spacedHeader)}.${spacedPayload}.${spacedSignature}`],
     ["payload", `${spacedHeader}.${withStrayBits(spacedPayload)}.${spacedSignature}`],
     ["signature", `${spacedHeader}.${spacedPayload}.${withStrayBits(spacedSignature)}`],
-  ])("has one spelling: stray bits in the %s are refused", async (_, jws) => {
+  ])("has one spelling: unused bits set in the %s are refused", async (_, jws) => {
     expect(await outcome(jws)).toBe("malformed_jws");
   });
   test.each([
@@ -65,20 +65,20 @@ describe("a compact JWS", () => {
     ["one part", header],
     ["two parts", `${header}.${payload}`],
     ["four parts", `${good}.`],
-    ["five parts, as an encrypted one", `${good}.${header}.${payload}`],
+    ["five parts, like a JWE", `${good}.${header}.${payload}`],
     ["an empty header", `.${payload}.${signature}`],
     ["an empty signature", `${header}.${payload}.`],
     ["a padded signature", `${good}==`],
     ["a padded header", `${header}=.${payload}.${signature}`],
-    ["a space before", ` ${good}`],
-    ["a line end behind", `${good}\n`],
+    ["a leading space", ` ${good}`],
+    ["a trailing line feed", `${good}\n`],
     ["a space within", `${header}. ${payload}.${signature}`],
-    ["a line end within the signature", `${good.slice(0, -10)}\n${good.slice(-10)}`],
+    ["a line feed within the signature", `${good.slice(0, -10)}\n${good.slice(-10)}`],
     [
       "the alphabet of base64",
       `${header}.${payload}.${Buffer.alloc(64, 0xfb).toString("base64").replace(/=+$/, "")}`,
     ],
-    ["a character of no alphabet", `${header}.${payload}.${signature.slice(0, -1)}ü`],
+    ["an invalid character", `${header}.${payload}.${signature.slice(0, -1)}ü`],
   ])("is refused with %s", async (_, jws) => {
     expect(await outcome(jws)).toBe("malformed_jws");
   });
@@ -88,10 +88,10 @@ describe("the signature", () => {
   const derEncoded = sign("sha256", Buffer.from(`${header}.${payload}`), chain.privateKey);
   test.each([
     ["truncated by a byte", signatureBytes.subarray(0, 63)],
-    ["with a byte more", Buffer.concat([signatureBytes, Buffer.alloc(1)])],
+    ["with one byte more", Buffer.concat([signatureBytes, Buffer.alloc(1)])],
     ["in DER", derEncoded],
-    ["as long as of ES384", Buffer.alloc(96, 1)],
-  ])("has exactly 64 bytes: refused when %s", async (_, bytes) => {
+    ["as long as with ES384", Buffer.alloc(96, 1)],
+  ])("must have exactly 64 bytes: refused when %s", async (_, bytes) => {
     expect(await outcome(withSignature(bytes))).toBe("malformed_jws");
   });
   test.each([
@@ -106,7 +106,7 @@ describe("the signature", () => {
       "signature",
     );
   });
-  test.each([0, 32])("is verified where the number from byte %d on begins with zeros", async (from) => {
+  test.each([0, 32])("is verified when the number at byte %d begins with zeros", async (from) => {
     let jws = good;
     while (Buffer.from(jws.split(".")[2] ?? "", "base64url")[from] !== 0)
       jws = signJws(aTransaction(), chain);
@@ -117,7 +117,7 @@ describe("the signature", () => {
     expect(await outcome(`${header}.${other[1]}.${signature}`)).toBe("signature");
     expect(await outcome(`${other[0]}.${payload}.${signature}`)).toBe("signature");
   });
-  test("in its other form (S negated) is of the same purchase", async () => {
+  test("with S negated, its other valid form, is of the same purchase", async () => {
     const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
     const negated = (order - BigInt(`0x${signatureBytes.subarray(32).toString("hex")}`)).toString(16);
     const malleated = withSignature(
@@ -130,7 +130,7 @@ describe("the signature", () => {
     expect(purchasesOf(both.payload)).toEqual(purchasesOf(both.payload.slice(0, 1)));
     expect(both.payload[0]).toEqual(both.payload[1]);
   });
-  test("no change of one character goes unnoticed", async () => {
+  test("is refused after any change of one character of the JWS", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(good.length - 1),
@@ -177,13 +177,13 @@ describe("the algorithm", () => {
       createPublicKey(chain.privateKey).export({ format: "pem", type: "spki" }),
     ]) {
       const mac = createHmac(hash, key).update(input).digest();
-      // HMAC with SHA-256 is too short to be taken for a signature of ES256 at all.
+      // An HMAC with SHA-256 is too short for an ES256 signature.
       expect(await outcome(`${input}.${mac.toString("base64url")}`)).toBe(
         hash === "sha256" ? "malformed_jws" : "algorithm_not_accepted",
       );
     }
   });
-  test("none without a signature is refused", async () => {
+  test("alg none without a signature is refused", async () => {
     const [unsecured, body] = signedWith("none").split(".");
     expect(await outcome(`${unsecured}.${body}.`)).toBe("malformed_jws");
   });
@@ -207,7 +207,7 @@ describe("the header", () => {
     x5u: "https://stranger.example/certificate",
     kid: "stranger",
   };
-  test("names no key but by its certificates", async () => {
+  test("names a key only by its certificates", async () => {
     expect(await outcome(signJws(aTransaction(), chain, strangersKey))).toBe("verified");
     const signed = signJws(aTransaction(), { x5c: chain.x5c, privateKey: stranger.privateKey }, strangersKey);
     expect(await outcome(signed)).toBe("signature");
@@ -220,10 +220,10 @@ describe("the header", () => {
     ["an algorithm twice", `{"alg":"none","alg":"ES256","x5c":${x5c}}`],
     ["an algorithm twice, once escaped", `{"\\u0061lg":"none","alg":"ES256","x5c":${x5c}}`],
     ["certificates twice", `{"alg":"ES256","x5c":[],"x5c":${x5c}}`],
-    ["a duplicate deep within", `{"alg":"ES256","x5c":${x5c},"a":[{"b":{"c":1,"c":1}}]}`],
-    ["a list for an object", `[{"alg":"ES256"}]`],
-    ["a text for an object", `"ES256"`],
-    ["no JSON", `alg=ES256`],
+    ["a deeply nested duplicate", `{"alg":"ES256","x5c":${x5c},"a":[{"b":{"c":1,"c":1}}]}`],
+    ["a list instead of an object", `[{"alg":"ES256"}]`],
+    ["a text instead of an object", `"ES256"`],
+    ["text that is not JSON", `alg=ES256`],
     ["JSON and more", `{"alg":"ES256","x5c":${x5c}}{}`],
     ["a byte order mark", `\uFEFF{"alg":"ES256","x5c":${x5c}}`],
     ["null", "null"],
@@ -247,7 +247,7 @@ describe("the header", () => {
       await outcome(signJws(aTransaction(), chain, `{"alg":"ES256","x5c":${x5c},"a":${value},"a":1}`)),
     ).toBe("malformed_jws");
   });
-  test("may name the same member in different objects, and use names that JavaScript knows", async () => {
+  test("may use one name in different objects, and names of JavaScript's built-in properties", async () => {
     const text = `{"alg":"ES256","x5c":${x5c},"a":{"alg":"none"},"b":[{"alg":1},{"alg":"\\"alg\\":"}],"__proto__":{"alg":"none"},"constructor":1}`;
     expect(await outcome(signJws(aTransaction(), chain, text))).toBe("verified");
   });
@@ -258,7 +258,7 @@ describe("the header", () => {
     ["an object", { ...chain.x5c, length: 3 }],
     ["numbers", [1, 2, 3]],
     ["one that is null", [...chain.x5c.slice(0, 2), null]],
-  ])("has its certificates in a list of texts: %s is refused", async (_, value) => {
+  ])("must have its certificates in a list of texts: %s is refused", async (_, value) => {
     expect(await outcome(signJws(aTransaction(), chain, { x5c: value }))).toBe("chain_length");
   });
 });
@@ -295,10 +295,10 @@ describe("32 KiB of anything", () => {
     ["a deeply nested payload", signJws(`{"a":${deep("[", "]", 12_000)}}`, chain)],
     ["a payload of open brackets", signJws("[".repeat(20_000), chain)],
     ["a payload of nested objects", signJws(deep('{"a":', "}", 4_000).replace("{}", "{"), chain)],
-  ])("is refused at once: %s", async (_, jws) => {
+  ])("is refused: %s", async (_, jws) => {
     expect(await outcome(jws)).not.toBe("verified");
   });
-  test("a valid payload with deep nesting in a field that nobody reads is verified", async () => {
+  test("is verified in an unknown field of a valid payload, however deeply nested", async () => {
     const text = JSON.stringify(aTransaction()).replace(/\}$/, `,"new":${deep("[", "]", 9_000)}}`);
     expect(await outcome(signJws(text, chain))).toBe("verified");
   });

@@ -9,7 +9,7 @@ const provenOf = (fields: Partial<Transaction> = {}) => purchasesOf([aVerifiedTr
 const lineOf = (fields: Partial<Transaction> = {}) => provenOf(fields)?.purchase.lines[0];
 
 describe("the purchase of a transaction", () => {
-  test("is its lineage, with one line", () => {
+  test("is its lineage with one line", () => {
     expect(purchasesOf([aVerifiedTransaction()])).toEqual([
       {
         purchase: {
@@ -55,19 +55,19 @@ describe("the purchase of a transaction", () => {
     ]);
   });
   test.each(["non_renewing", "non_consumable", "consumable"] as const)(
-    "has no end of its own where it is %s, whatever the payload says",
+    "has no end of its own when it is %s, whatever the payload says",
     (nature) => {
       expect(lineOf({ nature })).toMatchObject({ nature, endsAt: null, standing: "entitled" });
     },
   );
-  test("is revoked from the revocation on", () => {
+  test("is revoked from its revocation on", () => {
     expect(lineOf({ revokedAt: NOW - DAY })).toMatchObject({
       revokedAt: NOW - DAY,
       revokedSince: NOW - 1000,
       standing: "entitled",
     });
   });
-  test("names nobody beside its lineage where it has no app transaction id, nor in Xcode", () => {
+  test("names no identity but its lineage without an app transaction id or in Xcode", () => {
     expect(provenOf({ appTransactionIdentifier: null })?.identity).toBeNull();
     expect(provenOf({ environment: "xcode", xcodeCertificate: "ab" })?.identity).toBeNull();
   });
@@ -76,13 +76,16 @@ describe("the purchase of a transaction", () => {
     ["consumable", NOW - 10 * DAY],
     ["non_renewing", NOW - 90 * DAY],
     ["non_consumable", NOW - 90 * DAY],
-  ] as const)("starts where it was bought first, if that is what is owned: %s", (nature, startsAt) => {
-    expect(lineOf({ nature, originalPurchasedAt: NOW - 90 * DAY })).toMatchObject({
-      startsAt,
-      purchasedAt: NOW - 10 * DAY,
-    });
-    expect(lineOf({ nature })).toMatchObject({ startsAt: NOW - 10 * DAY });
-  });
+  ] as const)(
+    "starts at the original purchase if it is non-renewing or a non-consumable: %s",
+    (nature, startsAt) => {
+      expect(lineOf({ nature, originalPurchasedAt: NOW - 90 * DAY })).toMatchObject({
+        startsAt,
+        purchasedAt: NOW - 10 * DAY,
+      });
+      expect(lineOf({ nature })).toMatchObject({ startsAt: NOW - 10 * DAY });
+    },
+  );
   test.each([
     ["auto_renewable", { webOrderLineItemIdentifier: "9" }, "9"],
     ["auto_renewable", {}, `until ${NOW + 20 * DAY}`],
@@ -96,7 +99,7 @@ describe("the purchase of a transaction", () => {
     expect(lineOf({ nature, ...fields })?.event).toBe(event);
   });
 
-  describe("refunded in part", () => {
+  describe("with a partial refund", () => {
     const partly = (
       quantity: number,
       revokedMilliPercent: number | null,
@@ -120,25 +123,31 @@ describe("the purchase of a transaction", () => {
       [2, 50_000, [null, 1]],
       [1, 1, WHOLE],
       [1, 50_000, WHOLE],
-    ])("of %i, %p thousandths of a per cent: what is revoked, and how many are refunded", (...row) => {
-      const [quantity, milliPercent, expected] = row;
-      expect(partly(quantity, milliPercent)).toEqual(expected);
-      expect(partly(quantity, milliPercent, "consumable")).toEqual(expected);
-    });
-    test.each(["auto_renewable", "non_consumable"] as const)("a %s is never", (nature) => {
-      expect(partly(3, 33_333, nature)).toEqual(WHOLE);
-    });
-    test("remembers that it was, under that transaction id", () => {
+    ])(
+      "of a quantity of %i by %p thousandths of a per cent has the revocation time and refunded units %j",
+      (...row) => {
+        const [quantity, milliPercent, expected] = row;
+        expect(partly(quantity, milliPercent)).toEqual(expected);
+        expect(partly(quantity, milliPercent, "consumable")).toEqual(expected);
+      },
+    );
+    test.each(["auto_renewable", "non_consumable"] as const)(
+      "is refunded as a whole when it is %s",
+      (nature) => {
+        expect(partly(3, 33_333, nature)).toEqual(WHOLE);
+      },
+    );
+    test("keeps the time since which it is refunded", () => {
       expect(
         lineOf({ nature: "consumable", quantity: 3, revokedMilliPercent: 33_333, revokedAt: 1 }),
       ).toMatchObject({ revokedSince: NOW - 1000, quantity: 3 });
     });
   });
 
-  describe("that took another lineage's place", () => {
+  describe("that replaced another lineage", () => {
     const mentioned = (fields: Partial<Transaction>) =>
       provenOf({ previousOriginalTransactionIdentifier: "600", ...fields })?.mentioned;
-    test("names it, replaced from its own start on", () => {
+    test("names that lineage as replaced from its own start on", () => {
       expect(mentioned({})).toEqual([
         {
           store: "ios-store",
@@ -153,13 +162,13 @@ describe("the purchase of a transaction", () => {
       ]);
     });
     test.each([
-      ["no lineage but its own", { previousOriginalTransactionIdentifier: "700000000000001" }],
-      ["none in Xcode, where ids name nothing", { environment: "xcode", xcodeCertificate: "ab" }],
-      ["none where it names none", { previousOriginalTransactionIdentifier: null }],
+      ["nothing when it names its own lineage", { previousOriginalTransactionIdentifier: "700000000000001" }],
+      ["nothing in Xcode, where ids are not unique", { environment: "xcode", xcodeCertificate: "ab" }],
+      ["nothing without a previous lineage", { previousOriginalTransactionIdentifier: null }],
     ] as const)("names %s", (_, fields) => {
       expect(mentioned(fields)).toEqual([]);
     });
-    test("of several in a lineage the first start counts", () => {
+    test("replaces from the earliest start of several such transactions in its lineage", () => {
       const moved = (transactionIdentifier: string, purchasedAt: number) =>
         aVerifiedTransaction({
           transactionIdentifier,
@@ -172,7 +181,7 @@ describe("the purchase of a transaction", () => {
     });
   });
   test.each(["auto_renewable", "non_consumable"] as const)(
-    "that was upgraded stands as over, and keeps the end that the store gave it: %s",
+    "that was upgraded is expired and keeps the store's end: %s",
     (nature) => {
       expect(lineOf({ isUpgraded: true, nature })).toMatchObject({
         standing: "expired",
@@ -211,7 +220,7 @@ describe("the purchases of transactions", () => {
     ];
     expect(purchasesOf([...facts.toReversed(), ...facts])).toEqual(purchasesOf(facts));
   });
-  test("take of one transaction what was signed later, so a reversed refund restores", () => {
+  test("use the later signed copy of a transaction, so a reversed refund restores access", () => {
     const [refunded, restored] = [
       aVerifiedTransaction({ signedAt: NOW - 3, revokedAt: NOW - DAY }),
       aVerifiedTransaction({ signedAt: NOW - 2 }),
@@ -239,7 +248,7 @@ describe("the purchases of transactions", () => {
       ["ab:1:maps", 1],
     ]);
   });
-  test("of none are none", () => {
+  test("are empty without transactions", () => {
     expect(purchasesOf([])).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ describe("the sandbox store", () => {
     ["Production", chain],
     ["Sandbox", chain],
     ["Xcode", xcode],
-  ] as const)("signs what the verifier accepts, for %s", async (environment, signer) => {
+  ] as const)("signs payloads that the verifier accepts, for %s", async (environment, signer) => {
     const customer: SandboxCustomer = {
       bundleIdentifier: BUNDLE,
       appAppleIdentifier: APPLE_ID,

@@ -22,7 +22,7 @@ describe("a transaction", () => {
     ["purchaseDate"],
     ["environment"],
     ["type"],
-  ])("has %s", async (field) => {
+  ])("must have %s", async (field) => {
     expect(await outcome(aTransaction({ [field]: undefined }))).toBe("wrong_kind");
     expect(await outcome(aTransaction({ [field]: null }))).toBe(
       field === "environment" ? "environment" : "malformed_payload",
@@ -81,7 +81,7 @@ describe("a transaction", () => {
     ["quantity", "1"],
     ["revocationPercentage", -1],
     ["revocationPercentage", "33333"],
-  ])("is refused where %s is %p", async (field, value) => {
+  ])("is refused when %s is %p", async (field, value) => {
     expect(await outcome(aTransaction({ [field]: value }))).toBe("malformed_payload");
   });
 
@@ -115,7 +115,7 @@ describe("a transaction", () => {
     ["price", 4.99],
     ["aNewField", { deeply: [{ nested: true }] }],
     ["__proto__", { productId: "other" }],
-  ])("is verified where %s is %p", async (field, value) => {
+  ])("is verified when %s is %p", async (field, value) => {
     expect(await outcome(aTransaction({ [field]: value }))).toBe("verified");
   });
 
@@ -131,13 +131,13 @@ describe("a transaction", () => {
       });
   });
   test.each([undefined, null])(
-    "of an auto-renewable subscription needs an end: %p is refused",
+    "of an auto-renewable subscription must have an end: %p is refused",
     async (expiresDate) => {
       expect(await outcome(aTransaction({ expiresDate }))).toBe("malformed_payload");
     },
   );
 
-  test("carries what entitlements are computed from", async () => {
+  test("has the fields from which entitlements are computed", async () => {
     const payload = aTransaction({
       revocationDate: NOW - DAY,
       isUpgraded: true,
@@ -169,7 +169,7 @@ describe("a transaction", () => {
     ["quantity", undefined, { quantity: 1 }],
     ["revocationPercentage", 33333, { revokedMilliPercent: 33333 }],
     ["commitmentInfo", { commitmentExpiresDate: NOW + 300 * DAY }, {}],
-  ])("is read where %s is %p", async (field, value, expected) => {
+  ])("is read when %s is %p", async (field, value, expected) => {
     expect(await verify(aTransaction({ [field]: value }))).toEqual({
       outcome: "verified",
       payload: asSigned(expected),
@@ -204,8 +204,8 @@ describe("the time of signing", () => {
     ["negative", -1, "signing_time"],
     ["not finite", Number.NaN, "signing_time"],
     ["the far future", YEAR_10000, "signing_time"],
-    ["no time at all", 1e300, "signing_time"],
-    ["more than an integer holds", 2 ** 53, "signing_time"],
+    ["not a time", 1e300, "signing_time"],
+    ["beyond a safe integer", 2 ** 53, "signing_time"],
     ["now", NOW, "verified"],
     ["as late as clocks may differ", NOW + 60_000, "verified"],
     ["later", NOW + 60_001, "signing_time"],
@@ -239,10 +239,10 @@ describe("in place of a transaction", () => {
     ["a notification", notification],
     ["an app transaction", anAppTransaction()],
     ["nothing", {}],
-    ["a transaction that is renewal info too", { ...aTransaction(), autoRenewStatus: 1 }],
-    ["a transaction that says what it renews to", { ...aTransaction(), autoRenewProductId: "p" }],
-    ["a transaction that is a notification too", { ...aTransaction(), notificationType: "REFUND" }],
-    ["a transaction that is an app transaction too", { ...anAppTransaction(), ...aTransaction() }],
+    ["a transaction with renewal info's fields", { ...aTransaction(), autoRenewStatus: 1 }],
+    ["a transaction with autoRenewProductId", { ...aTransaction(), autoRenewProductId: "p" }],
+    ["a transaction with a notification's fields", { ...aTransaction(), notificationType: "REFUND" }],
+    ["a transaction with an app transaction's fields", { ...anAppTransaction(), ...aTransaction() }],
   ])("%s is refused", async (_, payload) => {
     expect(await outcome(payload)).toBe("wrong_kind");
   });
@@ -252,12 +252,12 @@ describe("a payload", () => {
   const json = JSON.stringify(aTransaction());
   const adding = (member: string) => json.replace(/\}$/, `,${member}}`);
   test.each([
-    ["a product twice", adding('"productId":"com.example.trails.premium.yearly"')],
-    ["the same product twice", adding('"productId":"com.example.trails.premium.monthly"')],
-    ["a product twice, once escaped", adding('"product\\u0049d":"other"')],
-    ["a product twice, once with spaces before its colon", adding('"productId" \n:"other"')],
-    ["a duplicate deep within", adding('"new":[[{"a":{"b":1,"c":"}","b":2}}]]')],
-    ["__proto__ twice", adding('"__proto__":{},"__proto__":{}')],
+    ["an object with a product twice", adding('"productId":"com.example.trails.premium.yearly"')],
+    ["an object with the same product twice", adding('"productId":"com.example.trails.premium.monthly"')],
+    ["an object with a product twice, once escaped", adding('"product\\u0049d":"other"')],
+    ["an object with a product twice, once with spaces before its colon", adding('"productId" \n:"other"')],
+    ["a deeply nested duplicate", adding('"new":[[{"a":{"b":1,"c":"}","b":2}}]]')],
+    ["an object with __proto__ twice", adding('"__proto__":{},"__proto__":{}')],
     ["a list", `[${json}]`],
     ["a text", JSON.stringify(json)],
     ["null", "null"],
@@ -274,13 +274,13 @@ describe("a payload", () => {
     const bytes = Buffer.concat([Buffer.from(before), Buffer.of(0xc3, 0x28), Buffer.from(after)]);
     expect(await outcome(bytes)).toBe("malformed_payload");
   });
-  test("may use one name in different objects, and hold keys in its texts", async () => {
+  test("may use one name in different objects, and keys within texts", async () => {
     const text = adding(
       '"a":{"productId":"x"},"b":[{"productId":"y"},{"productId":"z"}],"c":"\\"c\\":{","d":"\\\\","e":"\\":"',
     );
     expect(await verify(text)).toEqual({ outcome: "verified", payload: asSigned() });
   });
-  test("that names __proto__ changes nothing", async () => {
+  test("with its fields under __proto__ is refused", async () => {
     const text = `{"__proto__":${json},"signedDate":${NOW}}`;
     expect(await outcome(text)).toBe("wrong_kind");
   });
@@ -295,7 +295,7 @@ describe("the transactions of a request", () => {
     });
     expect(await verifier.verifyTransactions([], trust, NOW)).toEqual({ outcome: "verified", payload: [] });
   });
-  test("are refused with the first bad one, and where it is", async () => {
+  test("are refused with the first bad one and its index", async () => {
     const jws = [aTransaction(), aTransaction({ type: "Gift" }), {}].map((payload) =>
       signJws(payload, chain),
     );

@@ -32,7 +32,7 @@ const verify = (payload: object, signer: JwsSigner = xcode, given = trust) =>
 const outcome = async (...parameters: Parameters<typeof verify>) => word(await verify(...parameters));
 
 describe("StoreKit testing in Xcode", () => {
-  test("is accepted with a registered certificate, and gives the environment xcode", async () => {
+  test("is accepted with a registered certificate, in the environment xcode", async () => {
     expect(await verify(inXcode())).toEqual({
       outcome: "verified",
       payload: asSigned({
@@ -51,26 +51,26 @@ describe("StoreKit testing in Xcode", () => {
   test("is refused with any other certificate", async () => {
     expect(await outcome(inXcode(), makeXcodeSigner())).toBe("untrusted_xcode_certificate");
   });
-  test("is refused where its certificate is not registered, however often it was accepted elsewhere", async () => {
+  test("is refused without a registered certificate, even after it was accepted elsewhere", async () => {
     expect(await outcome(inXcode())).toBe("verified");
     const elsewhere = trusting({ roots: [chain.root, xcode.certificate] });
     expect(await outcome(inXcode(), xcode, elsewhere)).toBe("untrusted_xcode_certificate");
   });
   test.each(["Production", "Sandbox", "LocalTesting"])(
-    "signs for no other environment: %s",
+    "cannot sign for another environment: %s",
     async (environment) => {
       expect(await outcome(inXcode({ environment }))).toBe("environment");
     },
   );
-  test("is not signed by the App Store's chain", async () => {
+  test("cannot be signed under the App Store's chain", async () => {
     expect(await outcome(inXcode(), chain)).toBe("environment");
   });
-  test("has one certificate: a chain up to a registered one is refused", async () => {
+  test("must have exactly one certificate: a chain with registered ones is refused", async () => {
     const registered = trusting({ xcodeCertificates: [chain.root, chain.leaf] });
     expect(await outcome(inXcode(), chain, registered)).toBe("untrusted_root");
     expect(await outcome(inXcode(), signerWith(xcode.certificate, xcode.certificate))).toBe("chain_length");
   });
-  test("is refused when another key signed", async () => {
+  test("is refused with a signature by another key", async () => {
     const forged = { x5c: xcode.x5c, privateKey: makeXcodeSigner().privateKey };
     expect(await outcome(inXcode(), forged)).toBe("signature");
   });
@@ -78,7 +78,7 @@ describe("StoreKit testing in Xcode", () => {
   const xcodeWith = (template: Partial<CertificateTemplate>, issuer: Identity | null = null) =>
     issueCertificate({ ...TEMPLATES.xcode, ...template }, issuer);
   test.each([
-    ["signed by another", "broken_chain", xcodeWith({}, xcode.certificate)],
+    ["signed by another certificate", "broken_chain", xcodeWith({}, xcode.certificate)],
     ["that names another issuer", "broken_chain", xcodeWith({ issuerName: "Somebody Else" })],
     ["with a key on P-384", "certificate_role", xcodeWith({ curve: "P-384" })],
     ["that may not sign data", "certificate_role", xcodeWith({ extensions: [keyUsage("keyCertSign")] })],
@@ -87,17 +87,13 @@ describe("StoreKit testing in Xcode", () => {
       "certificate_extensions",
       xcodeWith({ extensions: [marker("1.2.3.4", true)] }),
     ],
-    [
-      "that is no authority, as it need not be",
-      "verified",
-      xcodeWith({ extensions: [basicConstraints(false)] }),
-    ],
+    ["that is not an authority", "verified", xcodeWith({ extensions: [basicConstraints(false)] })],
   ])("with a registered certificate %s: %s", (_, expected, certificate) => {
     const registered = trusting({ xcodeCertificates: [certificate] });
     expect(word(verifyChain(signerWith(certificate).x5c, registered))).toBe(expected);
   });
 
-  test("is signed while the certificate is valid", async () => {
+  test("must be signed while the certificate is valid", async () => {
     const brief = makeXcodeSigner({ notBefore: NOW - 2 * DAY, notAfter: NOW - DAY });
     const registered = trusting({ xcodeCertificates: [brief.certificate] });
     const at = (signedDate: number) => outcome(inXcode({ signedDate }), brief, registered);
@@ -106,7 +102,7 @@ describe("StoreKit testing in Xcode", () => {
     expect(await at(NOW - DAY + 1)).toBe("outside_validity");
     expect(await at(NOW - 2 * DAY - 1)).toBe("outside_validity");
   });
-  test("signs fractions of milliseconds, which are dropped", async () => {
+  test("may sign fractions of milliseconds, which are dropped", async () => {
     const times = {
       signedDate: NOW - 999.5,
       purchaseDate: NOW - 10 * DAY + 0.7297,
@@ -127,14 +123,14 @@ describe("StoreKit testing in Xcode", () => {
   });
 });
 
-describe("the bundle that a self-signed JWS claims", () => {
+describe("the claimed bundle of a self-signed JWS", () => {
   const claim = (payload: object | string) => selfSignedBundle(signJws(payload, xcode));
   test("is read before anything is verified", () => {
     expect(claim(anAppTransaction({ receiptType: "Xcode" }))).toBe(BUNDLE);
     expect(selfSignedBundle(signJws(anAppTransaction(), makeXcodeSigner()))).toBe(BUNDLE);
     expect(claim({ bundleId: "b".repeat(256) })).toBe("b".repeat(256));
   });
-  test("is nothing where the form is another", () => {
+  test("is null for any other form", () => {
     expect(selfSignedBundle(signJws(anAppTransaction(), chain))).toBeNull();
     expect(selfSignedBundle(signJws(anAppTransaction(), { ...xcode, x5c: [] }))).toBeNull();
     expect(selfSignedBundle(signJws(anAppTransaction(), xcode, { alg: "none" }))).toBeNull();
@@ -149,7 +145,7 @@ describe("the bundle that a self-signed JWS claims", () => {
     [],
     "null",
     '{"bundleId":"a","bundleId":"b"}',
-  ])("is nothing where the payload is %p", (payload) => {
+  ])("is null when the payload is %p", (payload) => {
     expect(claim(payload)).toBeNull();
   });
 });
