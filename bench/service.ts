@@ -17,7 +17,7 @@ export interface BenchService {
   stop(): Promise<void>;
 }
 
-export const ANDROID_PREFIX = "/sandbox/android-publisher";
+const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** Certificate chain with which all parts of a run sign, and which they trust. */
 export const runChain = (): Chain => (chain ??= importChain(requiredVariable("BENCH_CHAIN")));

@@ -64,7 +64,7 @@ const destructive = (command: Command): Command =>
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value];
 
 /** Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code. */
-export const createProgram = (world: World): Command => {
+const createProgram = (world: World): Command => {
   const program = new Command("operator")
     .description(
       "Configures applications, issues their API keys, and inspects and changes accounts and customers.",

@@ -23,7 +23,7 @@ export interface Comparison {
   readonly cpuRatios: Readonly<Record<string, number>>;
 }
 
-export const OURS = "this service";
+const OURS = "this service";
 export const APPLES = "Apple's library, offline";
 export const JOSE = "jose alone, key imported";
 export const RAW = "crypto.verify of P-256";

@@ -19,7 +19,7 @@ const contractStatus = (code: ErrorCode): GatewayError => ({ code, status: ERROR
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
  */
-export const GATEWAY_RESPONSES = {
+const GATEWAY_RESPONSES = {
   UNAUTHORIZED: {
     ...contractStatus("INVALID_CREDENTIAL"),
     headers: { "WWW-Authenticate": "Bearer" },

@@ -35,7 +35,7 @@ const SECRET_BYTES = 32;
  * Source of a regular expression for `cek_<key identifier>_<secret><CRC-32 of everything before it>`, in lower-case
  * hex.
  */
-export const API_KEY_PATTERN = "cek_[0-9a-f]{16}_[0-9a-f]{72}";
+const API_KEY_PATTERN = "cek_[0-9a-f]{16}_[0-9a-f]{72}";
 
 /** Source of a regular expression for the `Authorization` header; JavaScript and the gateway (Java) read it alike. */
 export const AUTHORIZATION_PATTERN = `^[Bb][Ee][Aa][Rr][Ee][Rr] +${API_KEY_PATTERN}$`;

@@ -122,7 +122,7 @@ export const toTransaction = (
 });
 
 /** The fact as Google's answer. */
-export const toAnswer = (fact: AndroidFact): unknown =>
+const toAnswer = (fact: AndroidFact): unknown =>
   fact.kind === "subscription"
     ? {
         subscriptionState: `SUBSCRIPTION_STATE_${fact.state}`,
@@ -183,7 +183,7 @@ export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
   ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
 ];
 
-export const toVerifiedFacts = ({ environment, appTransaction, facts }: ModelRequest): VerifiedFacts => {
+const toVerifiedFacts = ({ environment, appTransaction, facts }: ModelRequest): VerifiedFacts => {
   const named = [
     appTransaction,
     ...facts.map((fact) => (fact.store === "ios-store" ? fact.appTransaction : null)),

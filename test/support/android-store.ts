@@ -14,7 +14,7 @@ import {
 } from "../../lib/stores/android-store/android-store.ts";
 
 export const PACKAGE_NAME = "com.example.trails";
-export const PREFIX = "/sandbox/android-publisher";
+const PREFIX = "/sandbox/android-publisher";
 export const NOW: Instant = Date.UTC(2026, 0, 15, 12);
 export const DAY = 24 * 3600 * 1000;
 

@@ -6,7 +6,6 @@ import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import type { PendingAcknowledgement } from "../../lib/stores/android-store/reading.ts";
 
 export const DAY = 86_400_000;
-export const MONTH = 30 * DAY;
 /** The current moment of the tests. */
 export const NOW: Instant = Date.UTC(2026, 5, 15, 12);
 

@@ -21,7 +21,7 @@ export interface Chain {
   readonly notAfter: Instant;
 }
 
-export const trusts = (trust: Trust, { signer, anchor }: Pick<Chain, "signer" | "anchor">): boolean =>
+const trusts = (trust: Trust, { signer, anchor }: Pick<Chain, "signer" | "anchor">): boolean =>
   (signer === "xcode" ? trust.xcodeCertificates : trust.roots).has(anchor);
 
 const fingerprint = (certificate: X509Certificate): string =>

@@ -798,7 +798,7 @@ const storeAnswer: Make = (target, choices, identifier) => {
 };
 
 /** Kinds of attack, each with its weight per thousand. */
-export const KINDS: Readonly<Record<string, { readonly make: Make; readonly weight: number }>> = {
+const KINDS: Readonly<Record<string, { readonly make: Make; readonly weight: number }>> = {
   "a body's members": { make: bodyMembers, weight: 140 },
   "a body's text": { make: bodyText, weight: 90 },
   "a body's size": { make: bodySize, weight: 8 },

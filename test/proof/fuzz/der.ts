@@ -44,7 +44,7 @@ const readAll = (bytes: Buffer): DerValue[] => {
   return values;
 };
 
-export const parse = (der: Buffer): DerValue => read(der, 0).value;
+const parse = (der: Buffer): DerValue => read(der, 0).value;
 
 export const children = (der: Buffer): readonly DerValue[] => {
   const value = parse(der);
