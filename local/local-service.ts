@@ -1,28 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
-import { openDataFolder, type DataFolder } from "./data-folder.ts";
-import { DEMO, prepareDemo, type Demo } from "./demo.ts";
-import { createDocumentation } from "./documentation.ts";
-import {
-  ANY_CREDENTIALS,
-  ANY_REGION,
-  freePort,
-  requireFreePort,
-  startDynamoDbLocal,
-  type DynamoDbLocal,
-} from "./dynamodb-local.ts";
-import { createGateway, type Gateway } from "./gateway/gateway.ts";
-import { createIosPurchases } from "../sandbox/ios-store/purchases-endpoint.ts";
-import { LocalError } from "./local-error.ts";
-import { ensureTable, tableOf } from "./local-table.ts";
-import type { Mount } from "../sandbox/mount.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
 import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
+import { createIosPurchases } from "../sandbox/ios-store/purchases-endpoint.ts";
 import {
   exportChain,
   fingerprintOf,
@@ -30,17 +14,24 @@ import {
   makeChain,
   type SigningChain,
 } from "../sandbox/ios-store/signing.ts";
+import type { Mount } from "../sandbox/mount.ts";
+import { openDataFolder, type DataFolder } from "./data-folder.ts";
+import {
+  type GivenDynamoDb,
+  connectionVariables,
+  openDatabase,
+  type Cleanup,
+  preparingTable,
+} from "./database.ts";
+import { DEMO, prepareDemo, type Demo } from "./demo.ts";
+import { createDocumentation } from "./documentation.ts";
+import { ANY_REGION } from "./dynamodb-local.ts";
+import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import { LocalError } from "./local-error.ts";
+import { ensureTable, tableOf } from "./local-table.ts";
+import { listen, close } from "./server.ts";
 import { synthesize } from "./synthesize.ts";
 import { readAssembly, type Assembly } from "./template.ts";
-
-/** A running DynamoDB. Without credentials here, placeholders are used. */
-export interface GivenDynamoDb {
-  readonly endpoint: string;
-  readonly region?: string;
-  readonly accessKeyId?: string;
-  readonly secretAccessKey?: string;
-  readonly sessionToken?: string;
-}
 
 export interface LocalServiceOptions {
   /** 0: any free one. */
@@ -83,103 +74,7 @@ const CHAIN_FILE = "sandbox-ios-store.json";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 const IOS_PREFIX = "/sandbox/ios-store";
 
-type Cleanup = () => Promise<void> | void;
-
 const now = (): number => Date.now();
-
-const listen = async (server: Server, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      reject(
-        new LocalError(
-          error.code === "EADDRINUSE"
-            ? `Port ${port} is taken; stop what uses it, or choose another with PORT=<port>.`
-            : `Port ${port} cannot be used (${error.code ?? error.message}); choose another with PORT=<port>.`,
-        ),
-      ),
-    );
-    server.listen(port, "127.0.0.1", () => {
-      const address = server.address();
-      resolve(typeof address === "object" && address !== null ? address.port : port);
-    });
-  });
-
-const close = async (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
-
-/** Environment variables by which a function's AWS SDK reaches the database. */
-const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
-  AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
-  AWS_ACCESS_KEY_ID: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
-  ...(connection.sessionToken !== undefined && { AWS_SESSION_TOKEN: connection.sessionToken }),
-});
-
-const startOwnDatabase = async (wanted: number, folder: DataFolder): Promise<DynamoDbLocal> => {
-  const port = wanted === 0 ? await freePort() : wanted;
-  await requireFreePort(port, "DYNAMODB_PORT");
-  return startDynamoDbLocal({ port, folder: folder.dynamoDb });
-};
-
-const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
-  new DynamoDBClient({
-    endpoint: connection.endpoint,
-    region: connection.region ?? ANY_REGION,
-    credentials: {
-      accessKeyId: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
-      secretAccessKey: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
-      ...(connection.sessionToken !== undefined && { sessionToken: connection.sessionToken }),
-    },
-    requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
-  });
-
-const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<void> => {
-  try {
-    await client.send(new ListTablesCommand({ Limit: 1 }));
-  } catch (cause) {
-    throw new LocalError(
-      `No DynamoDB answers at ${endpoint} (${cause instanceof Error ? cause.name : "unknown"}); start it, or unset AWS_ENDPOINT_URL_DYNAMODB to have one started.`,
-      { cause },
-    );
-  }
-};
-
-/** Explains failures of DynamoDB: a database that has answered may still refuse a request, or be gone. */
-const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): Promise<T> => {
-  try {
-    return await prepare();
-  } catch (cause) {
-    if (cause instanceof LocalError || !(cause instanceof Error) || !("$metadata" in cause)) throw cause;
-    throw new LocalError(
-      `The DynamoDB at ${endpoint} did not let the table be prepared (${cause.name}); see that it runs, and that its credentials may make tables.`,
-      { cause },
-    );
-  }
-};
-
-interface Database {
-  readonly connection: GivenDynamoDb;
-  readonly client: DynamoDBClient;
-  /** Null if it was running already. */
-  readonly local: DynamoDbLocal | null;
-}
-
-const openDatabase = async (
-  given: LocalServiceOptions["dynamoDb"],
-  folder: DataFolder,
-  cleanups: Cleanup[],
-): Promise<Database> => {
-  const local = "endpoint" in given ? null : await startOwnDatabase(given.port, folder);
-  if (local) cleanups.push(local.stop);
-  const connection = "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
-  const client = clientOf(connection);
-  cleanups.push(() => client.destroy());
-  await requireAnswer(client, connection.endpoint);
-  return { connection, client, local };
-};
 
 const signingChain = (folder: DataFolder): SigningChain => {
   const kept = folder.read(CHAIN_FILE);

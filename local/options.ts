@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { LocalError } from "./local-error.ts";
-import type { GivenDynamoDb, LocalServiceOptions } from "./local-service.ts";
+import type { GivenDynamoDb } from "./database.ts";
+import type { LocalServiceOptions } from "./local-service.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,0 +1,94 @@
+import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import type { DataFolder } from "./data-folder.ts";
+import {
+  requireFreePort,
+  type DynamoDbLocal,
+  ANY_REGION,
+  ANY_CREDENTIALS,
+  startDynamoDbLocal,
+  freePort,
+} from "./dynamodb-local.ts";
+import { LocalError } from "./local-error.ts";
+
+/** A running DynamoDB. Without credentials here, placeholders are used. */
+export interface GivenDynamoDb {
+  readonly endpoint: string;
+  readonly region?: string;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly sessionToken?: string;
+}
+
+/** Undoes a step of the start. */
+export type Cleanup = () => Promise<void> | void;
+
+/** Environment variables by which a function's AWS SDK reaches the database. */
+export const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
+  AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
+  AWS_ACCESS_KEY_ID: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
+  ...(connection.sessionToken !== undefined && { AWS_SESSION_TOKEN: connection.sessionToken }),
+});
+
+const startOwnDatabase = async (wanted: number, folder: DataFolder): Promise<DynamoDbLocal> => {
+  const port = wanted === 0 ? await freePort() : wanted;
+  await requireFreePort(port, "DYNAMODB_PORT");
+  return startDynamoDbLocal({ port, folder: folder.dynamoDb });
+};
+
+const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
+  new DynamoDBClient({
+    endpoint: connection.endpoint,
+    region: connection.region ?? ANY_REGION,
+    credentials: {
+      accessKeyId: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
+      secretAccessKey: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
+      ...(connection.sessionToken !== undefined && { sessionToken: connection.sessionToken }),
+    },
+    requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
+  });
+
+const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<void> => {
+  try {
+    await client.send(new ListTablesCommand({ Limit: 1 }));
+  } catch (cause) {
+    throw new LocalError(
+      `No DynamoDB answers at ${endpoint} (${cause instanceof Error ? cause.name : "unknown"}); start it, or unset AWS_ENDPOINT_URL_DYNAMODB to have one started.`,
+      { cause },
+    );
+  }
+};
+
+/** Explains failures of DynamoDB: a database that has answered may still refuse a request, or be gone. */
+export const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): Promise<T> => {
+  try {
+    return await prepare();
+  } catch (cause) {
+    if (cause instanceof LocalError || !(cause instanceof Error) || !("$metadata" in cause)) throw cause;
+    throw new LocalError(
+      `The DynamoDB at ${endpoint} did not let the table be prepared (${cause.name}); see that it runs, and that its credentials may make tables.`,
+      { cause },
+    );
+  }
+};
+
+export interface Database {
+  readonly connection: GivenDynamoDb;
+  readonly client: DynamoDBClient;
+  /** Null if it was running already. */
+  readonly local: DynamoDbLocal | null;
+}
+
+export const openDatabase = async (
+  given: GivenDynamoDb | { readonly port: number },
+  folder: DataFolder,
+  cleanups: Cleanup[],
+): Promise<Database> => {
+  const local = "endpoint" in given ? null : await startOwnDatabase(given.port, folder);
+  if (local) cleanups.push(local.stop);
+  const connection = "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
+  const client = clientOf(connection);
+  cleanups.push(() => client.destroy());
+  await requireAnswer(client, connection.endpoint);
+  return { connection, client, local };
+};
