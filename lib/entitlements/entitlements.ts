@@ -4,8 +4,9 @@ import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
 import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
+import { takenUntil, endOfUnits } from "./passes.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
-import { isoTime, plusPeriod, times, type Instant, type Period } from "./time.ts";
+import { isoTime, type Instant, type Period } from "./time.ts";
 
 /** Source of a link: the application's backend with a credential, or a client without one. */
 export type AssertedBy = "credential" | "client";
@@ -196,8 +197,7 @@ const accessOrder = (a: Access, b: Access): number =>
 
 /**
  * Passes of one product add up: each begins at its purchase or at the end of the previous one, whichever is later, and
- * lasts its duration for each unit that is not refunded. Refunded units count up to their refund: that time was used,
- * and later passes must not move.
+ * lasts its duration for each unit that is not refunded.
  */
 const passesInTurn = (passes: readonly Pass[]): Access[] => {
   const groups = Map.groupBy(passes, ({ holding: { purchase }, line }) =>
@@ -208,10 +208,9 @@ const passesInTurn = (passes: readonly Pass[]): Access[] => {
     return group.toSorted(accessOrder).map((pass): Access => {
       const { line, duration } = pass;
       const begins = Math.max(pass.begins, taken);
-      const after = (units: number): Instant => plusPeriod(begins, times(units, duration));
-      const lasts = isRevoked(line) ? begins : after(line.quantity - line.refundedQuantity);
-      taken = Math.max(lasts, Math.min(after(line.quantity), line.refundedBy ?? begins));
-      return { ...pass, begins, ends: isRevoked(line) ? after(line.quantity) : taken };
+      taken = takenUntil(line, duration, begins);
+      const ends = isRevoked(line) ? endOfUnits(line.quantity, duration, begins) : taken;
+      return { ...pass, begins, ends };
     });
   });
 };

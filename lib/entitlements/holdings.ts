@@ -3,8 +3,9 @@ import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
 import { grantingLines } from "./entitlements.ts";
 import { decidingCopies, eventsOf } from "./events.ts";
+import { takenUntil, endOfUnits } from "./passes.ts";
 import { isRevoked, referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
-import { plusPeriod, times } from "./time.ts";
+import type { Period } from "./time.ts";
 
 /** Newest repeatable purchases held per product. `valid` counts those with an end and those without separately. */
 export const NEWEST_HELD_PER_PRODUCT = { valid: 40, revoked: 10 } as const;
@@ -63,14 +64,14 @@ interface Candidate {
 
 const startOf = ({ startsAt, verifiedAt }: Line): number => startsAt ?? verifiedAt;
 
-const endAfter = (units: number, line: Line, store: Store, catalog: Catalog): number => {
-  const duration = catalog.productOf(store, line)?.accessDuration ?? null;
-  if (line.endsAt !== null || duration === null) return line.endsAt ?? Infinity;
-  return plusPeriod(startOf(line), times(units, duration));
-};
+const durationOf = (line: Line, store: Store, catalog: Catalog): Period | null =>
+  line.endsAt === null ? (catalog.productOf(store, line)?.accessDuration ?? null) : null;
 
-const endOf = (line: Line, store: Store, catalog: Catalog): number =>
-  endAfter(line.quantity - line.refundedQuantity, line, store, catalog);
+const endOf = (line: Line, store: Store, catalog: Catalog): number => {
+  const duration = durationOf(line, store, catalog);
+  if (duration === null) return line.endsAt ?? Infinity;
+  return endOfUnits(line.quantity - line.refundedQuantity, duration, startOf(line));
+};
 
 /** A rental without an access duration grants nothing. */
 const isMapped = (line: Line, store: Store, catalog: Catalog): boolean => {
@@ -110,13 +111,12 @@ const mostWorthFirst = (a: Candidate, b: Candidate): number =>
 /** The part of a purchase that concerns one product. */
 interface Share {
   readonly held: Candidate;
-  /** Latest time by which units were refunded; 0: never. */
-  readonly refundedBy: number;
+  readonly lines: readonly Line[];
+  /** How long a unit lasts; null: no line is a pass. */
+  readonly duration: Period | null;
   readonly revoked: boolean;
   readonly start: number;
   readonly end: number;
-  /** End counting all units, refunded or not. */
-  readonly wholeEnd: number;
 }
 
 const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Share => {
@@ -125,11 +125,11 @@ const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Sha
   const ends = (valid.length > 0 ? valid : lines).map((line) => endOf(line, store, catalog));
   return {
     held,
-    refundedBy: Math.max(...lines.map(({ refundedBy }) => refundedBy ?? 0)),
+    lines,
+    duration: lines.map((line) => durationOf(line, store, catalog)).find((found) => found !== null) ?? null,
     revoked: valid.length === 0,
     start: Math.max(...lines.map(startOf)),
     end: Math.max(...ends),
-    wholeEnd: Math.max(...lines.map((line) => endAfter(line.quantity, line, store, catalog))),
   };
 };
 
@@ -142,9 +142,13 @@ const stillRunning = (newest: readonly Share[]): readonly Share[] => {
   let taken = 0;
   for (const pass of newest.toReversed()) {
     running = pass.start < taken ? [...running, pass] : [pass];
-    const begins = Math.max(taken, pass.start);
-    const lasts = pass.revoked ? begins : begins + pass.end - pass.start;
-    taken = Math.max(lasts, Math.min(begins + pass.wholeEnd - pass.start, pass.refundedBy));
+    for (const line of pass.lines) {
+      const begins = Math.max(taken, startOf(line));
+      taken =
+        pass.duration === null || line.endsAt !== null
+          ? Math.max(taken, line.endsAt ?? begins)
+          : takenUntil(line, pass.duration, begins);
+    }
   }
   return running;
 };

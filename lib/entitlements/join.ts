@@ -44,21 +44,23 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * Returns a lookup by product: the second to last end among its events, 0 where it has fewer than two. Compares event
+ * The second to last end among the events of each product, 0 where it has fewer than two. Compares event
  * names and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one
  * when the event began.
  */
-const outlasted = (copies: readonly Line[]): ((product: string) => number) => {
+const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
   const lastEnds = new Map<string, Map<string, number>>();
   for (const copy of copies) {
     const name = eventName(copy);
     const ends = lastEnds.get(copy.productIdentifier) ?? new Map<string, number>();
     lastEnds.set(copy.productIdentifier, ends.set(name, Math.max(ends.get(name) ?? 0, endOf(copy))));
   }
-  return (product) => {
-    const ends = [...(lastEnds.get(product)?.values() ?? [])].sort((a, b) => b - a);
-    return ends[EVENTS_KEPT_PER_PRODUCT - 1] ?? 0;
-  };
+  return new Map(
+    [...lastEnds].map(([product, ends]) => {
+      const lastFirst = [...ends.values()].sort((a, b) => b - a);
+      return [product, lastFirst[EVENTS_KEPT_PER_PRODUCT - 1] ?? 0];
+    }),
+  );
 };
 
 const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
@@ -80,9 +82,9 @@ const joinTransactions = (
   const [first] = lines;
   if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
   const copies = latestCopies(lines, environment);
-  const endOutlasted = outlasted(copies);
+  const endsOutlasted = outlasted(copies);
   const isKept = (copy: Line): boolean =>
-    endOf(copy) > lastHeard || endOf(copy) >= endOutlasted(copy.productIdentifier);
+    endOf(copy) > lastHeard || endOf(copy) >= (endsOutlasted.get(copy.productIdentifier) ?? 0);
   return eventsOf(copies.filter(isKept))
     .toSorted(lastEndFirst)
     .slice(0, EVENTS_KEPT)

@@ -1,0 +1,17 @@
+import { isRevoked, type Line } from "./purchase.ts";
+import { plusPeriod, times, type Instant, type Period } from "./time.ts";
+
+/** End of so many units of a pass. */
+export const endOfUnits = (units: number, duration: Period, begins: Instant): Instant =>
+  plusPeriod(begins, times(units, duration));
+
+/**
+ * The moment up to which a pass takes up time, from which the next one of its product counts: the end of its units that
+ * are not refunded. Refunded units count up to their refund: that time was used, and later passes must not move.
+ */
+export const takenUntil = (line: Line, duration: Period, begins: Instant): Instant => {
+  const lasts = isRevoked(line)
+    ? begins
+    : endOfUnits(line.quantity - line.refundedQuantity, duration, begins);
+  return Math.max(lasts, Math.min(endOfUnits(line.quantity, duration, begins), line.refundedBy ?? begins));
+};
