@@ -94,12 +94,13 @@ const androidStoreOf = ({
   observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now);
 
 export const composeAcknowledgementRun = (
-  configuration: ServiceConfiguration & AndroidStoreAccess,
+  configuration: ServiceConfiguration & AndroidStoreAccess & Pick<AcknowledgementRun, "onFailure">,
 ): AcknowledgementRun => ({
   directory: directoryOf(configuration),
   androidStore: androidStoreOf(configuration),
   queue: createAcknowledgementQueue(configuration.table),
   now: configuration.now,
+  onFailure: configuration.onFailure,
 });
 
 export const composeAndroidStoreLinking = (

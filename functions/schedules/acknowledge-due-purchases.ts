@@ -5,7 +5,7 @@ import {
 } from "../../lib/customers/acknowledge-due-purchases.ts";
 import { composeAcknowledgementRun } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
-import { logger } from "../observability/logger.ts";
+import { logger, safely } from "../observability/logger.ts";
 import { count } from "../observability/metrics.ts";
 import { observe } from "../observability/observe.ts";
 import { readSecret } from "../secrets.ts";
@@ -20,6 +20,7 @@ const run = composeAcknowledgementRun({
   readSecret,
   now,
   observe,
+  onFailure: (error) => logger.error("acknowledgement failed", { error: safely(error) }),
 });
 
 /** Runs on a schedule. Retries acknowledgements that failed when their purchase was linked, until their deadline. */

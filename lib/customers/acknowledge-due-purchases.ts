@@ -10,6 +10,8 @@ export interface AcknowledgementRun {
   readonly androidStore: AndroidStore;
   readonly queue: AcknowledgementQueue;
   readonly now: () => Instant;
+  /** Takes an unexpected failure of one acknowledgement, which stays due. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** Outcome of a run. */
@@ -87,15 +89,13 @@ export const acknowledgeDuePurchases = async (
 
   const settle = async (due: DueAcknowledgement): Promise<void> => {
     const inProduction = due.purchase.environment === "production";
-    const tried = await tryOne(run, due, unusable, rejected).catch((): Outcome => "due");
+    const stillDue = (error: unknown): Outcome => {
+      run.onFailure(error);
+      return "due";
+    };
+    const tried = await tryOne(run, due, unusable, rejected).catch(stillDue);
     const wanted = tried === "due" && due.deadline <= run.now() ? "failed" : tried;
-    const outcome =
-      wanted === "due"
-        ? wanted
-        : await run.queue.remove(due).then(
-            () => wanted,
-            (): Outcome => "due",
-          );
+    const outcome = wanted === "due" ? wanted : await run.queue.remove(due).then(() => wanted, stillDue);
     if (outcome === "due" && inProduction && due.deadline - run.now() < NEAR_MILLISECONDS)
       report.nearDeadline += 1;
     if (outcome !== "failed" || inProduction) report[outcome] += 1;

@@ -48,6 +48,7 @@ const aWorld = () => {
     byBundle: () => Promise.resolve(null),
   };
   const queue = createAcknowledgementQueue(table);
+  const failures: unknown[] = [];
   const at = (moment: number) => {
     const androidStore = local.store({ now: () => moment });
     const now = () => moment;
@@ -76,10 +77,18 @@ const aWorld = () => {
           },
         ),
       run: (until = moment + 60_000, waiting: AcknowledgementRun["queue"] = queue) =>
-        acknowledgeDuePurchases({ directory, androidStore, queue: waiting, now }, until),
+        acknowledgeDuePurchases(
+          { directory, androidStore, queue: waiting, now, onFailure: (error) => failures.push(error) },
+          until,
+        ),
     };
   };
-  return { at, application: application.identifier, queued: async () => (await waitingIn(queue)).length };
+  return {
+    at,
+    failures,
+    application: application.identifier,
+    queued: async () => (await waitingIn(queue)).length,
+  };
 };
 
 const buy = (changes: object = {}): string =>
@@ -304,6 +313,23 @@ test("an acknowledgement that always fails does not block those behind it", asyn
   expect(report).toMatchObject({ done: 1, due: 150 });
   expect(removed).toEqual([ofGood.purchase.key]);
   expect([old, good].map(isAcknowledged)).toEqual([false, true]);
+});
+
+test("an unexpected failure of one is passed on, and the acknowledgement stays due", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  const waiting = await waitingIn(createAcknowledgementQueue(table));
+  const failure = new Error("The table is gone.");
+  const report = await world.at(NOW + 1000).run(undefined, {
+    shards: ACKNOWLEDGEMENT_SHARDS,
+    waiting: async function* (shard) {
+      if (shard === 0) yield waiting;
+    },
+    remove: () => Promise.reject(failure),
+  });
+  expect(report).toEqual({ done: 0, due: 1, nearDeadline: 0, failed: 0 });
+  expect(world.failures).toEqual([failure]);
 });
 
 test("all due acknowledgements are tried, and none is started once time is over", async () => {
