@@ -9,7 +9,16 @@ import {
   type PurchaseKey,
 } from "../identifiers.ts";
 import { once } from "../once.ts";
-import { decodeLines, encodeLines, encodedLine, memberOf } from "./lines.ts";
+import { decodeLines, encodeLines, memberOf, areEncodedLines, encodedLines } from "./lines.ts";
+import {
+  isPositionIn,
+  isListOf,
+  isText,
+  isInteger,
+  arePositions,
+  nullable,
+  type Guarded,
+} from "./positions.ts";
 import * as shape from "./shapes.ts";
 
 /**
@@ -28,7 +37,7 @@ export const purchaseItem = once(() =>
     store: shape.store(),
     environment: shape.environment(),
     key: storedPurchaseKey(),
-    lines: z.array(encodedLine()),
+    lines: encodedLines(),
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
     replacedAt: nullableInstant(),
@@ -65,20 +74,15 @@ export const identityItem = once(() =>
 /** Reserves an erased customer's identity or purchase until `erasedUntil`. */
 export const tombstoneItem = once(() => z.object({ erasedUntil: instant() }));
 
-const encodedHolding = once(() =>
-  z.tuple(
-    [
-      shape.positionIn(STORES),
-      shape.positionIn(ENVIRONMENTS),
-      shape.text(),
-      z.array(encodedLine()),
-      z.nullable(storedPurchaseKey()),
-      nullableInstant(),
-    ],
-    z.unknown(),
-  ),
-);
-type EncodedHolding = z.infer<ReturnType<typeof encodedHolding>>;
+const HOLDING_POSITIONS = [
+  isPositionIn(STORES),
+  isPositionIn(ENVIRONMENTS),
+  isText,
+  areEncodedLines,
+  nullable(isText),
+  nullable(isInteger),
+] as const;
+type EncodedHolding = [...known: Guarded<typeof HOLDING_POSITIONS>, ...further: unknown[]];
 export type EncodedHoldings = EncodedHolding[];
 
 export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
@@ -106,7 +110,7 @@ const decodeHolding = ([
   key: purchaseKey(key),
   lines: decodeLines(lines),
   selectedProducts: null,
-  replacedBy,
+  replacedBy: replacedBy === null ? null : purchaseKey(replacedBy),
   replacedAt,
   verifiedAt: Math.max(...lines.map((line) => line[9])),
   ...(further.length > 0 && { further }),
@@ -114,7 +118,7 @@ const decodeHolding = ([
 
 export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] => encoded.map(decodeHolding);
 
-const holdings = once(() => z.array(encodedHolding()));
+const holdings = once(() => z.custom<EncodedHoldings>(isListOf(arePositions(HOLDING_POSITIONS))));
 
 const assertedBy = once(() => z.enum(["credential", "client"]));
 const customerIdentifiers = once(() => z.array(customerIdentifier()));

@@ -1,26 +1,23 @@
 import * as z from "zod/mini";
 import { NATURES, STANDINGS, type Line } from "../entitlements/purchase.ts";
 import { once } from "../once.ts";
+import {
+  isPositionIn,
+  isListOf,
+  isText,
+  isInteger,
+  type Guard,
+  isBoolean,
+  arePositions,
+  nullable,
+  type Guarded,
+} from "./positions.ts";
 
 /**
  * Lines as stored in purchases, customers and accounts, and decoded on every read. Positions replace names, so a line
  * takes about a hundred bytes. The lists that define them may only grow at their end. A position that is appended has to
  * accept `undefined` and be decoded with a default: lines that were stored before do not have it.
  */
-
-type Guard<T> = (value: unknown) => value is T;
-
-const isText = (value: unknown): value is string => typeof value === "string";
-const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
-const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
-const nullable =
-  <T>(is: Guard<T>): Guard<T | null> =>
-  (value): value is T | null =>
-    value === null || is(value);
-const isPositionIn =
-  (values: readonly unknown[]): Guard<number> =>
-  (value): value is number =>
-    isInteger(value) && value >= 0 && value < values.length;
 
 /** Guards, for speed, instead of a schema per position: a replay of a thousand purchases reads forty thousand. */
 const POSITIONS = [
@@ -45,16 +42,14 @@ const POSITIONS = [
   nullable(isInteger),
 ] as const;
 
-type Guarded<Guards extends readonly unknown[]> = {
-  -readonly [Index in keyof Guards]: Guards[Index] extends Guard<infer T> ? T : never;
-};
 export type EncodedLine = [...known: Guarded<typeof POSITIONS>, ...further: unknown[]];
 
-/** Fields that a later version appends are kept as they are. */
-const isEncodedLine = (value: unknown): value is EncodedLine =>
-  Array.isArray(value) && POSITIONS.every((is, index) => is(value[index]));
+const isEncodedLine: Guard<EncodedLine> = arePositions(POSITIONS);
 
-export const encodedLine = once(() => z.custom<EncodedLine>(isEncodedLine));
+/** Positions of a list of lines. */
+export const areEncodedLines: Guard<EncodedLine[]> = isListOf(isEncodedLine);
+
+export const encodedLines = once(() => z.custom<EncodedLine[]>(areEncodedLines));
 
 export const memberOf = <T>(values: readonly T[], index: number): T => {
   const value = values[index];

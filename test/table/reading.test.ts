@@ -1,5 +1,4 @@
-import * as z from "zod/mini";
-import { decodeLines, encodedLine } from "../../lib/table/lines.ts";
+import { decodeLines, encodedLines } from "../../lib/table/lines.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
@@ -196,7 +195,7 @@ const FIRST_LINE = [
 
 test("a line of format 1 as it was stored first is read", () => {
   const stored: unknown[] = [FIRST_LINE];
-  const [line] = decodeLines(z.array(encodedLine()).parse(stored));
+  const [line] = decodeLines(encodedLines().parse(stored));
   expect(line).toMatchObject({
     transactionIdentifier: "700000",
     productIdentifier: "monthly",

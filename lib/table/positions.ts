@@ -1,0 +1,34 @@
+/**
+ * Guards for what is stored by position, instead of a schema per position: a replay of a thousand purchases reads forty
+ * thousand of them.
+ */
+export type Guard<T> = (value: unknown) => value is T;
+
+export const isText = (value: unknown): value is string => typeof value === "string";
+export const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
+export const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+export const nullable =
+  <T>(is: Guard<T>): Guard<T | null> =>
+  (value): value is T | null =>
+    value === null || is(value);
+export const isPositionIn =
+  (values: readonly unknown[]): Guard<number> =>
+  (value): value is number =>
+    isInteger(value) && value >= 0 && value < values.length;
+
+export const isListOf =
+  <T>(is: Guard<T>): Guard<T[]> =>
+  (value): value is T[] =>
+    Array.isArray(value) && value.every(is);
+
+export type Guarded<Guards extends readonly unknown[]> = {
+  -readonly [Index in keyof Guards]: Guards[Index] extends Guard<infer T> ? T : never;
+};
+
+/** Whether a value has these values at its first positions. Values that a later version appends are kept. */
+export const arePositions =
+  <Guards extends readonly Guard<unknown>[]>(
+    guards: Guards,
+  ): Guard<[...known: Guarded<Guards>, ...further: unknown[]]> =>
+  (value): value is [...known: Guarded<Guards>, ...further: unknown[]] =>
+    Array.isArray(value) && guards.every((is, index) => is(value[index]));
