@@ -725,15 +725,14 @@ const replacementOf = (
   lineage: string,
   everything: readonly Fact[],
 ): { readonly by: string; readonly at: number } | null => {
-  const [first] = sorted(
-    everything.flatMap((other) =>
-      other.store === "ios-store" && previousName(other) === lineage
-        ? // A restored copy may begin after its period's end.
-          [{ by: purchaseName(other), at: Math.min(other.start, other.end ?? Infinity) }]
-        : [],
-    ),
-    [({ at }) => at],
+  const namings = everything.flatMap((other) =>
+    other.store === "ios-store" && previousName(other) === lineage
+      ? // A restored copy may begin after its period's end.
+        [{ by: purchaseName(other), at: Math.min(other.start, other.end ?? Infinity) }]
+      : [],
   );
+  // Of two at one moment the greater key.
+  const [first] = sorted(sorted(namings, [({ by }) => by]).reverse(), [({ at }) => at]);
   return first ?? null;
 };
 
