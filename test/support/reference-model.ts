@@ -732,7 +732,7 @@ const replacementOf = (
       : [],
   );
   // Of two at one moment the greater key.
-  const [first] = sorted(sorted(namings, [({ by }) => by]).reverse(), [({ at }) => at]);
+  const [first] = sorted(sorted(namings, [({ by }) => by]).toReversed(), [({ at }) => at]);
   return first ?? null;
 };
 
