@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DEMO } from "../local/demo.ts";
 import { startLocalService, type LocalService } from "../local/local-service.ts";
-import { importChain, fingerprintOf } from "../sandbox/ios-store/signing.ts";
+import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { requiredVariable } from "./environment.ts";
 import { newDevice, signedRequest, subscription, type Chain, type SignedRequest } from "./purchases.ts";
 

@@ -1,12 +1,12 @@
 import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import type { DataFolder } from "./data-folder.ts";
 import {
-  requireFreePort,
-  type DynamoDbLocal,
-  ANY_REGION,
   ANY_CREDENTIALS,
-  startDynamoDbLocal,
+  ANY_REGION,
   freePort,
+  requireFreePort,
+  startDynamoDbLocal,
+  type DynamoDbLocal,
 } from "./dynamodb-local.ts";
 import { LocalError } from "./local-error.ts";
 

@@ -17,11 +17,11 @@ import {
 import type { Mount } from "../sandbox/mount.ts";
 import { openDataFolder, type DataFolder } from "./data-folder.ts";
 import {
-  type GivenDynamoDb,
   connectionVariables,
   openDatabase,
-  type Cleanup,
   preparingTable,
+  type Cleanup,
+  type GivenDynamoDb,
 } from "./database.ts";
 import { DEMO, prepareDemo, type Demo } from "./demo.ts";
 import { createDocumentation } from "./documentation.ts";
@@ -29,7 +29,7 @@ import { ANY_REGION } from "./dynamodb-local.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { LocalError } from "./local-error.ts";
 import { ensureTable, tableOf } from "./local-table.ts";
-import { listen, close } from "./server.ts";
+import { close, listen } from "./server.ts";
 import { synthesize } from "./synthesize.ts";
 import { readAssembly, type Assembly } from "./template.ts";
 

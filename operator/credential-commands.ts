@@ -2,8 +2,8 @@ import * as z from "zod";
 import {
   credentialStateAt,
   issueCredential,
-  type CredentialSummary,
   POLICY_CACHED_SECONDS,
+  type CredentialSummary,
 } from "../lib/applications/credential.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../lib/entitlements/time.ts";

@@ -1,5 +1,5 @@
 import type { Results } from "../results.ts";
-import { APPLICATION, ASSUMED, monthOf, PRICES, priceOf, requestsOf, revenue } from "./cost.ts";
+import { APPLICATION, ASSUMED, monthOf, priceOf, PRICES, requestsOf, revenue } from "./cost.ts";
 import { dollars, milliseconds, percent, price, table, whole } from "./markdown.ts";
 import type { Section } from "./section.ts";
 

@@ -1,6 +1,6 @@
 import type { Application } from "../applications/application.ts";
 import { ENVIRONMENTS } from "../contract/schemas.ts";
-import { eachOnce, type CustomerTable, customersOf, isErased } from "../customers/customer-table.ts";
+import { customersOf, eachOnce, isErased, type CustomerTable } from "../customers/customer-table.ts";
 import type { StoredCustomer } from "../customers/records.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";

@@ -1,4 +1,4 @@
-import { LineCounter, isCollection, isMap, isScalar, isSeq, parseDocument, visit, type Document } from "yaml";
+import { isCollection, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from "yaml";
 
 export type YamlPath = readonly PropertyKey[];
 

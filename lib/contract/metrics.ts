@@ -23,7 +23,7 @@ export const METRICS = {
   conflictsRetried: "ConflictsRetried",
   /** Purchases whose acknowledgement is still to be retried. */
   acknowledgementsDue: "AcknowledgementsDue",
-  /** Of those in production, the ones that the store refunds in less than a day. */
+  /** Production purchases still due that the store refunds in less than a day. */
   acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
   /** Acknowledgements given up in production: refused for good, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",

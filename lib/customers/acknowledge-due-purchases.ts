@@ -20,7 +20,7 @@ export interface AcknowledgementReport {
   readonly done: number;
   /** Processed, and still due. */
   readonly due: number;
-  /** Of these, production purchases less than a day from their deadline. */
+  /** Production purchases still due, less than a day from their deadline. */
   readonly nearDeadline: number;
   /** Rejected for good, or past the deadline: refunded by the store, or soon to be. Production only. */
   readonly failed: number;

@@ -1,12 +1,13 @@
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import type { Bury } from "./bury-remains.ts";
-import type { CustomerChange } from "./customer-change.ts";
+import type { WriteCustomerChange } from "./customer-change.ts";
 import type { CustomerTable } from "./customer-table.ts";
 
+/** Ports and limits for storing verified facts. */
 export interface FactStore {
   readonly table: CustomerTable;
-  readonly write: (change: CustomerChange) => Promise<"written" | "conflict">;
+  readonly write: WriteCustomerChange;
   readonly bury: Bury;
   readonly newCustomerIdentifier: () => CustomerId;
   /** Waits before a retry: longer with each attempt, with jitter. */

@@ -1,11 +1,11 @@
 import type { Application } from "../applications/application.ts";
 import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
-import { type Purchase, referenceText } from "../entitlements/purchase.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { type Unowned, eachOnce, type FoundCustomers, type KnownFacts } from "./customer-table.ts";
+import { eachOnce, type FoundCustomers, type KnownFacts, type Unowned } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
 import { mergeOf } from "./merge.ts";
-import { type Plan, planCustomerChange, inputOf } from "./plan-customer-change.ts";
+import { inputOf, planCustomerChange, type Plan } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";

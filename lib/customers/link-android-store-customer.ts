@@ -12,8 +12,8 @@ import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import {
   provenPurchaseOf,
-  type VerifiedPurchase,
   type PendingAcknowledgement,
+  type VerifiedPurchase,
 } from "../stores/android-store/reading.ts";
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";

@@ -1,4 +1,4 @@
-import type { SynchronizeResponse, IosStoreSynchronizeRequest } from "../contract/schemas.ts";
+import type { IosStoreSynchronizeRequest, SynchronizeResponse } from "../contract/schemas.ts";
 import { applicationOfBundle } from "./application-of.ts";
 import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-request.ts";
 import { presentCustomer } from "./present.ts";

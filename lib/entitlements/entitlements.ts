@@ -4,7 +4,7 @@ import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
 import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
-import { takenUntil, endOfUnits } from "./passes.ts";
+import { endOfUnits, takenUntil } from "./passes.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
 

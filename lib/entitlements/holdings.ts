@@ -3,7 +3,7 @@ import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
 import { grantingLines } from "./entitlements.ts";
 import { decidingCopies, eventsOf } from "./events.ts";
-import { takenUntil, endOfUnits } from "./passes.ts";
+import { endOfUnits, takenUntil } from "./passes.ts";
 import { isRevoked, referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
 import type { Period } from "./time.ts";
 

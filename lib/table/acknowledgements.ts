@@ -2,11 +2,11 @@ import type * as z from "zod/mini";
 import type { AcknowledgementQueue } from "../customers/acknowledgement-queue.ts";
 import type { DueAcknowledgement } from "../customers/records.ts";
 import { acknowledgementItem } from "./items.ts";
-import { acknowledgementKey, acknowledgementPartition, keys, ACKNOWLEDGEMENT_SHARDS } from "./keys.ts";
+import { ACKNOWLEDGEMENT_SHARDS, acknowledgementKey, acknowledgementPartition, keys } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
-import { type TransactItem, deletion } from "./writes.ts";
+import { deletion, type TransactItem } from "./writes.ts";
 
 const ITEMS_PER_PAGE = 50;
 

@@ -2,8 +2,8 @@ import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type {
   ApplicationStore,
   SaveOutcome,
-  StoreRegistration,
   StoredApplication,
+  StoreRegistration,
 } from "../administration/apply.ts";
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
@@ -26,13 +26,13 @@ import {
   toIosStoreItem,
   toStoreRegistrationItem,
 } from "./application-items.ts";
-import { unmarkedOrOfFormat, absentOrOf, absent, versionUnchanged } from "./conditions.ts";
+import { absent, absentOrOf, unmarkedOrOfFormat, versionUnchanged } from "./conditions.ts";
 import { TABLE_FORMAT, TableFormatError } from "./format.ts";
 import { APPLICATIONS_PARTITION, keys, keyText, partitionOfApplication } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import { knownItems, parseItem, parseItems, type Table } from "./table.ts";
-import { transact, ITEMS_PER_TRANSACTION } from "./transactions.ts";
-import { setAttributes, type TransactItem, put, deletion } from "./writes.ts";
+import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
+import { deletion, put, setAttributes, type TransactItem } from "./writes.ts";
 
 /** Applications in the table. All reads are strongly consistent. */
 export interface ApplicationTable extends ApplicationStore, ApplicationLoader {
@@ -77,7 +77,7 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
     if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
     const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
-    // Parsed on first use: no function needs both. The repair of a malformed item shows up as late as any other change.
+    // Parsed on first use: no function needs both. A repaired item is seen as late as every other change.
     const iosStore = once(() => parseItems(iosStoreItem, ofIosStore).map(fromIosStoreItem));
     const androidStore = once(() => parseItems(androidStoreItem, ofAndroidStore).map(fromAndroidStoreItem));
     return {

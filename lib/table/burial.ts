@@ -3,11 +3,11 @@ import type { Remains } from "../customers/bury-remains.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "./chunks.ts";
-import { ownedBy, absent } from "./conditions.ts";
+import { absent, ownedBy } from "./conditions.ts";
 import { acknowledgementKey, keyOf, keys, TABLE, type Key } from "./keys.ts";
-import type { Table, Attributes } from "./table.ts";
+import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { deletion, type TransactItem, put, check } from "./writes.ts";
+import { check, deletion, put, type TransactItem } from "./writes.ts";
 
 const SECOND = 1000;
 

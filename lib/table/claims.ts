@@ -1,10 +1,10 @@
-import { countsRemain, hasRoom, countsEnd } from "./conditions.ts";
+import { countsEnd, countsRemain, hasRoom } from "./conditions.ts";
 import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { accountClaimsItem, type ClaimsCounter } from "./items.ts";
 import { keys } from "./keys.ts";
 import { parseItem, type Table } from "./table.ts";
-import { type TransactItem, deletion, add } from "./writes.ts";
+import { add, deletion, type TransactItem } from "./writes.ts";
 
 /** Places that a change takes in an account's claims counter; negative: gives back. */
 export interface ClaimsDifference {

@@ -1,5 +1,5 @@
 import type { Instant } from "../entitlements/time.ts";
-import type { CustomerId, ApplicationId } from "../identifiers.ts";
+import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { customerPartition, TABLE } from "./keys.ts";
 
 /** A write's condition, with the names and values it compares. */

@@ -10,7 +10,7 @@ import {
   toCredentialIndexItem,
   toCredentialItem,
 } from "./application-items.ts";
-import { unrevoked, present, absent } from "./conditions.ts";
+import { absent, present, unrevoked } from "./conditions.ts";
 import { keys, partitionOfApplication } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import { parseItem, parseItems, type Table } from "./table.ts";

@@ -1,5 +1,5 @@
 import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
-import type { FoundCustomers, AccountCustomer, CustomerTable } from "../customers/customer-table.ts";
+import type { AccountCustomer, CustomerTable, FoundCustomers } from "../customers/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";

@@ -9,13 +9,13 @@ import {
   type PurchaseKey,
 } from "../identifiers.ts";
 import { once } from "../once.ts";
-import { decodeLines, encodeLines, memberOf, areEncodedLines, encodedLines } from "./lines.ts";
+import { areEncodedLines, decodeLines, encodedLines, encodeLines, memberOf } from "./lines.ts";
 import {
-  isPositionIn,
-  isListOf,
-  isText,
-  isInteger,
   arePositions,
+  isInteger,
+  isListOf,
+  isPositionIn,
+  isText,
   nullable,
   type Guarded,
 } from "./positions.ts";

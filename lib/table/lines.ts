@@ -2,14 +2,14 @@ import * as z from "zod/mini";
 import { NATURES, STANDINGS, type Line } from "../entitlements/purchase.ts";
 import { once } from "../once.ts";
 import {
-  isPositionIn,
-  isListOf,
-  isText,
-  isInteger,
-  type Guard,
-  isBoolean,
   arePositions,
+  isBoolean,
+  isInteger,
+  isListOf,
+  isPositionIn,
+  isText,
   nullable,
+  type Guard,
   type Guarded,
 } from "./positions.ts";
 

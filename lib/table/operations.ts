@@ -8,13 +8,13 @@ import { once } from "../once.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd } from "./claims.ts";
 import { versionUnchanged } from "./conditions.ts";
-import { transferItem, auditItem } from "./items.ts";
+import { auditItem, transferItem } from "./items.ts";
 import { auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { absorbedDeletions, claimOf, writeCustomerChange, auditWrite } from "./write-customer-change.ts";
+import { absorbedDeletions, auditWrite, claimOf, writeCustomerChange } from "./write-customer-change.ts";
 import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));

@@ -3,7 +3,7 @@ import { queryItems } from "./query.ts";
 import type { FindOwnership, Ownership } from "../administration/operation-table.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
-import { customerPartition, TABLE, type Key, identityOfKey, keyText } from "./keys.ts";
+import { customerPartition, identityOfKey, keyText, TABLE, type Key } from "./keys.ts";
 import type { Item, Table } from "./table.ts";
 
 /** Implements {@link FindOwnership}, with a request per hundred items. */

@@ -7,28 +7,28 @@ import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd, type ClaimsDifference } from "./claims.ts";
 import {
-  unownedOrErased,
+  absent,
   revisionUnchanged,
   unowned,
-  absent,
+  unownedOrErased,
   versionUnchanged,
   type Condition,
 } from "./conditions.ts";
 import {
+  accountCustomerItem,
+  auditItem,
   claimsCounter,
+  customerItem,
   encodeHoldings,
   identityItem,
-  accountCustomerItem,
-  customerItem,
   purchaseItem,
-  auditItem,
   transferItem,
 } from "./items.ts";
-import { acknowledgementKey, customerPartition, keys, TABLE, transferKey, auditKey } from "./keys.ts";
+import { acknowledgementKey, auditKey, customerPartition, keys, TABLE, transferKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
-import type { Table, Attributes } from "./table.ts";
+import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { deletion, setAttributes, type TransactItem, check, put } from "./writes.ts";
+import { check, deletion, put, setAttributes, type TransactItem } from "./writes.ts";
 
 /**
  * Lifetime of an absorbed customer's account item. Readers skip it; it is kept for a Query that began before the merge
@@ -61,7 +61,7 @@ const transferOf = ({ moment }: CustomerChange, customer: CustomerId, link: Link
   because: link?.assertedBy === "client" ? "claim-gave-way" : "policy",
 });
 
-/** Whose partition the index finds an item in. */
+/** Owner attribute: the customer's partition, under which the index lists the item. */
 type Owned = Readonly<Record<typeof TABLE.ownerAttribute, string>>;
 
 /** The customer's version after the first of the change's transactions, which writes identities and aliases. */

@@ -19,7 +19,7 @@ import {
   createIosStoreVerifier,
   type IosStoreVerifier,
 } from "../../lib/stores/ios-store/verifier.ts";
-import { Template, readAssembly } from "../../local/template.ts";
+import { readAssembly, Template } from "../../local/template.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";

@@ -1,7 +1,7 @@
 import type { KnownFacts } from "../../lib/customers/customer-table.ts";
 import {
-  planCustomerChange,
   joinWithStored,
+  planCustomerChange,
   SAME_ANSWER_MILLISECONDS,
   type Plan,
   type PlanInput,

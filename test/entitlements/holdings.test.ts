@@ -2,7 +2,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { bytesOfItem } from "../../bench/meter.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
-import { heldAlike, holdingsOf, HOLDINGS_BYTES, sameHoldings } from "../../lib/entitlements/holdings.ts";
+import { heldAlike, HOLDINGS_BYTES, holdingsOf, sameHoldings } from "../../lib/entitlements/holdings.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { encodeHoldings } from "../../lib/table/items.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parameterNames, ParameterError, readParameters, readStages } from "../../infra/parameters.ts";
+import { ParameterError, parameterNames, readParameters, readStages } from "../../infra/parameters.ts";
 
 /** Context values that the CDK adds itself. */
 const OF_THE_CDK = {

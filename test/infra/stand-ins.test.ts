@@ -5,9 +5,9 @@ import { build } from "esbuild";
 import { exec, spawn } from "../../infra/bundling/stand-ins/child-process.ts";
 import { readFile } from "../../infra/bundling/stand-ins/fs-promises.ts";
 import {
-  isAvailable,
   getGCPResidency,
   instance,
+  isAvailable,
   project,
   universe,
 } from "../../infra/bundling/stand-ins/gcp-metadata.ts";

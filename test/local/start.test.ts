@@ -68,7 +68,7 @@ const answers = async (port: number): Promise<boolean> =>
 
 const ports = async () => ({ PORT: String(await freePort()), DYNAMODB_PORT: String(await freePort()) });
 
-/** What a run leaves behind: ports that answer, and temporary folders. */
+/** Leftovers of a run: ports that answer, and temporary folders. */
 const leftBy = async (environment: Readonly<Record<"PORT" | "DYNAMODB_PORT", string>>): Promise<string[]> => {
   const answering = await Promise.all(
     Object.values(environment).map(async (port) => ((await answers(Number(port))) ? [port] : [])),

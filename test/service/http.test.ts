@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { makeChain, makeXcodeSigner, fingerprintOf, signJws } from "../../sandbox/ios-store/signing.ts";
+import { fingerprintOf, makeChain, makeXcodeSigner, signJws } from "../../sandbox/ios-store/signing.ts";
 import { appTransactionPayload, transactionPayload } from "../../sandbox/ios-store/app-store.ts";
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";

@@ -3,7 +3,7 @@ import { Agent, createServer, request as send, type IncomingMessage, type Server
 import type { AddressInfo } from "node:net";
 import * as z from "zod";
 
-/** What can happen to a request on its way to DynamoDB, or to the answer on its way back. */
+/** Faults of a request on its way to DynamoDB, or of the answer on its way back. */
 export const FAULTS = [
   /** The connection breaks before the database sees the request. */
   "request-dropped",

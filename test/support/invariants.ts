@@ -14,8 +14,8 @@ import {
 import {
   accountClaimsItem,
   accountCustomerItem,
-  claimsCounter,
   acknowledgementItem,
+  claimsCounter,
   customerItem,
   decodeHoldings,
   identityItem,

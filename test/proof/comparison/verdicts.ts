@@ -14,7 +14,7 @@ import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.t
 import { APPLE_ID, aVerifiedAppTransaction, BUNDLE } from "../../support/ios-store.ts";
 import { NOW } from "../../support/purchases.ts";
 
-/** What both are told: the app, its environment, and whom to trust. */
+/** Configuration of both verifiers: the app, its environment, and the trusted roots. */
 export interface Setting {
   readonly bundleIdentifier: string;
   readonly environment: "production" | "sandbox" | "xcode";
@@ -33,7 +33,7 @@ const trustOf = ({ root, xcodeCertificates }: Setting): Trust => ({
   xcodeCertificates: new Set(xcodeCertificates.map((certificate) => fingerprintOf({ certificate }))),
 });
 
-/** What this service says of a JWS: `accepted`, or why not. */
+/** This service's verdict on a JWS: `accepted`, or the reason of its refusal. */
 export const ours = async (jws: string, kind: Kind, setting: Setting): Promise<string> => {
   const verifier = createIosStoreVerifier();
   const { bundleIdentifier, environment } = setting;
@@ -72,7 +72,7 @@ const statusOf = (error: unknown): string =>
 
 const answerOf = (verifying: Promise<unknown>): Promise<string> => verifying.then(() => ACCEPTED, statusOf);
 
-/** What Apple's library says of the same bytes, offline. */
+/** Verdict of Apple's library on the same bytes, offline. */
 export const apples = (jws: string, kind: Kind, setting: Setting): Promise<string> => {
   const { root, environment, bundleIdentifier } = setting;
   const verifier = new SignedDataVerifier(

@@ -1,9 +1,9 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import {
-  composeAuthorize,
   composeAccountReading,
   composeAndroidStoreLinking,
+  composeAuthorize,
   composeIosStoreCustomers,
 } from "../../../functions/composition.ts";
 import type {
@@ -16,7 +16,7 @@ import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-cust
 import { readAccountEntitlements } from "../../../lib/customers/read-account-entitlements.ts";
 import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { type ApplicationId, accountId } from "../../../lib/identifiers.ts";
+import { accountId, type ApplicationId } from "../../../lib/identifiers.ts";
 import type { Table } from "../../../lib/table/table.ts";
 
 /** One call of a use case, as data that another process can receive. */

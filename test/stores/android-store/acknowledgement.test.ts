@@ -4,9 +4,9 @@ import type { AcknowledgementAnswer } from "../../../lib/stores/android-store/an
 import type { PendingAcknowledgement } from "../../../lib/stores/android-store/reading.ts";
 import {
   aGoogleError,
+  HASTY,
   PACKAGE_NAME,
   startAndroidStore,
-  HASTY,
   TIMING,
   type LocalAndroidStore,
 } from "../../support/android-store.ts";

@@ -2,10 +2,10 @@ import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
 import {
   aGoogleError,
+  HASTY,
   NOW,
   PACKAGE_NAME,
   startAndroidStore,
-  HASTY,
   type LocalAndroidStore,
 } from "../../support/android-store.ts";
 
