@@ -90,7 +90,11 @@ const customerText = ({ customer, purchases }: ExplainedCustomer): string[] => [
 const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
   entitlement.identifier,
   entitlement.status,
-  entitlement.active ? `until ${entitlement.expiresAt ?? "ever"}` : "no access",
+  entitlement.active
+    ? entitlement.expiresAt === null
+      ? "for ever"
+      : `until ${entitlement.expiresAt}`
+    : "no access",
   `${entitlement.store} ${entitlement.productIdentifier ?? ""}`,
 ];
 

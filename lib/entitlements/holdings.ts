@@ -112,7 +112,7 @@ const mostWorthFirst = (a: Candidate, b: Candidate): number =>
 interface Share {
   readonly held: Candidate;
   readonly lines: readonly Line[];
-  /** How long a unit lasts; null: no line is a pass. */
+  /** Duration of a unit; null: no line is a pass. */
   readonly duration: Period | null;
   readonly revoked: boolean;
   readonly start: number;

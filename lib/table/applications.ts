@@ -5,7 +5,7 @@ import type {
   StoredApplication,
   StoreRegistration,
 } from "../administration/apply.ts";
-import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
+import type { Application, StoreReference } from "../applications/application.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
@@ -48,16 +48,20 @@ interface StoreItem extends StoreReference {
 }
 
 const storeItems = (application: Application | null): ReadonlyMap<string, StoreItem> => {
-  if (application === null) return new Map();
-  const attributes = [
-    ...application.iosStore.map(toIosStoreItem),
-    ...application.androidStore.map(toAndroidStoreItem),
+  const items: StoreItem[] = [
+    ...(application?.iosStore ?? []).map((configuration) => ({
+      store: "ios-store" as const,
+      bundleOrPackage: configuration.bundleIdentifier,
+      attributes: toIosStoreItem(configuration),
+    })),
+    ...(application?.androidStore ?? []).map((configuration) => ({
+      store: "android-store" as const,
+      bundleOrPackage: configuration.packageName,
+      attributes: toAndroidStoreItem(configuration),
+    })),
   ];
   return new Map(
-    storesOf(application).map(({ store, bundleOrPackage }, index) => [
-      keyText(keys.storeRegistration(store, bundleOrPackage)),
-      { store, bundleOrPackage, attributes: attributes[index] ?? {} },
-    ]),
+    items.map((item) => [keyText(keys.storeRegistration(item.store, item.bundleOrPackage)), item]),
   );
 };
 

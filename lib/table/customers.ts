@@ -181,7 +181,7 @@ export const createCustomerTable = (
           isAsRead: (item: Item | undefined) => item?.["version"] === version,
         })),
       );
-      const nobodys = eachKeyOnce([
+      const unowned = eachKeyOnce([
         ...identities.map((identity) => keys.identity(application, identity)),
         ...purchases.map((purchase) => keys.purchase(application, purchase)),
       ]).map((key) => ({
@@ -189,7 +189,7 @@ export const createCustomerTable = (
         isAsRead: (item: Item | undefined) => item === undefined || isTombstone(item),
       }));
 
-      const groups = [...asRead, ...chunks(nobodys, ITEMS_PER_TRANSACTION)];
+      const groups = [...asRead, ...chunks(unowned, ITEMS_PER_TRANSACTION)];
       const checked = await Promise.all(
         groups.map(async (group): Promise<boolean> => {
           const TransactItems = group.map(({ key }) => ({

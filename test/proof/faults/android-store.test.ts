@@ -59,7 +59,7 @@ const endpointOf = (call: StoreCall): SandboxEndpoint =>
 interface Case {
   readonly call: StoreCall;
   readonly failure: string;
-  /** How many attempts in a row fail: the store's client sends a call twice. */
+  /** Attempts in a row that fail: the store's client sends a call twice. */
   readonly times: number;
   /** Whether the store acknowledges the purchase although its answer fails. */
   readonly done: boolean;

@@ -79,7 +79,7 @@ export interface Scenario {
   readonly name: string;
   readonly before: readonly Call[];
   readonly call: Call;
-  /** How long the client waits for a lost answer, in milliseconds. */
+  /** Milliseconds that the client waits for a lost answer. */
   readonly patience: number;
   /** The short form's share of the cases. */
   readonly short: "all" | "some" | "none";

@@ -33,7 +33,7 @@ export interface ServiceOptions {
   readonly endpoint: string;
   /** Attempts of the AWS SDK for each request; null: its default. */
   readonly attempts: number | null;
-  /** How long the AWS SDK waits for an answer, in milliseconds. */
+  /** Milliseconds that the AWS SDK waits for an answer. */
   readonly patience: number;
   readonly trustedRoots: readonly string[];
   readonly androidPublisherUrl: string;
