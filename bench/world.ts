@@ -46,6 +46,7 @@ const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifi
   verifyAppTransaction: (...given) => stopwatch.during(() => verifier.verifyAppTransaction(...given)),
   verifyTransaction: (...given) => stopwatch.during(() => verifier.verifyTransaction(...given)),
   verifyTransactions: (...given) => stopwatch.during(() => verifier.verifyTransactions(...given)),
+  verifyRenewalInfos: (...given) => stopwatch.during(() => verifier.verifyRenewalInfos(...given)),
 });
 
 const pause = (attempt: number): Promise<void> => sleep(10 * attempt);
@@ -72,6 +73,7 @@ export const createWorld = async (): Promise<World> => {
       product(DAY_PASS, { accessDuration: { months: 0, milliseconds: 86_400_000 } }),
     ]),
     transfers: "refuse",
+    renewalLeeway: 0,
   };
   const directory: ApplicationDirectory = {
     byIdentifier: () => Promise.resolve(application),

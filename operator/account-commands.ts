@@ -1,7 +1,7 @@
 import type { Application } from "../lib/applications/application.ts";
 import type { CustomerEntitlement } from "../lib/contract/schemas.ts";
 import type { AccountReport } from "../lib/administration/account-report.ts";
-import type { Catalog } from "../lib/entitlements/catalog.ts";
+import type { Terms } from "../lib/entitlements/entitlements.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, CustomerId } from "../lib/identifiers.ts";
 import type { Table } from "../lib/table/table.ts";
@@ -99,9 +99,9 @@ const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
 ];
 
 /** Presents everything known about an account, and the reasons for its entitlements. Pure. */
-export const presentAccount = (report: AccountReport, catalog: Catalog, moment: Instant): Answer => {
+export const presentAccount = (report: AccountReport, terms: Terms, moment: Instant): Answer => {
   const { application, account, customers, entitlements } = report;
-  const explained = explain(moment, customers, catalog);
+  const explained = explain(moment, customers, terms);
   return {
     json: {
       applicationIdentifier: application.identifier,
@@ -137,7 +137,7 @@ export const showAccount = async (
   const application = await findApplication(session, identifier);
   const loadAccountReport = composeAccountReport(session.table);
   const report = await loadAccountReport(application, account, session.moment);
-  return presentAccount(report, application.catalog, session.moment);
+  return presentAccount(report, application, session.moment);
 };
 
 /** Exports everything known about an account, always as JSON. */

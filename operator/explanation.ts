@@ -9,6 +9,7 @@ import {
   mayReturn,
   type Grant,
   type Holding,
+  type Terms,
 } from "../lib/entitlements/entitlements.ts";
 import { eventName } from "../lib/entitlements/events.ts";
 import type { Line, Purchase } from "../lib/entitlements/purchase.ts";
@@ -127,12 +128,12 @@ const whyNoLines = ({ lines, replacedBy, verifiedAt }: Purchase): readonly strin
 export const explain = (
   moment: Instant,
   customers: readonly ReportedCustomer[],
-  catalog: Catalog,
+  terms: Terms,
 ): readonly ExplainedCustomer[] => {
   const holdings = customers.map(({ customerIdentifier, assertedBy, purchases }) =>
     purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
   );
-  const grants = grantsAt(moment, holdings.flat(), catalog);
+  const grants = grantsAt(moment, holdings.flat(), terms);
   const best = bestGrants(grants);
   const grantsOf = Map.groupBy(grants, ({ holding }) => holding);
 
@@ -149,7 +150,7 @@ export const explain = (
             moment,
             holding.purchase,
             line,
-            catalog,
+            terms.catalog,
             ofPurchase.map((grant) => grant.line),
           ),
         ],

@@ -71,6 +71,7 @@ const purchaseOf = (changes: Partial<Line>): Purchase => {
     selectedProducts: null,
     replacedBy: null,
     replacedAt: null,
+    renewal: null,
     verifiedAt: line.verifiedAt,
   };
 };
@@ -122,6 +123,7 @@ const customerWith = async (
         purchases: all
           .slice(from, from + PURCHASES_AT_ONCE)
           .map((purchase) => ({ purchase, mentioned: [], identity: device })),
+        renewals: [],
         acknowledgementDue: null,
       },
       { account: accountId(account), assertedBy: "credential" },

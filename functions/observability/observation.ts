@@ -72,6 +72,7 @@ export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): 
         observe({ kind: "transactions-verified", transactions: verdict.payload.length });
       return verdict;
     },
+    verifyRenewalInfos: async (...given) => seen(await verifier.verifyRenewalInfos(...given)),
   };
 };
 

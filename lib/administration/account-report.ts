@@ -69,6 +69,6 @@ export const loadAccountReport = async (
     application: { identifier: application.identifier, name: application.name },
     account,
     customers: reported.flat().sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier)),
-    entitlements: entitlementsAt(moment, holdings, application.catalog),
+    entitlements: entitlementsAt(moment, holdings, application),
   };
 };

@@ -23,7 +23,11 @@ const partsOf = (application: Application): ReadonlyMap<string, Part> => {
     {
       subject: "application",
       names: [self.identifier],
-      fields: { name: self.name, ...(self.transfers !== undefined && { transfers: self.transfers }) },
+      fields: {
+        name: self.name,
+        ...(self.transfers !== undefined && { transfers: self.transfers }),
+        ...(self.renewalLeeway !== undefined && { renewalLeeway: self.renewalLeeway }),
+      },
     },
     ...stores["ios-store"].map(({ bundleIdentifier, ...fields }): Part => ({
       subject: "store",

@@ -1,4 +1,9 @@
-import type { AndroidStoreConfiguration, Application, TransferPolicy } from "../applications/application.ts";
+import {
+  DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
+  type AndroidStoreConfiguration,
+  type Application,
+  type TransferPolicy,
+} from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";
@@ -10,6 +15,7 @@ export interface ManifestDocument {
     readonly identifier: ApplicationId;
     readonly name: string;
     readonly transfers?: TransferPolicy;
+    readonly renewalLeeway?: string;
   };
   readonly stores: {
     readonly "ios-store": readonly {
@@ -62,6 +68,9 @@ const productsOf = ({ products }: Catalog): ManifestDocument["products"] =>
     ...(product.accessDuration !== null && { accessDuration: periodText(product.accessDuration) }),
   }));
 
+const leewayText = (milliseconds: number): string =>
+  milliseconds === 0 ? "PT0S" : periodText({ months: 0, milliseconds });
+
 /** The manifest that describes an application. */
 export const manifestOf = ({
   identifier,
@@ -70,9 +79,17 @@ export const manifestOf = ({
   androidStore,
   catalog,
   transfers,
+  renewalLeeway,
 }: Application): ManifestDocument => ({
   // Defaults are left out.
-  application: { identifier, name, ...(transfers !== "refuse" && { transfers }) },
+  application: {
+    identifier,
+    name,
+    ...(transfers !== "refuse" && { transfers }),
+    ...(renewalLeeway !== DEFAULT_RENEWAL_LEEWAY_MILLISECONDS && {
+      renewalLeeway: leewayText(renewalLeeway),
+    }),
+  },
   stores: {
     "ios-store": iosStore.map(
       ({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates }) => ({

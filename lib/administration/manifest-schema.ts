@@ -217,6 +217,20 @@ const product = z
     accessDuration: product.accessDuration ?? null,
   }));
 
+const DAY_MILLISECONDS = 24 * 3600 * 1000;
+/** Zero in any of its forms; a period is longer. */
+const NO_TIME = /^P(?=\d|T\d)(?:0+[YMWD])*(?:T(?=\d)(?:0+[HMS])*)?$/;
+
+const renewalLeeway = z.string().transform((text, context): number => {
+  const read = NO_TIME.test(text) ? { months: 0, milliseconds: 0 } : parsePeriod(text);
+  if (read !== null && read.months === 0 && read.milliseconds <= DAY_MILLISECONDS) return read.milliseconds;
+  context.addIssue({
+    code: "custom",
+    message: "must be an ISO 8601 duration from PT0S to P1D, such as PT15M",
+  });
+  return z.NEVER;
+});
+
 const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
 
 /** Schema of a manifest: what each part can check without the others. */
@@ -226,6 +240,7 @@ export const manifestSchema = (trustsOrigin: TrustsOrigin) =>
       identifier: uuid.optional(),
       name,
       transfers: z.enum(TRANSFERS).optional(),
+      renewalLeeway: renewalLeeway.optional(),
     }),
     stores: z
       .strictObject({

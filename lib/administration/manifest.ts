@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Application } from "../applications/application.ts";
+import { DEFAULT_RENEWAL_LEEWAY_MILLISECONDS, type Application } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
@@ -157,6 +157,7 @@ export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => fa
       androidStore: stores["android-store"] ?? [],
       catalog: catalogOf(new Map(displayNames), products),
       transfers: application.transfers ?? "refuse",
+      renewalLeeway: application.renewalLeeway ?? DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
     },
   };
 };

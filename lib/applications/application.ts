@@ -41,7 +41,15 @@ export interface Application {
   readonly androidStore: readonly AndroidStoreConfiguration[];
   readonly catalog: Catalog;
   readonly transfers: TransferPolicy;
+  /**
+   * Milliseconds for which a subscription that was to be renewed stays active after its end, while the store has said
+   * nothing since; from 0 to a day.
+   */
+  readonly renewalLeeway: number;
 }
+
+/** Default of the renewal leeway. */
+export const DEFAULT_RENEWAL_LEEWAY_MILLISECONDS = 15 * 60 * 1000;
 
 /** A bundle (`ios-store`) or a package (`android-store`). */
 export interface StoreReference {

@@ -10,6 +10,7 @@ z.config({ ...en(), jitless: true });
 export const LIMITS = {
   accountIdentifierCharacters: 256,
   signedTransactions: 1000,
+  signedRenewalInfos: 100,
   jwsBytes: 32 * 1024,
   purchaseTokenCharacters: 4096,
   productIdentifierCharacters: 256,
@@ -82,6 +83,21 @@ const signedByStore = () => ({
           z.maxLength(
             LIMITS.signedTransactions,
             `must hold at most ${LIMITS.signedTransactions} transactions`,
+          ),
+        ),
+    ),
+  ),
+  signedRenewalInfos: z.optional(
+    described(
+      "Renewal infos of the same person's subscriptions. They bring grace periods, billing retries and `willRenew`; one of an unknown subscription is ignored.",
+      z
+        .array(
+          jws("A renewal info that StoreKit signed (`Status.renewalInfo.jwsRepresentation`), a compact JWS."),
+        )
+        .check(
+          z.maxLength(
+            LIMITS.signedRenewalInfos,
+            `must hold at most ${LIMITS.signedRenewalInfos} renewal infos`,
           ),
         ),
     ),

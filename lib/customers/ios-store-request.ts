@@ -3,21 +3,17 @@ import type {
   ApplicationDirectory,
   IosStoreConfiguration,
 } from "../applications/application.ts";
-import { ServiceError } from "../contract/errors.ts";
+import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { IosStoreSynchronizeRequest } from "../contract/schemas.ts";
 import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { accountId } from "../identifiers.ts";
-import { disagreement } from "../stores/ios-store/agreement.ts";
-import {
-  checkAppTransactionClaims,
-  selfSignedBundle,
-  type AppTransaction,
-} from "../stores/ios-store/app-transaction.ts";
+import { disagreement, type Agreeing } from "../stores/ios-store/agreement.ts";
+import { checkAppTransactionClaims, selfSignedBundle } from "../stores/ios-store/app-transaction.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
-import type { Transaction } from "../stores/ios-store/transaction.ts";
+import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
-import type { IosStoreVerifier } from "../stores/ios-store/verifier.ts";
+import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
 import { iosStoreConfigurationOf, requirePaywall } from "./application-of.ts";
 import type { FactStore } from "./fact-store.ts";
 import { storeFacts, type ResolvedCustomer } from "./store-facts.ts";
@@ -30,7 +26,10 @@ export interface IosStoreCustomers extends FactStore {
   readonly trustedRoots: ReadonlySet<string>;
 }
 
-type SignedRequest = Pick<IosStoreSynchronizeRequest, "signedAppTransaction" | "signedTransactions">;
+type SignedRequest = Pick<
+  IosStoreSynchronizeRequest,
+  "signedAppTransaction" | "signedTransactions" | "signedRenewalInfos"
+>;
 
 /** Finds the application of a request, by its bundle or by its credential. */
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
@@ -55,24 +54,34 @@ const trustFor = async (
   }
 };
 
-const invalidTransaction = (index: number, why: string): ServiceError =>
-  new ServiceError("INVALID_TRANSACTION", { message: `The signed transaction at index ${index} ${why}.` });
+const INVALID = {
+  INVALID_TRANSACTION: "transaction",
+  INVALID_RENEWAL_INFO: "renewal info",
+} as const satisfies Partial<Record<ErrorCode, string>>;
 
-const verifyTransactions = async (
-  { verifier }: IosStoreCustomers,
-  appTransaction: AppTransaction,
-  signedTransactions: readonly string[],
+const invalidAt = (code: keyof typeof INVALID, index: number, why: string): ServiceError =>
+  new ServiceError(code, { message: `The signed ${INVALID[code]} at index ${index} ${why}.` });
+
+/**
+ * Verifies JWS of one kind, each distinct one once.
+ *
+ * @param first what they must agree with
+ */
+const verifyAll = async <Payload extends Agreeing>(
+  verify: VerifyAll<Payload>,
+  code: keyof typeof INVALID,
+  first: Agreeing,
+  compacts: readonly string[],
   trust: Trust,
   moment: Instant,
-): Promise<readonly Transaction[]> => {
-  const distinct = [...new Set(signedTransactions)];
-  const indexOf = (index: number): number => signedTransactions.indexOf(distinct[index] ?? "");
-  const verdict = await verifier.verifyTransactions(distinct, trust, moment);
-  if (verdict.outcome === "rejected")
-    throw invalidTransaction(indexOf(verdict.index), "could not be verified");
-  const other = disagreement(appTransaction, verdict.payload);
+): Promise<readonly Payload[]> => {
+  const distinct = [...new Set(compacts)];
+  const indexOf = (index: number): number => compacts.indexOf(distinct[index] ?? "");
+  const verdict = await verify(distinct, trust, moment);
+  if (verdict.outcome === "rejected") throw invalidAt(code, indexOf(verdict.index), "could not be verified");
+  const other = disagreement(first, verdict.payload);
   if (other !== null)
-    throw invalidTransaction(indexOf(other.index), `has a different ${DISAGREEMENTS[other.field]}`);
+    throw invalidAt(code, indexOf(other.index), `has a different ${DISAGREEMENTS[other.field]}`);
   return verdict.payload;
 };
 
@@ -88,7 +97,7 @@ const DISAGREEMENTS = {
  */
 const verifyRequest = async (
   customers: IosStoreCustomers,
-  { signedAppTransaction, signedTransactions = [] }: SignedRequest,
+  { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: SignedRequest,
   find: FindApplication,
 ): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
   const { verifier, now } = customers;
@@ -106,22 +115,33 @@ const verifyRequest = async (
   const refused = checkAppTransactionClaims(appTransaction, configuration);
   if (refused !== null) throw new ServiceError(refused);
 
-  const transactions = await verifyTransactions(customers, appTransaction, signedTransactions, trust, moment);
-  requirePaywall(application, "ios-store");
-  return { application, facts: verifiedFactsOf(appTransaction, transactions) };
-};
-
-/** All payloads of a request agree on the app transaction id, so any that has one names it. */
-const verifiedFactsOf = (
-  appTransaction: AppTransaction,
-  transactions: readonly Transaction[],
-): VerifiedFacts => {
+  const transactions = await verifyAll(
+    verifier.verifyTransactions,
+    "INVALID_TRANSACTION",
+    appTransaction,
+    signedTransactions,
+    trust,
+    moment,
+  );
   const identity = appTransactionIdentityOf([appTransaction, ...transactions]);
+  const renewalInfos = await verifyAll(
+    verifier.verifyRenewalInfos,
+    "INVALID_RENEWAL_INFO",
+    { ...appTransaction, appTransactionIdentifier: identity?.value ?? null },
+    signedRenewalInfos,
+    trust,
+    moment,
+  );
+  requirePaywall(application, "ios-store");
   return {
-    environment: appTransaction.environment,
-    identities: identity === null ? [] : [identity],
-    purchases: purchasesOf(transactions),
-    acknowledgementDue: null,
+    application,
+    facts: {
+      environment: appTransaction.environment,
+      identities: identity === null ? [] : [identity],
+      purchases: purchasesOf(transactions),
+      renewals: renewalsOf(renewalInfos, transactions),
+      acknowledgementDue: null,
+    },
   };
 };
 

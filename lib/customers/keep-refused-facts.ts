@@ -19,6 +19,7 @@ const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts =
     purchases: facts.purchases
       .filter(({ purchase }) => remains(purchase))
       .map((proven) => ({ ...proven, mentioned: proven.mentioned.filter(remains) })),
+    renewals: facts.renewals.filter(remains),
   };
 };
 
@@ -69,6 +70,7 @@ const factsByOwner = (
     give(owner, purchase);
     for (const other of mentioned) give(ownerOf(other) ?? owner, other);
   }
+  for (const renewal of facts.renewals) give(ownerOf(renewal), renewal);
   return byOwner;
 };
 

@@ -96,6 +96,7 @@ const verifiedFactsOf = (verified: VerifiedPurchase): VerifiedFacts => ({
   environment: verified.purchase.environment,
   identities: [],
   purchases: [provenPurchaseOf(verified)],
+  renewals: [],
   acknowledgementDue: verified.acknowledgement,
 });
 

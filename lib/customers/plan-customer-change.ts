@@ -66,7 +66,7 @@ export interface PlanInput {
 /** Input that does not depend on the owners. */
 export const inputOf = (
   application: Application,
-  { environment, acknowledgementDue }: VerifiedFacts,
+  { environment, acknowledgementDue }: Pick<VerifiedFacts, "environment" | "acknowledgementDue">,
   known: KnownFacts,
   claimsPerAccount: number,
   moment: Instant,

@@ -6,7 +6,7 @@ import type { ResolvedCustomer } from "./store-facts.ts";
 
 /** The customer, and its entitlements at the moment. */
 export const presentCustomer = (
-  { catalog }: Application,
+  application: Application,
   customer: ResolvedCustomer | null,
   moment: Instant,
 ): SynchronizeResponse => {
@@ -17,7 +17,7 @@ export const presentCustomer = (
     entitlements: entitlementsAt(
       moment,
       holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
-      catalog,
+      application,
     ),
   };
 };

@@ -1,12 +1,13 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import type { AccountEntitlements } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
-import { entitlementsAt } from "../entitlements/entitlements.ts";
+import { entitlementsAt, type Terms } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import type { CustomerTable } from "./customer-table.ts";
 
-const EMPTY_CATALOG = catalogOf(new Map(), []);
+/** Terms of an application that no longer exists. */
+const NOTHING_SOLD: Terms = { catalog: catalogOf(new Map(), []), renewalLeeway: 0 };
 
 export interface AccountReading {
   readonly directory: ApplicationDirectory;
@@ -34,6 +35,6 @@ export const readAccountEntitlements = async (
     applicationAccountIdentifier: account,
     customerIdentifiers: customers.map(({ customer }) => customer),
     applicationIdentifier: application,
-    entitlements: entitlementsAt(now(), holdings, described?.catalog ?? EMPTY_CATALOG),
+    entitlements: entitlementsAt(now(), holdings, described ?? NOTHING_SOLD),
   };
 };

@@ -6,13 +6,14 @@ import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { buryRemains } from "./bury-remains.ts";
 import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } from "./customer-table.ts";
-import type { FactStore } from "./fact-store.ts";
+import { ATTEMPTS, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { holdingsWith, inputOf, planCustomerChange } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
-import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+import { storeRenewals } from "./store-renewals.ts";
+import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /** The customer that the facts name, as stored. */
 export interface ResolvedCustomer {
@@ -34,12 +35,6 @@ export type StoringOutcome =
       readonly code: LinkRefusal;
       readonly acknowledgementDueSince: Instant | null;
     };
-
-/**
- * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000
- * needed more than 20. The pauses between 30 attempts add up to 7 seconds on average, 15 at most.
- */
-const ATTEMPTS = 30;
 
 /**
  * First attempt at which a missing customer counts as erased. Before, it may be new: its identities can be visible before
@@ -75,12 +70,13 @@ const findFacts = ({ table }: FactStore, application: Application, facts: Verifi
 
 /** Whether the application lets a credential move these customers, given the request's facts too. */
 const mayTransfer = (
-  { transfers, catalog }: Application,
+  application: Application,
   facts: VerifiedFacts,
   known: KnownFacts,
   owners: readonly StoredCustomer[],
   moment: Instant,
 ): boolean => {
+  const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined) return false;
@@ -88,7 +84,7 @@ const mayTransfer = (
   return !entitlementsAt(
     moment,
     holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
-    catalog,
+    application,
   ).some(({ active }) => active);
 };
 
@@ -121,6 +117,8 @@ export const storeFacts = async (
   facts: VerifiedFacts,
   claim: Claim | null,
 ): Promise<StoringOutcome> => {
+  const others = otherRenewals(facts);
+  if (others.length > 0) await storeRenewals(store, application, others);
   if (isEmpty(facts)) return NOBODY;
   const { table, write, bury, newCustomerIdentifier, pause, now } = store;
   const byCredential = claim?.assertedBy === "credential";

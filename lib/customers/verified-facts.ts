@@ -1,6 +1,6 @@
 import type { Environment } from "../contract/schemas.ts";
 import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-purchase.ts";
-import type { Purchase } from "../entitlements/purchase.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
 /** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
@@ -10,10 +10,34 @@ export interface VerifiedFacts {
   /** Identities other than purchases: every purchase is an identity of its own. */
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly ProvenPurchase[];
+  /**
+   * Renewal infos, each as a fact of its lineage (`renewedPurchase`). They name nobody: one of a lineage that nobody has
+   * is ignored.
+   */
+  readonly renewals: readonly Purchase[];
   /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;
 }
 
-/** All purchases of the facts, with those that are only mentioned (a replaced token). */
-export const statedPurchases = ({ purchases }: Pick<VerifiedFacts, "purchases">): readonly Purchase[] =>
-  purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]);
+type Stated = Pick<VerifiedFacts, "purchases" | "renewals">;
+
+const referencesIn = ({ purchases }: Stated): ReadonlySet<string> =>
+  new Set(purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned].map(referenceText)));
+
+/**
+ * All purchases that the facts prove, with those that are only mentioned (a replaced token) and the renewal infos of
+ * both.
+ */
+export const statedPurchases = (facts: Stated): readonly Purchase[] => {
+  const stated = facts.purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]);
+  if (facts.renewals.length === 0) return stated;
+  const references = referencesIn(facts);
+  return [...stated, ...facts.renewals.filter((renewal) => references.has(referenceText(renewal)))];
+};
+
+/** Renewal infos of lineages that the facts do not prove. */
+export const otherRenewals = (facts: Stated): readonly Purchase[] => {
+  if (facts.renewals.length === 0) return [];
+  const references = referencesIn(facts);
+  return facts.renewals.filter((renewal) => !references.has(referenceText(renewal)));
+};

@@ -5,8 +5,20 @@ import type { Catalog, CatalogProduct } from "./catalog.ts";
 import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
+import { isSucceeded, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
+import { BILLING_RETRY_MILLISECONDS, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
+
+/** What of an application decides its accounts' entitlements, besides their purchases. */
+export interface Terms {
+  readonly catalog: Catalog;
+  /**
+   * Milliseconds for which a subscription that was to be renewed stays active after its end, while the store has said
+   * nothing since.
+   */
+  readonly renewalLeeway: number;
+}
 
 /** Source of a link: the application's backend with a credential, or a client without one. */
 export type AssertedBy = "credential" | "client";
@@ -117,22 +129,43 @@ const untilReplaced = (
   return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
 };
 
-/** Lines of an iOS purchase's events at the moment, ended at its replacement. A moved event is never replaced. */
+/** A line as it counts, and the renewal info that speaks of it; null: none does. */
+interface StandingLine {
+  readonly line: Line;
+  readonly renewal: Renewal | null;
+}
+
+/**
+ * Lines of an iOS purchase's events at the moment: ended at its replacement, unless the event was moved, and where the
+ * next period begins. The renewal info speaks of one of them, and not any more once that ended early or was succeeded.
+ */
 const standingLines = (
   moment: Instant,
   purchase: Purchase,
   others: readonly Granting[],
   events: readonly CountingEvent[],
-): readonly Line[] =>
-  events.flatMap(({ line, isMoved }) =>
-    isMoved ? line : (untilReplaced(moment, purchase, others, line) ?? []),
-  );
+): readonly StandingLine[] => {
+  const counting = events.flatMap(({ line, isMoved }) => {
+    const until = isMoved ? line : untilReplaced(moment, purchase, others, line);
+    return until === null ? [] : [{ line, until }];
+  });
+  const lines = inSuccession(counting.map(({ until }) => until));
+  const { renewal } = purchase;
+  const all = events.map(({ line }) => line);
+  const spokenOf = renewal === null ? undefined : periodOf(renewal, all);
+  return lines.map((line, index) => {
+    const whole = counting[index]?.line;
+    const speaks =
+      whole !== undefined && whole === spokenOf && line.endsAt === whole.endsAt && !isSucceeded(whole, all);
+    return { line, renewal: speaks ? renewal : null };
+  });
+};
 
 /** Returns a lookup of the lines a holding grants by: on iOS, those of the events that count in its lineage. */
 const standingAt = (
   moment: Instant,
   holdings: readonly Granting[],
-): ((granting: Granting) => readonly Line[]) => {
+): ((granting: Granting) => readonly StandingLine[]) => {
   const ofPerson = ({ customerIdentifier, purchase }: Holding): string | null =>
     purchase.store === "ios-store" && purchase.environment !== "xcode"
       ? `${customerIdentifier} ${purchase.environment}`
@@ -148,19 +181,30 @@ const standingAt = (
   );
   return ({ holding, lines }) => {
     const { purchase } = holding;
-    if (purchase.store !== "ios-store") return lines;
+    if (purchase.store !== "ios-store") return lines.map((line) => ({ line, renewal: null }));
     const events =
       counting.get(ofPerson(holding))?.get(purchase.key) ??
       eventLines(lines).map((line) => ({ line, isMoved: false }));
-    return inSuccession(standingLines(moment, purchase, persons.get(ofPerson(holding)) ?? [], events));
+    return standingLines(moment, purchase, persons.get(ofPerson(holding)) ?? [], events);
   };
 };
+
+const withRenewal = (line: Line, { willRenew, signedAt }: Renewal): Line => ({
+  ...line,
+  willRenew,
+  verifiedAt: Math.max(line.verifiedAt, signedAt),
+});
+
+/** End of access, with the billing grace period after the line's own end. */
+const endWithGrace = ({ endsAt }: Line, { graceEndsAt }: Renewal): Instant | null =>
+  endsAt === null || graceEndsAt === null ? endsAt : Math.max(endsAt, graceEndsAt);
 
 /** A line that the catalog maps, and its period of access unless something ends it early. */
 interface Access {
   readonly holding: Holding;
   readonly line: Line;
   readonly product: CatalogProduct;
+  readonly renewal: Renewal | null;
   readonly begins: Instant;
   readonly ends: Instant | null;
 }
@@ -171,10 +215,20 @@ const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalo
   return granting.flatMap((granted) => {
     const { holding } = granted;
     const { purchase } = holding;
-    return standing(granted).flatMap((line): Access[] => {
+    return standing(granted).flatMap(({ line, renewal }): Access[] => {
       const product = catalog.productOf(purchase.store, line);
       if (product === undefined || (line.rented && product.accessDuration === null)) return [];
-      return [{ holding, line, product, begins: line.startsAt ?? line.verifiedAt, ends: line.endsAt }];
+      const said = renewal === null ? line : withRenewal(line, renewal);
+      return [
+        {
+          holding,
+          line: said,
+          product,
+          renewal,
+          begins: line.startsAt ?? line.verifiedAt,
+          ends: renewal === null ? line.endsAt : endWithGrace(line, renewal),
+        },
+      ];
     });
   });
 };
@@ -219,8 +273,34 @@ const passesInTurn = (passes: readonly Pass[]): Access[] => {
 const isRetriedSilently = (store: Store, { endsAt, verifiedAt, willRenew }: Line): boolean =>
   store === "android-store" && willRenew === true && endsAt !== null && verifiedAt >= endsAt;
 
+/**
+ * Whether the store said that a line would renew, and has said nothing since its end: it may have been renewed. A
+ * transaction of the App Store that is signed again says nothing of its renewal.
+ */
+const isUnheardOf = (
+  store: Store,
+  { willRenew, endsAt, verifiedAt }: Line,
+  renewal: Renewal | null,
+): boolean =>
+  willRenew === true &&
+  endsAt !== null &&
+  (store === "android-store" ? verifiedAt : (renewal?.signedAt ?? Infinity)) < endsAt;
+
+/** Status of a line of the App Store after its end; a grace period goes before the retries. */
+const statusAfterEnd = (moment: Instant, { endsAt }: Line, renewal: Renewal): Status => {
+  if (moment < (renewal.graceEndsAt ?? 0)) return "grace_period";
+  return renewal.isInBillingRetry && moment < (endsAt ?? 0) + BILLING_RETRY_MILLISECONDS
+    ? "billing_retry"
+    : "expired";
+};
+
 /** Access is half-open: [start, end). A revocation precedes everything else. */
-const statusAt = (moment: Instant, store: Store, line: Line, ends: Instant | null): Status => {
+const statusAt = (
+  moment: Instant,
+  { holding, line, renewal, ends }: Access,
+  renewalLeeway: number,
+): Status => {
+  const { store } = holding.purchase;
   if (line.standing === "revoked" || (line.revokedAt !== null && line.revokedAt <= moment)) return "revoked";
   switch (line.standing) {
     case "expired":
@@ -229,22 +309,36 @@ const statusAt = (moment: Instant, store: Store, line: Line, ends: Instant | nul
       return line.standing;
     case "grace_period":
     case "entitled": {
-      const lasts = isRetriedSilently(store, line) ? (ends ?? 0) + SILENT_RETRY_MILLISECONDS : ends;
-      if (lasts !== null && lasts <= moment) return "expired";
-      return line.standing === "entitled" ? "active" : "grace_period";
+      const standing = line.standing === "entitled" ? "active" : "grace_period";
+      if (renewal !== null && line.endsAt !== null && line.endsAt <= moment) {
+        const status = statusAfterEnd(moment, line, renewal);
+        const isLenient = status !== "grace_period" && isUnheardOf(store, line, renewal);
+        return isLenient && moment < line.endsAt + renewalLeeway ? "active" : status;
+      }
+      const longer = isRetriedSilently(store, line)
+        ? SILENT_RETRY_MILLISECONDS
+        : isUnheardOf(store, line, renewal)
+          ? renewalLeeway
+          : 0;
+      return ends !== null && ends + longer <= moment ? "expired" : standing;
     }
   }
 };
 
 /** Grants of the holdings that have begun by the moment. */
-export const grantsAt = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Grant[] => {
+export const grantsAt = (
+  moment: Instant,
+  holdings: readonly Holding[],
+  { catalog, renewalLeeway }: Terms,
+): Grant[] => {
   const all = accesses(moment, holdings, catalog);
   const passes = all.flatMap((one) => asPass(one) ?? []);
   const placed =
     passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
-  return placed.flatMap(({ holding, line, product, begins, ends }): Grant[] => {
+  return placed.flatMap((access): Grant[] => {
+    const { holding, line, product, begins, ends } = access;
     if (begins > moment + CLOCK_TOLERANCE_MILLISECONDS && line.startsAt !== null) return [];
-    const status = statusAt(moment, holding.purchase.store, line, ends);
+    const status = statusAt(moment, access, renewalLeeway);
     const active = status === "active" || status === "grace_period";
     const expiresAt =
       status === "revoked" && line.revokedAt !== null ? Math.min(ends ?? Infinity, line.revokedAt) : ends;
@@ -330,8 +424,8 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
 export const entitlementsAt = (
   moment: Instant,
   holdings: readonly Holding[],
-  catalog: Catalog,
+  terms: Terms,
 ): CustomerEntitlement[] =>
-  [...bestGrants(grantsAt(moment, holdings, catalog))]
+  [...bestGrants(grantsAt(moment, holdings, terms))]
     .sort(([a], [b]) => compare(a, b))
-    .map(([identifier, grant]) => present(identifier, catalog.displayNames.get(identifier), grant));
+    .map(([identifier, grant]) => present(identifier, terms.catalog.displayNames.get(identifier), grant));

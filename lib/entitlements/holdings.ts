@@ -5,6 +5,7 @@ import { grantingLines } from "./entitlements.ts";
 import { decidingCopies, eventsOf } from "./events.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
 import { isRevoked, referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
+import { sameRenewal } from "./renewal.ts";
 import type { Period } from "./time.ts";
 
 /** Newest repeatable purchases held per product. `valid` counts those with an end and those without separately. */
@@ -22,8 +23,12 @@ const PRECEDENCE: Record<Nature, number> = {
 };
 const BYTES_PER_PURCHASE = 48;
 const BYTES_PER_LINE = 136;
+const BYTES_PER_RENEWAL = 64;
 
 const utf8Bytes = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text));
+
+const renewalBytes = ({ renewal }: Purchase): number =>
+  renewal === null ? 0 : BYTES_PER_RENEWAL + utf8Bytes(renewal.renewsInto);
 
 /** Upper bound of a held purchase's size in DynamoDB: its texts in UTF-8, and a margin for numbers and structure. */
 const bytesOf = (purchase: Purchase): number =>
@@ -36,7 +41,7 @@ const bytesOf = (purchase: Purchase): number =>
       utf8Bytes(line.purchaseOptionIdentifier) +
       utf8Bytes(line.transactionIdentifier) +
       utf8Bytes(line.event),
-    BYTES_PER_PURCHASE + utf8Bytes(purchase.key),
+    BYTES_PER_PURCHASE + utf8Bytes(purchase.key) + renewalBytes(purchase),
   );
 
 const ONCE: ReadonlySet<Nature> = new Set(["non_consumable", "non_renewing"]);
@@ -226,11 +231,14 @@ export const holdingsOf = (
     .sort((a, b) => compare(referenceText(a), referenceText(b)));
 };
 
-/** Whether two holdings of a purchase have equal lines and replacements. */
+/** Whether two holdings of a purchase have equal lines, replacements and renewal infos. */
 export const heldAlike = (a: Purchase | undefined, b: Purchase | undefined): boolean =>
   a === undefined || b === undefined
     ? a === b
-    : a.replacedBy === b.replacedBy && a.replacedAt === b.replacedAt && sameLines(a, b);
+    : a.replacedBy === b.replacedBy &&
+      a.replacedAt === b.replacedAt &&
+      sameRenewal(a.renewal, b.renewal) &&
+      sameLines(a, b);
 
 /** Whether two lists of {@link holdingsOf} are the same. */
 export const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>

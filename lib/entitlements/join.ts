@@ -19,6 +19,7 @@ import {
   type Line,
   type Purchase,
 } from "./purchase.ts";
+import { laterRenewal, type Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 
 /** Events kept per product of a lineage, besides those that had not ended when the lineage was last verified. */
@@ -166,13 +167,14 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
     replacedBy,
     replacedAt,
+    renewal: facts.reduce<Renewal | null>((latest, one) => laterRenewal(latest, one.renewal), null),
     verifiedAt,
   };
 };
 
 /**
  * Joins two sets of facts about one purchase. Commutative, associative and idempotent, so facts may arrive in any
- * order, any number of times. iOS: per transaction id, the later signed copy wins. Android: the later answer replaces
+ * order, any number of times. iOS: per transaction id, and of renewal infos, the later signed copy wins. Android: the later answer replaces
  * the earlier one.
  */
 export const joinPurchases = (a: Purchase, b: Purchase): Purchase => joinFacts(a, b);

@@ -1,6 +1,7 @@
 import type { Environment, ProductKind, Store } from "../contract/schemas.ts";
 import type { PurchaseKey } from "../identifiers.ts";
 import { compare, sameList } from "../order.ts";
+import { sameRenewal, type Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 
 /**
@@ -84,6 +85,8 @@ export interface Purchase extends PurchaseReference {
   readonly replacedBy: PurchaseKey | null;
   /** Start of the replacing period; null where the store gives none, so all lines are replaced. */
   readonly replacedAt: Instant | null;
+  /** iOS: the latest renewal info of the lineage; null: none is known. */
+  readonly renewal: Renewal | null;
   /** Last time the store vouched for the purchase; 0 where only another purchase mentions it. */
   readonly verifiedAt: Instant;
   /** Values that a newer version stored with the holding; kept until the holding is computed anew. */
@@ -106,7 +109,14 @@ export const mentionedPurchase = (
   selectedProducts: [],
   replacedBy,
   replacedAt,
+  renewal: null,
   verifiedAt: 0,
+});
+
+/** A renewal info as a fact of its lineage, which it does not prove. */
+export const renewedPurchase = (lineage: PurchaseReference, renewal: Renewal): Purchase => ({
+  ...mentionedPurchase(lineage, null),
+  renewal,
 });
 
 /** Key of a purchase within an application, for maps and comparisons; never stored. */
@@ -194,6 +204,7 @@ export const samePurchase = (a: Purchase, b: Purchase): boolean =>
   a.verifiedAt === b.verifiedAt &&
   a.replacedBy === b.replacedBy &&
   a.replacedAt === b.replacedAt &&
+  sameRenewal(a.renewal, b.renewal) &&
   sameProducts(a.selectedProducts, b.selectedProducts) &&
   sameLines(a, b);
 

@@ -26,6 +26,8 @@ export const applicationItem = once(() =>
     identifier: identifier(),
     name: shape.text(),
     transfers: z.enum(TRANSFERS),
+    /** In milliseconds; absent: the default. */
+    renewalLeeway: z.optional(shape.integer()),
     version: shape.integer(),
   }),
 );

@@ -5,7 +5,11 @@ import type {
   StoredApplication,
   StoreRegistration,
 } from "../administration/apply.ts";
-import type { Application, StoreReference } from "../applications/application.ts";
+import {
+  DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
+  type Application,
+  type StoreReference,
+} from "../applications/application.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
@@ -90,6 +94,7 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
         identifier,
         name: application.name,
         transfers: application.transfers,
+        renewalLeeway: application.renewalLeeway ?? DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
         get iosStore() {
           return iosStore();
         },
@@ -113,12 +118,12 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
 
   const writeApplication = (
     before: StoredApplication | null,
-    { identifier, name, transfers }: Application,
+    { identifier, name, transfers, renewalLeeway }: Application,
   ): TransactItem =>
     setAttributes(
       TableName,
       keys.application(identifier),
-      toApplicationItem({ identifier, name, transfers, version: (before?.version ?? 0) + 1 }),
+      toApplicationItem({ identifier, name, transfers, renewalLeeway, version: (before?.version ?? 0) + 1 }),
       before === null ? absent : versionUnchanged(before.version),
     );
 

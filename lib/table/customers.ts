@@ -18,14 +18,19 @@ import {
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
 import { decodeLines } from "./lines.ts";
 import { queryItems } from "./query.ts";
+import { decodeRenewal } from "./renewals.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 
 export const storedPurchase = (item: Item): StoredPurchase => {
   const parsed = parseItem(purchaseItem, item);
-  const { customer, revision, acknowledgementDueSince = null, lines, ...purchase } = parsed;
+  const { customer, revision, acknowledgementDueSince = null, lines, renewal, ...purchase } = parsed;
   return {
-    purchase: { ...purchase, lines: decodeLines(lines) },
+    purchase: {
+      ...purchase,
+      lines: decodeLines(lines),
+      renewal: renewal === undefined ? null : decodeRenewal(renewal),
+    },
     customer,
     revision,
     acknowledgementDueSince,

@@ -17,8 +17,16 @@ import {
   isPositionIn,
   isText,
   nullable,
+  type Guard,
   type Guarded,
 } from "./positions.ts";
+import {
+  decodeRenewal,
+  encodedRenewal,
+  encodeRenewal,
+  isEncodedRenewal,
+  type EncodedRenewal,
+} from "./renewals.ts";
 import * as shape from "./shapes.ts";
 
 /**
@@ -41,6 +49,8 @@ export const purchaseItem = once(() =>
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
     replacedAt: nullableInstant(),
+    /** The latest renewal info; absent: none is known. */
+    renewal: z.optional(encodedRenewal()),
     verifiedAt: instant(),
     /** Set while an acknowledgement is due. */
     acknowledgementDueSince: z.optional(instant()),
@@ -74,7 +84,7 @@ export const identityItem = once(() =>
 /** Reserves an erased customer's identity or purchase until `erasedUntil`. */
 export const tombstoneItem = once(() => z.object({ erasedUntil: instant() }));
 
-const HOLDING_POSITIONS = [
+const FIRST_HOLDING_POSITIONS = [
   isPositionIn(STORES),
   isPositionIn(ENVIRONMENTS),
   isText,
@@ -82,19 +92,35 @@ const HOLDING_POSITIONS = [
   nullable(isText),
   nullable(isInteger),
 ] as const;
-type EncodedHolding = [...known: Guarded<typeof HOLDING_POSITIONS>, ...further: unknown[]];
+type EncodedHolding = [
+  ...first: Guarded<typeof FIRST_HOLDING_POSITIONS>,
+  /** Absent where none is known, and from holdings that were stored before there was any. */
+  renewal?: EncodedRenewal | null,
+  ...further: unknown[],
+];
 export type EncodedHoldings = EncodedHolding[];
 
+const isRenewalOrNone: Guard<EncodedRenewal | null | undefined> = (
+  value,
+): value is EncodedRenewal | null | undefined => value == null || isEncodedRenewal(value);
+const HOLDING_POSITIONS = [...FIRST_HOLDING_POSITIONS, isRenewalOrNone] as const;
+
 export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
-  holdings.map(({ store, environment, key, lines, replacedBy, replacedAt, further = [] }) => [
-    STORES.indexOf(store),
-    ENVIRONMENTS.indexOf(environment),
-    key,
-    encodeLines(lines),
-    replacedBy,
-    replacedAt,
-    ...further,
-  ]);
+  holdings.map(
+    ({ store, environment, key, lines, replacedBy, replacedAt, renewal, further = [] }): EncodedHolding => {
+      const first = [
+        STORES.indexOf(store),
+        ENVIRONMENTS.indexOf(environment),
+        key,
+        encodeLines(lines),
+        replacedBy,
+        replacedAt,
+      ] as const;
+      return renewal === null && further.length === 0
+        ? [...first]
+        : [...first, renewal && encodeRenewal(renewal), ...further];
+    },
+  );
 
 const decodeHolding = ([
   store,
@@ -103,6 +129,7 @@ const decodeHolding = ([
   lines,
   replacedBy,
   replacedAt,
+  renewal,
   ...further
 ]: EncodedHolding): Purchase => ({
   store: memberOf(STORES, store),
@@ -112,6 +139,7 @@ const decodeHolding = ([
   selectedProducts: null,
   replacedBy: replacedBy === null ? null : purchaseKey(replacedBy),
   replacedAt,
+  renewal: renewal == null ? null : decodeRenewal(renewal),
   verifiedAt: Math.max(...lines.map((line) => line[9])),
   ...(further.length > 0 && { further }),
 });

@@ -26,6 +26,7 @@ import {
 } from "./items.ts";
 import { acknowledgementKey, auditKey, customerPartition, keys, TABLE, transferKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
+import { encodeRenewal } from "./renewals.ts";
 import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, setAttributes, type TransactItem } from "./writes.ts";
@@ -216,12 +217,14 @@ const purchaseWrite = (
 ): TransactItem => {
   const { application, after } = change;
   const key = keys.purchase(application, purchase);
+  const { renewal, ...facts } = purchase;
   const attributes = {
     customer: after.identifier,
     [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
     revision: revision + 1,
-    ...purchase,
-    lines: encodeLines(purchase.lines),
+    ...facts,
+    lines: encodeLines(facts.lines),
+    ...(renewal !== null && { renewal: encodeRenewal(renewal) }),
   } satisfies Attributes<typeof purchaseItem> & Owned;
   if (revision === 0) {
     const due = acknowledgementDueSince !== null && { acknowledgementDueSince };

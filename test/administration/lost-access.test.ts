@@ -22,6 +22,7 @@ const selling = (products: CatalogProduct[], changes: Partial<Application> = {})
   ],
   catalog: aCatalog(products),
   transfers: "refuse",
+  renewalLeeway: 0,
   ...changes,
 });
 

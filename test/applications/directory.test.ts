@@ -18,6 +18,7 @@ const anApplication = (identifier: ApplicationId, ...bundles: string[]): Applica
   androidStore: [],
   catalog: catalogOf(new Map(), []),
   transfers: "refuse",
+  renewalLeeway: 0,
 });
 
 const setUp = (applications: Application[], bundles: Record<string, ApplicationId> = {}) => {

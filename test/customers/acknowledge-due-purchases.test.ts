@@ -42,6 +42,7 @@ const aWorld = () => {
     androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"] }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
     transfers: "refuse",
+    renewalLeeway: 0,
   };
   const directory: AcknowledgementRun["directory"] = {
     byIdentifier: (identifier) => Promise.resolve(identifier === application.identifier ? application : null),

@@ -150,6 +150,7 @@ describe("more customers of one person than one transaction can merge", () => {
         environment: "production",
         identities: [],
         purchases: of(45).map((purchase) => proven(purchase)),
+        renewals: [],
         acknowledgementDue: null,
       },
       byCredential("b"),
@@ -248,7 +249,7 @@ test("when_inactive never moves a customer whose first request is only partly wr
       },
     },
     world.application,
-    { ...facts, acknowledgementDue: null },
+    { ...facts, renewals: [], acknowledgementDue: null },
     byCredential("a"),
   );
   await expect(killed).rejects.toThrow("killed");

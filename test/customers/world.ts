@@ -71,6 +71,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       androidStore: [],
       catalog: aCatalog(),
       transfers: "refuse",
+      renewalLeeway: 0,
     },
     moment: NOW,
     interruption: [],
@@ -109,6 +110,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       {
         environment: "production",
         identities: [],
+        renewals: [],
         acknowledgementDue: null,
         ...facts,
         purchases: purchases.map((purchase) => ("lines" in purchase ? proven(purchase) : purchase)),

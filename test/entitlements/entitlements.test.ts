@@ -1,10 +1,19 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { entitlementsAt, type Holding } from "../../lib/entitlements/entitlements.ts";
+import type { Holding } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  DAY,
+  entitlementsAt,
+  NOW,
+  period,
+} from "../support/purchases.ts";
 
 const CUSTOMER = customerId("00000000-0000-4000-8000-000000000001");
 

@@ -1,12 +1,20 @@
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { bytesOfItem } from "../../bench/meter.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { heldAlike, HOLDINGS_BYTES, holdingsOf, sameHoldings } from "../../lib/entitlements/holdings.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { encodeHoldings } from "../../lib/table/items.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  DAY,
+  entitlementsAt,
+  NOW,
+  period,
+} from "../support/purchases.ts";
 
 const CUSTOMER = customerId("00000000-0000-4000-8000-000000000001");
 const DYNAMODB_ITEM_BYTES = 400 * 1024;

@@ -1,9 +1,18 @@
-import { entitlementsAt, type Holding } from "../../lib/entitlements/entitlements.ts";
+import type { Holding } from "../../lib/entitlements/entitlements.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  DAY,
+  entitlementsAt,
+  NOW,
+  period,
+} from "../support/purchases.ts";
 
 const [ONE, OTHER] = ["1", "2"].map((digit) => customerId(`00000000-0000-4000-8000-00000000000${digit}`));
 if (ONE === undefined || OTHER === undefined) throw new Error("There are two.");

@@ -28,6 +28,7 @@ test("a mentioned purchase has no lines, selects no product and was never verifi
     selectedProducts: [],
     replacedBy: "b",
     replacedAt: null,
+    renewal: null,
     verifiedAt: 0,
   });
   expect(mentionedPurchase(reference, purchaseKey("b"), 7).replacedAt).toBe(7);

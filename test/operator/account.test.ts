@@ -1,11 +1,20 @@
 import { presentAccount } from "../../operator/account-commands.ts";
 import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
 import { explain } from "../../operator/explanation.ts";
-import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW, period } from "../support/purchases.ts";
+import type { Terms } from "../../lib/entitlements/entitlements.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  DAY,
+  entitlementsAt,
+  NOW,
+  period,
+} from "../support/purchases.ts";
 
 const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
@@ -24,9 +33,11 @@ const CATALOG = aCatalog([
   aProduct({ productIdentifier: "credits" }),
 ]);
 
+const TERMS: Terms = { catalog: CATALOG, renewalLeeway: 0 };
+
 /** The explanation of each line, in order. */
 const why = (...purchases: Purchase[]): string[] =>
-  explain(NOW, [aCustomer(purchases)], CATALOG).flatMap(({ purchases }) =>
+  explain(NOW, [aCustomer(purchases)], TERMS).flatMap(({ purchases }) =>
     purchases.flatMap((purchase) => [...purchase.why, ...purchase.lines.flatMap((line) => line.why)]),
   );
 
@@ -164,7 +175,7 @@ describe("an account is shown", () => {
   });
 
   test("with its customers, purchases and entitlements", () => {
-    const { text, json } = presentAccount(report([aCustomer([aPurchase()])]), CATALOG, NOW);
+    const { text, json } = presentAccount(report([aCustomer([aPurchase()])]), TERMS, NOW);
     expect(text).toBe(`Account user-1 of Trail Maps (0198c0de-0000-7000-8000-000000000001) at ${isoTime(NOW)}
 Customer 0198c0de-0000-7000-8000-0000000000cc
   created ${isoTime(NOW - 2 * DAY)}, linked ${isoTime(NOW - DAY)} by a client
@@ -188,7 +199,7 @@ Entitlements
   });
 
   test("without a customer", () => {
-    expect(presentAccount(report([]), CATALOG, NOW).text.split("\n").slice(1)).toEqual([
+    expect(presentAccount(report([]), TERMS, NOW).text.split("\n").slice(1)).toEqual([
       "No customer is linked to it.",
       "Entitlements",
       "  none",

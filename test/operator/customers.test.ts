@@ -80,6 +80,7 @@ const anApplication = async (
         environment: purchases[0]?.environment ?? "production",
         identities,
         purchases: purchases.map((purchase) => proven(purchase)),
+        renewals: [],
         acknowledgementDue: null,
       },
       account === null ? null : { account: accountId(account), assertedBy },

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
-import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { holdingsOf, NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
+import { entitlementsAt } from "../support/purchases.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { entitlementsFrom, type Fact, type IosFact } from "../support/reference-model.ts";
 import { MOMENTS, orders, shuffled, SOLD } from "./any-order.ts";
@@ -13,7 +13,7 @@ import { END, factsOf, histories, moments } from "./histories.ts";
 import { CATALOG, toCatalog, toPurchases } from "./world.ts";
 
 const proven = (facts: readonly Fact[]): readonly Purchase[] =>
-  statedPurchases({ purchases: toPurchases(facts) });
+  statedPurchases({ purchases: toPurchases(facts), renewals: [] });
 
 const NOTHING_MAPPED = toCatalog({ names: {}, products: [] });
 const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");

@@ -81,7 +81,10 @@ const count = (outcomes: readonly Outcome[]): Record<string, number> =>
 
 const purchasesOf = (outcomes: readonly Outcome[]): Purchase[] =>
   joinAll(
-    statedPurchases({ purchases: toPurchases(outcomes.flatMap(({ job }) => job.request?.facts ?? [])) }),
+    statedPurchases({
+      purchases: toPurchases(outcomes.flatMap(({ job }) => job.request?.facts ?? [])),
+      renewals: [],
+    }),
   );
 
 /** The purchases with facts that the others do not have. */

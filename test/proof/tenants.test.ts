@@ -100,6 +100,7 @@ const answersOf = async (
           outcome: "verified",
           payload: signed.flatMap((one) => transactions.get(one) ?? []),
         }),
+      verifyRenewalInfos: () => Promise.resolve({ outcome: "verified", payload: [] }),
     },
     androidStore: {
       lookUp: (_, { purchaseToken }) => {

@@ -86,6 +86,7 @@ export const anApplication = (
   androidStore: [],
   catalog: toCatalog(CATALOG),
   transfers,
+  renewalLeeway: 0,
 });
 
 const NATURES: Record<IosFact["type"], Nature> = {
@@ -196,6 +197,7 @@ const toVerifiedFacts = ({ environment, appTransaction, facts }: ModelRequest): 
         ? []
         : [{ store: "ios-store", kind: "app-transaction", environment, value }],
     purchases: toPurchases(facts),
+    renewals: [],
     acknowledgementDue: null,
   };
 };
@@ -270,7 +272,7 @@ export const aWorld = (
         return {
           outcome: "stored",
           customer: customer.identifier,
-          entitlements: (moment) => entitlementsAt(moment, holdings, application.catalog),
+          entitlements: (moment) => entitlementsAt(moment, holdings, application),
         };
       } catch (error) {
         if (error instanceof ServiceError) return { outcome: "refused", code: error.code };

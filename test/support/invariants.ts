@@ -24,6 +24,7 @@ import {
   transferItem,
 } from "../../lib/table/items.ts";
 import { decodeLines } from "../../lib/table/lines.ts";
+import { decodeRenewal } from "../../lib/table/renewals.ts";
 
 /**
  * Invariants of a whole table between two requests, whatever has happened to it: each identity has one owner, both sides
@@ -264,7 +265,11 @@ const sort = (
         tenant.purchases.push({
           key: keyOf(item),
           customer,
-          purchase: { ...purchase, lines: decodeLines(lines) },
+          purchase: {
+            ...purchase,
+            lines: decodeLines(lines),
+            renewal: purchase.renewal === undefined ? null : decodeRenewal(purchase.renewal),
+          },
           dueSince,
         });
         checkOwner(violations, item, application, purchase.customer);

@@ -1,5 +1,7 @@
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { catalogOf, type Catalog, type CatalogProduct } from "../../lib/entitlements/catalog.ts";
+import { entitlementsAt as entitlementsByTerms, type Holding } from "../../lib/entitlements/entitlements.ts";
 import { parsePeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
@@ -52,11 +54,24 @@ export const aPurchase = ({
     selectedProducts: null,
     replacedBy: null,
     replacedAt: null,
+    renewal: null,
     verifiedAt: Math.max(0, ...lines.map((line) => line.verifiedAt)),
     ...purchase,
     lines,
   };
 };
+
+/** A renewal info of {@link aLine}'s period: it renews. */
+export const aRenewal = (renewal: Partial<Renewal> = {}): Renewal => ({
+  periodEndsAt: NOW + 20 * DAY,
+  willRenew: true,
+  renewsInto: "monthly",
+  graceEndsAt: null,
+  isInBillingRetry: false,
+  expirationIntent: null,
+  signedAt: NOW - 1000,
+  ...renewal,
+});
 
 /** A purchase as a store has proven it. */
 export const proven = (
@@ -88,3 +103,11 @@ export const aCatalog = (
   products: readonly CatalogProduct[] = [aProduct()],
   displayNames: Readonly<Record<string, string>> = { premium: "Premium" },
 ): Catalog => catalogOf(new Map(Object.entries(displayNames)), products);
+
+/** The entitlements by a catalog, without a renewal leeway unless a test gives one. */
+export const entitlementsAt = (
+  moment: Instant,
+  holdings: readonly Holding[],
+  catalog: Catalog,
+  renewalLeeway = 0,
+) => entitlementsByTerms(moment, holdings, { catalog, renewalLeeway });

@@ -9,7 +9,7 @@ import { createOperationTable } from "../../lib/table/operations.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
 import { runOperator } from "../../operator/program.ts";
 import { composeAccountReport } from "../../operator/composition.ts";
-import { aCatalog, NOW } from "../support/purchases.ts";
+import { aRenewal, aCatalog, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
@@ -25,6 +25,7 @@ const anApplication = (): Application => ({
   androidStore: [],
   catalog: aCatalog(),
   transfers: "refuse",
+  renewalLeeway: 0,
 });
 const put = (key: Key, attributes: object) =>
   table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, ...attributes } }));
@@ -118,9 +119,10 @@ describe("a later version's data", () => {
     await put({ pk: String(account?.["pk"]), sk: "LATER" }, { anything: true });
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("at the end of encoded lines and holdings survives changes of the customer's other purchases", async () => {
+  test("at the end of encoded lines, renewal infos and holdings survives changes of the customer's other purchases", async () => {
     const world = createWorld(table);
-    await world.store({ purchases: [owned("1"), owned("2")] }, byCredential("a"));
+    const renewed = (key: string) => ({ ...owned(key), renewal: aRenewal() });
+    await world.store({ purchases: [renewed("1"), renewed("2")] }, byCredential("a"));
     const addAtTheEnd = (value: unknown): unknown => {
       if (!Array.isArray(value)) return value;
       const isEnd = typeof value[0] === "number" || value[0] === "2";

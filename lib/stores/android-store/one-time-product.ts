@@ -61,6 +61,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
       selectedProducts: productIdentifier === null ? null : [productIdentifier],
       replacedBy: null,
       replacedAt: null,
+      renewal: null,
       verifiedAt: answeredAt,
     },
     replaces: null,

@@ -110,6 +110,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
       selectedProducts: null,
       replacedBy: null,
       replacedAt: null,
+      renewal: null,
       verifiedAt: answeredAt,
     },
     replaces,

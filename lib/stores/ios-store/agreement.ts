@@ -1,26 +1,29 @@
-import type { AppTransaction } from "./app-transaction.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Signed } from "./signed-payload.ts";
 
-/** First transaction of a request that disagrees with the payloads before it, and the field in which it does. */
+/** What the payloads of one request must agree in. A renewal info names no bundle. */
+export interface Agreeing extends Pick<Signed, "environment"> {
+  readonly bundleIdentifier?: string;
+  readonly appTransactionIdentifier: string | null;
+}
+
+/** First payload of a list that disagrees with those before it, and the field in which it does. */
 export interface Disagreement {
   readonly index: number;
   readonly field: "bundleIdentifier" | "environment" | "appTransactionIdentifier";
 }
 
 /**
- * Finds the first transaction that belongs to another app, environment or Apple Account than the payloads before it;
- * null where all agree. Older payloads, without an app transaction id, agree with any.
+ * Finds the first payload that belongs to another app, environment or Apple Account than those before it; null where all
+ * agree. Older payloads, without an app transaction id, agree with any.
  */
-export const disagreement = (
-  appTransaction: AppTransaction,
-  transactions: readonly Transaction[],
-): Disagreement | null => {
-  let account = appTransaction.appTransactionIdentifier;
-  for (const [index, transaction] of transactions.entries()) {
-    for (const field of ["bundleIdentifier", "environment"] as const)
-      if (transaction[field] !== appTransaction[field]) return { index, field };
-    account ??= transaction.appTransactionIdentifier;
-    if (transaction.appTransactionIdentifier !== null && transaction.appTransactionIdentifier !== account)
+export const disagreement = (first: Agreeing, payloads: readonly Agreeing[]): Disagreement | null => {
+  let account = first.appTransactionIdentifier;
+  for (const [index, payload] of payloads.entries()) {
+    const { bundleIdentifier = first.bundleIdentifier, environment, appTransactionIdentifier } = payload;
+    if (bundleIdentifier !== first.bundleIdentifier) return { index, field: "bundleIdentifier" };
+    if (environment !== first.environment) return { index, field: "environment" };
+    account ??= appTransactionIdentifier;
+    if (appTransactionIdentifier !== null && appTransactionIdentifier !== account)
       return { index, field: "appTransactionIdentifier" };
   }
   return null;

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { once } from "../../once.ts";
 import { parseJsonObject } from "./encoding.ts";
-import { LONGEST_NAME, name, storeIdentifier } from "./fields.ts";
+import { identifierOrNull, LONGEST_NAME, name, storeIdentifier } from "./fields.ts";
 import { certificatesOf, splitJws } from "./jws.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
@@ -39,12 +39,11 @@ export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
   environment: "receiptType",
   signedAt: "receiptCreationDate",
   schema: { "app-store": schema, xcode: schema },
-  read: ({ bundleId, appAppleId = null, appTransactionId = null }) => ({
+  read: ({ bundleId, appAppleId = null, appTransactionId }) => ({
     bundleIdentifier: bundleId,
     // Outside production it is absent or zero.
     appAppleIdentifier: appAppleId === 0 ? null : appAppleId,
-    // StoreKit testing writes "0" where it has no identifier: it identifies nobody.
-    appTransactionIdentifier: appTransactionId === "0" ? null : appTransactionId,
+    appTransactionIdentifier: identifierOrNull(appTransactionId),
   }),
 };
 

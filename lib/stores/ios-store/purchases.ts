@@ -87,7 +87,7 @@ const lineOf = (transaction: Transaction): Line => ({
  * Key of a transaction's lineage: its original transaction id. In Xcode that is "0" for everything, so there the
  * signing certificate, and the subscription group or the product, are part of the key.
  */
-const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
+export const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   const { originalTransactionIdentifier: original, xcodeCertificate, productIdentifier } = transaction;
   if (!isXcode(transaction)) return purchaseKey(original);
   return purchaseKey(
@@ -139,6 +139,7 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
       selectedProducts: null,
       replacedBy: null,
       replacedAt: null,
+      renewal: null,
       verifiedAt: transaction.signedAt,
     }));
     // Fast path: most often a lineage has one transaction.

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Nature } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
-import { LONGEST_NAME, name, storeIdentifier, TIMES } from "./fields.ts";
+import { identifierOrNull, LONGEST_NAME, name, storeIdentifier, TIMES } from "./fields.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 
 /**
@@ -76,10 +76,6 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
     );
 
 type Written = z.output<ReturnType<typeof schemaWith>>;
-
-/** StoreKit testing writes "0" where it has no identifier: it identifies nothing. */
-const identifierOrNull = (written: string | null | undefined): string | null =>
-  written === "0" ? null : (written ?? null);
 
 const read = (written: Written): TransactionFields => ({
   transactionIdentifier: written.transactionId,

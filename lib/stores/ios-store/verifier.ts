@@ -1,8 +1,15 @@
 import type { Instant } from "../../entitlements/time.ts";
 import { appTransactionKind, type AppTransaction } from "./app-transaction.ts";
 import { createKnownChains } from "./chain.ts";
+import { renewalInfoKind, type RenewalInfo } from "./renewal-info.ts";
 import { SIGNATURE_CHECKS, type SignatureChecks } from "./signature.ts";
-import { isKnownSigner, verifySignedPayload, type Signers } from "./signed-payload.ts";
+import {
+  isKnownSigner,
+  verifySignedPayload,
+  type PayloadKind,
+  type Signed,
+  type Signers,
+} from "./signed-payload.ts";
 import { transactionKind, type Transaction } from "./transaction.ts";
 import type { Trust } from "./trust.ts";
 import { verified, type Rejected, type Verdict, type Verified } from "./verdict.ts";
@@ -11,16 +18,19 @@ import { verified, type Rejected, type Verdict, type Verified } from "./verdict.
 export interface IosStoreVerifier {
   verifyAppTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<AppTransaction>>;
   verifyTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Transaction>>;
-  /**
-   * All transactions in order, or the first refused one with its index; those far behind it are then not verified. JWS
-   * of known signers are verified in parallel.
-   */
-  verifyTransactions(
-    compacts: readonly string[],
-    trust: Trust,
-    moment: Instant,
-  ): Promise<Verified<readonly Transaction[]> | (Rejected & { readonly index: number })>;
+  verifyTransactions: VerifyAll<Transaction>;
+  verifyRenewalInfos: VerifyAll<RenewalInfo>;
 }
+
+/**
+ * All payloads in order, or the first refused one with its index; those far behind it are then not verified. JWS of known
+ * signers are verified in parallel.
+ */
+export type VerifyAll<Payload> = (
+  compacts: readonly string[],
+  trust: Trust,
+  moment: Instant,
+) => Promise<Verified<readonly Payload[]> | (Rejected & { readonly index: number })>;
 
 /**
  * JWS of a request that are verified concurrently. A refused one wastes at most this many signature checks. 1,000 valid
@@ -37,30 +47,34 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
     check: checks.alone,
   };
   const together: Signers = { ...alone, check: checks.together };
-  return {
-    verifyAppTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
-    verifyTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, transactionKind, alone, trust, moment),
-    verifyTransactions: async (compacts, trust, moment) => {
+  const verifyAll =
+    <Written, Payload>(kind: PayloadKind<Written, Payload>): VerifyAll<Payload & Signed> =>
+    async (compacts, trust, moment) => {
       const signers = compacts.length > 1 ? together : alone;
-      const verdicts: Promise<Verdict<Transaction>>[] = [];
+      const verdicts: Promise<Verdict<Payload & Signed>>[] = [];
       for (const [index, compact] of compacts.entries()) {
         // A new signer costs certificate signature checks on this thread: nothing else starts before they are done.
         const last = isKnownSigner(compact, signers, trust) ? index + 1 - AT_ONCE : index;
-        const verdict = verifySignedPayload(compact, transactionKind, signers, trust, moment);
+        const verdict = verifySignedPayload(compact, kind, signers, trust, moment);
         // A check that throws is handled by the awaits below; without this, the rejection would be unhandled until then
         // and end the process.
         verdict.catch(() => undefined);
         verdicts.push(verdict);
         if ((await verdicts[last])?.outcome === "rejected") break;
       }
-      const transactions: Transaction[] = [];
+      const payloads: (Payload & Signed)[] = [];
       for (const [index, verdict] of (await Promise.all(verdicts)).entries()) {
         if (verdict.outcome === "rejected") return { ...verdict, index };
-        transactions.push(verdict.payload);
+        payloads.push(verdict.payload);
       }
-      return verified(transactions);
-    },
+      return verified(payloads);
+    };
+  return {
+    verifyAppTransaction: (compact, trust, moment) =>
+      verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
+    verifyTransaction: (compact, trust, moment) =>
+      verifySignedPayload(compact, transactionKind, alone, trust, moment),
+    verifyTransactions: verifyAll(transactionKind),
+    verifyRenewalInfos: verifyAll(renewalInfoKind),
   };
 };

@@ -1,5 +1,4 @@
 import type { CustomerEntitlement } from "../../../lib/contract/schemas.ts";
-import { entitlementsAt } from "../../../lib/entitlements/entitlements.ts";
 import { holdingsOf } from "../../../lib/entitlements/holdings.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
@@ -7,7 +6,7 @@ import { customerId } from "../../../lib/identifiers.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import { aVerifiedTransaction } from "../../support/ios-store.ts";
-import { aCatalog, aProduct, DAY, NOW, period } from "../../support/purchases.ts";
+import { aCatalog, aProduct, DAY, entitlementsAt, NOW, period } from "../../support/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
 
 /** Purchases under several transaction ids, from verified payloads to the answer. */

@@ -42,6 +42,7 @@ describe("the purchase of a transaction", () => {
           selectedProducts: null,
           replacedBy: null,
           replacedAt: null,
+          renewal: null,
           verifiedAt: NOW - 1000,
         },
         mentioned: [],
@@ -157,6 +158,7 @@ describe("the purchase of a transaction", () => {
           selectedProducts: [],
           replacedBy: "700000000000001",
           replacedAt: NOW - 10 * DAY,
+          renewal: null,
           verifiedAt: 0,
         },
       ]);

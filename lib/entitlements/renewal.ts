@@ -1,0 +1,46 @@
+import type { Instant } from "./time.ts";
+
+/**
+ * Renewal info: what the App Store says of a lineage's next renewal.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
+ */
+export interface Renewal {
+  /** End of the period that it speaks of, the most recent one when it was signed; null where the store does not say. */
+  readonly periodEndsAt: Instant | null;
+  readonly willRenew: boolean;
+  /** Product that the next period has; null where the store does not say. */
+  readonly renewsInto: string | null;
+  /** End of the billing grace period; null: none. */
+  readonly graceEndsAt: Instant | null;
+  readonly isInBillingRetry: boolean;
+  /** Apple's number of the reason for which the subscription expires or expired; null: none. */
+  readonly expirationIntent: number | null;
+  readonly signedAt: Instant;
+  /** Values that a newer version stored with it; kept as they are. */
+  readonly further?: readonly unknown[];
+}
+
+const textOf = (renewal: Renewal): string =>
+  JSON.stringify([
+    renewal.periodEndsAt,
+    renewal.willRenew,
+    renewal.renewsInto,
+    renewal.graceEndsAt,
+    renewal.isInBillingRetry,
+    renewal.expirationIntent,
+    renewal.signedAt,
+  ]);
+
+/** The later signed one; ties are broken deterministically. */
+export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | null => {
+  if (a === null || b === null) return a ?? b;
+  if (a.signedAt !== b.signedAt) return a.signedAt > b.signedAt ? a : b;
+  return textOf(a) >= textOf(b) ? a : b;
+};
+
+export const sameRenewal = (a: Renewal | null, b: Renewal | null): boolean =>
+  a === b || (a !== null && b !== null && textOf(a) === textOf(b));
+
+/** Longest time for which the App Store retries a payment after a period's end. */
+export const BILLING_RETRY_MILLISECONDS = 60 * 24 * 3600 * 1000;

@@ -1,0 +1,98 @@
+import * as z from "zod/mini";
+import type { Renewal } from "../../entitlements/renewal.ts";
+import { renewedPurchase, type Purchase } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
+import { once } from "../../once.ts";
+import { identifierOrNull, name, storeIdentifier, TIMES } from "./fields.ts";
+import { lineageKeyOf } from "./purchases.ts";
+import type { PayloadKind, Signed } from "./signed-payload.ts";
+import type { Transaction } from "./transaction.ts";
+
+/**
+ * Renewal info: what the App Store signs of a subscription's next renewal. It carries no bundle.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
+ */
+export interface RenewalInfoFields extends Omit<Renewal, "signedAt"> {
+  readonly originalTransactionIdentifier: string;
+  readonly productIdentifier: string;
+  /** Identifies the Apple Account in this app; null in older ones, or where it is "0". */
+  readonly appTransactionIdentifier: string | null;
+}
+
+export interface RenewalInfo extends RenewalInfoFields, Signed {}
+
+/** `autoRenewStatus` of a subscription that renews. */
+const RENEWS = 1;
+
+/** An optional field may also be null, which means absent. */
+const schemaWith = (time: z.ZodMiniType<Instant>) =>
+  z.object({
+    originalTransactionId: storeIdentifier(),
+    productId: name(),
+    autoRenewProductId: z.nullish(name()),
+    autoRenewStatus: z.int(),
+    renewalDate: z.nullish(time),
+    gracePeriodExpiresDate: z.nullish(time),
+    isInBillingRetryPeriod: z.nullish(z.boolean()),
+    expirationIntent: z.nullish(z.int()),
+    appTransactionId: z.nullish(storeIdentifier()),
+  });
+
+type Written = z.output<ReturnType<typeof schemaWith>>;
+
+export const renewalInfoKind: PayloadKind<Written, RenewalInfoFields> = {
+  has: ["originalTransactionId", "productId", "autoRenewStatus", "environment"],
+  // Fields of transactions, app transactions and notifications.
+  lacks: ["transactionId", "purchaseDate", "receiptType", "notificationType"],
+  environment: "environment",
+  signedAt: "signedDate",
+  schema: {
+    "app-store": once(() => schemaWith(TIMES["app-store"]())),
+    xcode: once(() => schemaWith(TIMES.xcode())),
+  },
+  read: (written) => ({
+    originalTransactionIdentifier: written.originalTransactionId,
+    productIdentifier: written.productId,
+    appTransactionIdentifier: identifierOrNull(written.appTransactionId),
+    periodEndsAt: written.renewalDate ?? null,
+    willRenew: written.autoRenewStatus === RENEWS,
+    renewsInto: written.autoRenewProductId ?? null,
+    graceEndsAt: written.gracePeriodExpiresDate ?? null,
+    isInBillingRetry: written.isInBillingRetryPeriod === true,
+    expirationIntent: written.expirationIntent ?? null,
+  }),
+};
+
+/**
+ * Key of the lineage. In Xcode, where original ids identify nothing, a transaction of the same request tells it; null
+ * where none does.
+ */
+const lineageOf = (info: RenewalInfo, transactions: readonly Transaction[]): PurchaseKey | null => {
+  if (info.environment !== "xcode") return purchaseKey(info.originalTransactionIdentifier);
+  const of = transactions.find(
+    (transaction) =>
+      transaction.nature === "auto_renewable" &&
+      transaction.productIdentifier === info.productIdentifier &&
+      transaction.originalTransactionIdentifier === info.originalTransactionIdentifier &&
+      transaction.xcodeCertificate === info.xcodeCertificate,
+  );
+  return of === undefined ? null : lineageKeyOf(of);
+};
+
+/** Renewal infos as facts of their lineages. */
+export const renewalsOf = (
+  infos: readonly RenewalInfo[],
+  transactions: readonly Transaction[],
+): readonly Purchase[] =>
+  infos.flatMap((info) => {
+    const key = lineageOf(info, transactions);
+    if (key === null) return [];
+    const { periodEndsAt, willRenew, renewsInto, graceEndsAt, isInBillingRetry, expirationIntent, signedAt } =
+      info;
+    return renewedPurchase(
+      { store: "ios-store", environment: info.environment, key },
+      { periodEndsAt, willRenew, renewsInto, graceEndsAt, isInBillingRetry, expirationIntent, signedAt },
+    );
+  });
