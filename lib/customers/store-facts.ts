@@ -9,10 +9,10 @@ import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } fr
 import { ATTEMPTS, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
+import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
 import { holdingsWith, inputOf, planCustomerChange } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
-import { storeRenewals } from "./store-renewals.ts";
 import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /** The customer that the facts name, as stored. */
@@ -65,8 +65,14 @@ const isVouchedFor = (
       identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
   );
 
-const findFacts = ({ table }: FactStore, application: Application, facts: VerifiedFacts, moment: Instant) =>
-  table.findFacts(application.identifier, facts.identities, statedPurchases(facts), moment);
+const findFacts = (
+  { table }: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  others: readonly Purchase[],
+  moment: Instant,
+) =>
+  table.findFacts(application.identifier, facts.identities, [...statedPurchases(facts), ...others], moment);
 
 /** Whether the application lets a credential move these customers, given the request's facts too. */
 const mayTransfer = (
@@ -118,25 +124,38 @@ export const storeFacts = async (
   claim: Claim | null,
 ): Promise<StoringOutcome> => {
   const others = otherRenewals(facts);
-  if (others.length > 0) await storeRenewals(store, application, others);
-  if (isEmpty(facts)) return NOBODY;
+  if (isEmpty(facts) && others.length === 0) return NOBODY;
   const { table, write, bury, newCustomerIdentifier, pause, now } = store;
   const byCredential = claim?.assertedBy === "credential";
 
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     if (attempt > 1) await pause(attempt);
     const moment = now();
-    const known = await findFacts(store, application, facts, moment);
+    const found = await findFacts(store, application, facts, others, moment);
+    const known = namingFacts(found, others);
     const named = customersOf(known);
     const createsNobody = facts.purchases.length === 0 && !byCredential;
-    if (named.size === 0 && createsNobody && !isErased(known)) return NOBODY;
-    const { living, gone } = await table.findCustomers(application.identifier, named);
-    if (living.size < named.size) {
+    const namesNobody = isEmpty(facts) || (named.size === 0 && createsNobody && !isErased(known));
+    if (namesNobody && found.purchases.size === 0) return NOBODY;
+    const everybody = customersOf(found);
+    const { living, gone } = await table.findCustomers(application.identifier, everybody);
+    const missing = [...everybody].filter((customer) => !living.has(customer));
+    const isUnsure = attempt < GONE_FROM_ATTEMPT || missing.length > gone.size;
+    if (missing.some((customer) => named.has(customer) || isUnsure)) {
       if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(bury, application.identifier, known, gone, moment);
       continue;
     }
-    if (isBehindIdentity(known, living)) continue;
-    const owners = eachOnce(living);
+    if (isBehindIdentity(known, living) || isLineageHalfSeen(others, found, living)) continue;
+    const renewed = await storeForOwners(store, application, others, found, living, moment);
+    if (renewed === "written") attempt = 0;
+    if (renewed !== "unchanged") continue;
+    if (namesNobody) {
+      const unowned = { identities: facts.identities, purchases: [] };
+      if (await table.areUnchanged(application.identifier, [], unowned)) return NOBODY;
+      continue;
+    }
+    const namedLiving = new Map([...living].filter(([customer]) => named.has(customer)));
+    const owners = eachOnce(namedLiving);
     const lifts = byCredential || isVouchedFor(facts, known, owners);
     if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
 
@@ -144,7 +163,7 @@ export const storeFacts = async (
       mayTransfer(application, facts, known, owners, moment),
     );
     if (resolution.outcome === "refused") {
-      const kept = await keepRefusedFacts(store, application, facts, known, living, moment);
+      const kept = await keepRefusedFacts(store, application, facts, known, namedLiving, moment);
       if (kept === "round") attempt = 0;
       if (kept === "round" || kept === "conflict") continue;
       return { outcome: "refused", code: resolution.code, ...kept };

@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import { checkInvariants } from "../support/invariants.ts";
 import { inLength } from "../support/proof.ts";
-import { createReferenceModel, type ModelRequest } from "../support/reference-model.ts";
+import {
+  createReferenceModel,
+  lineageKeyOf,
+  type IosRenewal,
+  type ModelRequest,
+} from "../support/reference-model.ts";
 import type { TestTable } from "../support/table.ts";
 import {
   differenceOfAccounts,
@@ -11,7 +16,7 @@ import {
   Names,
   stateOf,
 } from "./comparison.ts";
-import { ACCOUNTS, END, factsOf, moments, type Traffic } from "./histories.ts";
+import { ACCOUNTS, END, factsOf, moments, renewalsIn, type Traffic } from "./histories.ts";
 import { anApplication, aWorld, CATALOG, toCatalog } from "./world.ts";
 
 export const SOLD = toCatalog(CATALOG);
@@ -40,10 +45,12 @@ export const expectTrafficAsTheModel = async (
   { history, terms, requests, unlinks }: Traffic,
   depth: "many moments" | "some moments",
 ): Promise<void> => {
-  const world = aWorld(table, anApplication(uuid(), terms.transfers), { claimsPerAccount: terms.claims });
+  const world = aWorld(table, anApplication(uuid(), terms.transfers, terms.leeway), {
+    claimsPerAccount: terms.claims,
+  });
   const model = createReferenceModel(CATALOG, terms);
   const names = new Names();
-  const at = moments(factsOf(history), depth === "many moments" ? MOMENTS : 4);
+  const at = moments(factsOf(history), depth === "many moments" ? MOMENTS : 4, renewalsIn(history));
   const itemsOfWorld = async () =>
     (await table.items()).filter(({ pk }) => String(pk).includes(world.application));
 
@@ -54,6 +61,7 @@ export const expectTrafficAsTheModel = async (
     const actual = await world.submit(request, moment);
     expect(differenceOfOutcomes(expected, actual, names)).toBeNull();
     if (expected.outcome === "nobody") {
+      if (request.renewals.length > 0) continue;
       expect(JSON.stringify(await itemsOfWorld())).toBe(before);
       continue;
     }
@@ -79,10 +87,17 @@ export const expectTrafficAsTheModel = async (
   expect(checkInvariants(await itemsOfWorld(), { catalogOf: () => SOLD })).toEqual([]);
 };
 
-/** The requests without conflicting claims: all claims name one account, and a client claims only with purchases. */
+const statesLineage = ({ facts }: ModelRequest, { lineage }: IosRenewal): boolean =>
+  facts.some((fact) => fact.store === "ios-store" && lineageKeyOf(fact) === lineage);
+
+/**
+ * The requests without conflicting claims: all claims name one account, and a client claims only with purchases. A renewal
+ * info comes with a transaction of its lineage, because one of an unknown lineage is ignored.
+ */
 const ofOneAccount = (requests: readonly ModelRequest[]): ModelRequest[] =>
   requests.map((request) => ({
     ...request,
+    renewals: request.renewals.filter((renewal) => statesLineage(request, renewal)),
     claim:
       request.claim === null || (request.claim.by === "client" && request.facts.length === 0)
         ? null

@@ -6,11 +6,13 @@ import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { entitlementsAt } from "../support/purchases.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
-import { entitlementsFrom, type Fact, type IosFact } from "../support/reference-model.ts";
+import { entitlementsFrom, type Fact, type IosFact, type IosRenewal } from "../support/reference-model.ts";
 import { MOMENTS, orders, shuffled, SOLD } from "./any-order.ts";
 import { differenceOfEntitlements, Names } from "./comparison.ts";
-import { END, factsOf, histories, moments } from "./histories.ts";
-import { CATALOG, toCatalog, toPurchases } from "./world.ts";
+import { END, factsOf, histories, LEEWAYS, moments, renewalsIn } from "./histories.ts";
+import { CATALOG, toCatalog, toPurchases, toRenewal } from "./world.ts";
+
+const leeways = fc.constantFrom(...LEEWAYS);
 
 const proven = (facts: readonly Fact[]): readonly Purchase[] =>
   statedPurchases({ purchases: toPurchases(facts), renewals: [] });
@@ -18,15 +20,21 @@ const proven = (facts: readonly Fact[]): readonly Purchase[] =>
 const NOTHING_MAPPED = toCatalog({ names: {}, products: [] });
 const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
 
-const answerOf = (purchases: readonly Purchase[], moment: number) =>
+const answerOf = (purchases: readonly Purchase[], moment: number, leeway = 0) =>
   entitlementsAt(
     moment,
     purchases.map((purchase) => ({ customerIdentifier: SOMEBODY, assertedBy: null, purchase })),
     SOLD,
+    leeway,
   );
 
 describe("facts alone, without a table", () => {
-  const expected = (facts: readonly Fact[], moment: number) => {
+  const expected = (
+    facts: readonly Fact[],
+    moment: number,
+    renewals: readonly IosRenewal[] = [],
+    leeway = 0,
+  ) => {
     const names = new Names();
     names.same(1, SOMEBODY);
     return names.entitlements(
@@ -34,6 +42,7 @@ describe("facts alone, without a table", () => {
         facts.map((fact) => ({ fact, customer: 1, by: null })),
         CATALOG,
         moment,
+        { renewals, leeway },
       ),
     );
   };
@@ -42,17 +51,22 @@ describe("facts alone, without a table", () => {
     "give the answers of the plain list at many moments, in any order, in any batches and any number of times",
     () => {
       fc.assert(
-        fc.property(histories, orders, fc.nat(7), (history, order, batch) => {
-          const facts = factsOf(history);
-          const again = [...facts, ...facts.slice(0, order.length % 5)];
-          const some = shuffled(again, order);
+        fc.property(histories, orders, fc.nat(7), leeways, (history, order, batch, leeway) => {
+          const [facts, renewals] = [factsOf(history), renewalsIn(history)];
+          const said = [...facts.map((fact) => proven([fact])), ...renewals.map((one) => [toRenewal(one)])];
+          const some = shuffled([...said, ...said.slice(0, order.length % 5)], order);
           const size = batch + 1;
           let joined: Purchase[] = [];
           for (let from = 0; from < some.length; from += size)
-            joined = joinAll([...joined, ...proven(some.slice(from, from + size))]);
-          expect(joined).toEqual(joinAll(proven(facts)));
-          for (const moment of moments(facts, MOMENTS))
-            expect(differenceOfEntitlements(expected(facts, moment), answerOf(joined, moment))).toBeNull();
+            joined = joinAll([...joined, ...some.slice(from, from + size).flat()]);
+          expect(joined).toEqual(joinAll(said.flat()));
+          for (const moment of moments(facts, MOMENTS, renewals))
+            expect(
+              differenceOfEntitlements(
+                expected(facts, moment, renewals, leeway),
+                answerOf(joined, moment, leeway),
+              ),
+            ).toBeNull();
         }),
         cases(150, 20_000),
       );
@@ -64,17 +78,23 @@ describe("facts alone, without a table", () => {
     "give the same answers from holdings, whichever catalog the holdings were made with, except for consumables",
     () => {
       fc.assert(
-        fc.property(histories, fc.boolean(), (history, unmapped) => {
+        fc.property(histories, fc.boolean(), leeways, (history, unmapped, leeway) => {
+          const renewals = renewalsIn(history);
           const facts = factsOf(history).filter(
             (fact) =>
               !unmapped ||
               (fact.store === "ios-store" ? fact.type !== "consumable" : fact.kind === "subscription"),
           );
-          const purchases = joinAll(proven(facts));
+          const purchases = joinAll([...proven(facts), ...renewals.map(toRenewal)]);
           const catalog = unmapped ? NOTHING_MAPPED : SOLD;
           const holdings = holdingsOf(purchases, catalog);
-          for (const moment of moments(facts, MOMENTS))
-            expect(differenceOfEntitlements(expected(facts, moment), answerOf(holdings, moment))).toBeNull();
+          for (const moment of moments(facts, MOMENTS, renewals))
+            expect(
+              differenceOfEntitlements(
+                expected(facts, moment, renewals, leeway),
+                answerOf(holdings, moment, leeway),
+              ),
+            ).toBeNull();
           expect(holdingsOf(holdings, catalog)).toEqual(holdings);
         }),
         cases(150, 20_000),

@@ -1,14 +1,16 @@
 import fc from "fast-check";
-import type {
-  AndroidFact,
-  AndroidOneTimeFact,
-  AndroidSubscriptionFact,
-  Fact,
-  IosFact,
-  ModelClaim,
-  ModelEnvironment,
-  ModelRequest,
-  ModelTerms,
+import {
+  type AndroidFact,
+  type AndroidOneTimeFact,
+  type AndroidSubscriptionFact,
+  type Fact,
+  type IosFact,
+  type IosRenewal,
+  type ModelClaim,
+  type ModelEnvironment,
+  type ModelRequest,
+  type ModelTerms,
+  lineageKeyOf,
 } from "../support/reference-model.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 
@@ -347,6 +349,58 @@ const oneTimeFacts = (
   return facts;
 };
 
+/** What the App Store says of a renewal at some moment around a period's end, true of that moment or not. */
+interface RenewalScript {
+  readonly fact: number;
+  /** Days from the period's end to the signing; very near it, too. */
+  readonly signed: number;
+  readonly date: "end" | "end" | "end" | "grace end" | "another end" | "absent";
+  readonly renews: boolean;
+  /** Days of grace after the end; null: none. */
+  readonly grace: number | null;
+  readonly inRetry: boolean;
+}
+
+const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
+  fact: fc.nat(40),
+  signed: fc.oneof(fc.integer({ min: -35, max: 40 }), choice(-0.01, 0, 0.01)),
+  date: choice("end", "end", "end", "grace end", "another end", "absent"),
+  renews: choice(true, true, false),
+  grace: choice(null, null, 0.5, 6, 16),
+  inRetry: choice(false, false, true),
+});
+
+const renewalOf = (
+  facts: readonly IosFact[],
+  { fact, signed, date, renews, grace, inRetry }: RenewalScript,
+  index: number,
+): IosRenewal[] => {
+  const periods = facts.filter(({ type }) => type === "subscription");
+  if (periods.length === 0) return [];
+  const period = at(periods, fact);
+  const end = period.end ?? 0;
+  const graceEnd = grace === null ? null : end + grace * DAY;
+  return [
+    {
+      environment: period.environment,
+      lineage: lineageKeyOf(period),
+      renewalDate:
+        date === "end"
+          ? end
+          : date === "grace end"
+            ? (graceEnd ?? end)
+            : date === "another end"
+              ? at(periods, fact + 1).end
+              : null,
+      renews,
+      graceEnd,
+      inRetry,
+      // No two of one lineage are signed at one moment.
+      signedAt: end + Math.round(signed * DAY) + index,
+    },
+  ];
+};
+
 /** Apple has been seen to move a transaction into another lineage of the same person, under the same id. */
 const moved = (facts: readonly IosFact[], { from, to, later, isReissued, names }: MoveScript): IosFact[] => {
   const transaction = facts.length === 0 ? undefined : at(facts, from);
@@ -384,6 +438,7 @@ interface AppleAccount {
   readonly environment: ModelEnvironment;
   readonly appTransaction: string;
   readonly facts: readonly IosFact[];
+  readonly renewals: readonly IosRenewal[];
 }
 
 const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
@@ -404,11 +459,12 @@ const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
           }),
           { maxLength: 3 },
         ),
+        renewals: fc.array(renewalScript, { maxLength: 4 }),
       }),
       { minLength: 1, maxLength: most },
     )
     .map((accounts) =>
-      accounts.map(({ environment, lineages, moves }, index) => {
+      accounts.map(({ environment, lineages, moves, renewals }, index) => {
         // Counted per environment, so that sandbox and production share identifiers.
         const account = accounts.slice(0, index).filter((other) => other.environment === environment).length;
         const appTransaction = environment === "xcode" ? "0" : `70${account}`;
@@ -430,6 +486,7 @@ const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
           environment,
           appTransaction,
           facts: [...facts, ...moves.flatMap((move) => moved(facts, move))],
+          renewals: renewals.flatMap((renewal, index) => renewalOf(facts, renewal, index)),
         };
       }),
     );
@@ -612,12 +669,15 @@ export const factsOf = ({ apple, android }: History): Fact[] => [
   ...android,
 ];
 
+export const renewalsIn = ({ apple }: History): IosRenewal[] => apple.flatMap(({ renewals }) => renewals);
+
 interface RequestScript {
   readonly kind: "ios" | "ios" | "ios" | "android";
   readonly account: number;
   /** `modern`: with an app transaction id; `older`: without; `mixed`: without, with facts of several Apple Accounts. */
   readonly client: "modern" | "modern" | "older" | "mixed";
   readonly picks: readonly number[];
+  readonly renewals: readonly number[];
   readonly claim: number;
   /** The place of the customer to unlink afterwards; none when there are fewer customers. */
   readonly unlinks: number;
@@ -651,12 +711,13 @@ const requestScript: fc.Arbitrary<RequestScript> = fc.record({
     { weight: 1, arbitrary: fc.constant([]) },
     { weight: 3, arbitrary: fc.array(fc.nat(63), { maxLength: 6 }) },
   ),
+  renewals: fc.oneof(fc.constant([]), fc.array(fc.nat(12), { maxLength: 2 })),
   claim: fc.nat(CLAIMS.length - 1),
   unlinks: fc.nat(7),
 });
 
 const requestOf = ({ apple, android }: History, script: RequestScript): ModelRequest => {
-  const { kind, account: index, client, picks, claim: claimIndex } = script;
+  const { kind, account: index, client, picks, renewals, claim: claimIndex } = script;
   const claim = at(CLAIMS, claimIndex);
   if (kind === "android" && android.length > 0) {
     const fact = at(android, picks[0] ?? 0);
@@ -664,6 +725,7 @@ const requestOf = ({ apple, android }: History, script: RequestScript): ModelReq
       environment: fact.environment,
       appTransaction: null,
       facts: [fact],
+      renewals: [],
       claim: { account: claim?.account ?? at(ACCOUNTS, claimIndex), by: "credential" },
     };
   }
@@ -682,9 +744,13 @@ const requestOf = ({ apple, android }: History, script: RequestScript): ModelReq
         : [...new Set(picks.map((pick) => at(pool, pick)))].map((fact) =>
             client === "modern" || environment === "xcode" ? fact : { ...fact, appTransaction: null },
           ),
+    renewals:
+      account.renewals.length === 0 ? [] : [...new Set(renewals.map((pick) => at(account.renewals, pick)))],
     claim,
   };
 };
+
+export const LEEWAYS = [0, 15 * MINUTE, DAY] as const;
 
 export interface Traffic {
   readonly history: History;
@@ -705,6 +771,7 @@ export const trafficOf = (
       terms: fc.record<ModelTerms>({
         transfers: choice("refuse", "refuse", "when_inactive", "always"),
         claims: choice(20, 1, 2),
+        leeway: choice(...LEEWAYS),
       }),
       scripts: fc.array(requestScript, length),
     })
@@ -719,8 +786,16 @@ export const trafficOf = (
  * Moments at which an answer could change, and those just before and after: about `limit` of them at most, different
  * ones for different facts.
  */
-export const moments = (facts: readonly Fact[], limit: number): number[] => {
-  const boundaries = facts.flatMap((fact) =>
+export const moments = (
+  facts: readonly Fact[],
+  limit: number,
+  renewals: readonly IosRenewal[] = [],
+): number[] => {
+  const ofRenewals = renewals.flatMap(({ graceEnd, renewalDate }) => [
+    graceEnd,
+    ...(renewalDate === null ? [] : [0, ...LEEWAYS, 60 * DAY].map((later) => renewalDate + later)),
+  ]);
+  const boundaries: readonly (number | null)[] = facts.flatMap((fact) =>
     fact.store === "ios-store"
       ? [
           fact.start,
@@ -733,10 +808,17 @@ export const moments = (facts: readonly Fact[], limit: number): number[] => {
         ]
       : fact.kind === "one-time"
         ? [0, 2, 4].map((days) => (fact.completedAt === null ? null : fact.completedAt + days * DAY))
-        : [fact.start, ...fact.lines.flatMap(({ expiry }) => [expiry, expiry + 2 * DAY])],
+        : [
+            fact.start,
+            ...fact.lines.flatMap(({ expiry }) => [...LEEWAYS, 2 * DAY].map((later) => expiry + later)),
+          ],
   );
   const all = [
-    ...new Set(boundaries.flatMap((moment) => (moment === null ? [] : [moment - 1, moment, moment + 1]))),
+    ...new Set(
+      [...boundaries, ...ofRenewals].flatMap((moment) =>
+        moment === null ? [] : [moment - 1, moment, moment + 1],
+      ),
+    ),
   ].sort((a, b) => a - b);
   const step = Math.max(1, all.length / limit);
   const first = all.reduce((sum, moment) => sum + moment, 0) % step;

@@ -87,7 +87,7 @@ test(
         fc.infiniteStream(fc.boolean()),
         async ({ requests, terms }, concurrency, scheduler, sees) => {
           const table = createMemoryTable();
-          const world = aWorld(table, anApplication(uuid(), terms.transfers), {
+          const world = aWorld(table, anApplication(uuid(), terms.transfers, terms.leeway), {
             claimsPerAccount: terms.claims,
           });
           const sent = requests.map((request, index): Sent => ({ request, moment: END + index }));

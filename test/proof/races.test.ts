@@ -69,7 +69,13 @@ const requestOf = (
   facts: readonly Fact[],
   appTransaction: string | null,
   claim: ModelClaim | null,
-): ModelRequest => ({ environment: "production", appTransaction, facts, claim });
+): ModelRequest => ({
+  environment: "production",
+  appTransaction,
+  facts,
+  renewals: [],
+  claim,
+});
 
 const invariantsOf = async (): Promise<string[]> =>
   checkInvariants(await table.items(), { catalogOf: () => toCatalog(CATALOG) });

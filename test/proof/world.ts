@@ -10,9 +10,15 @@ import type { VerifiedFacts } from "../../lib/customers/verified-facts.ts";
 import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
-import type { Nature } from "../../lib/entitlements/purchase.ts";
+import { renewedPurchase, type Nature, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
+import {
+  accountId,
+  applicationId,
+  customerId,
+  purchaseKey,
+  type ApplicationId,
+} from "../../lib/identifiers.ts";
 import { readOneTimeProduct } from "../../lib/stores/android-store/one-time-product.ts";
 import { provenPurchaseOf } from "../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
@@ -28,6 +34,7 @@ import type {
   AndroidFact,
   Fact,
   IosFact,
+  IosRenewal,
   ModelCatalog,
   ModelProduct,
   ModelRequest,
@@ -79,6 +86,7 @@ export const toCatalog = ({ names, products }: ModelCatalog): Catalog =>
 export const anApplication = (
   identifier: string,
   transfers: ModelTerms["transfers"] = "refuse",
+  renewalLeeway = 0,
 ): Application => ({
   identifier: applicationId(identifier),
   name: "Trails",
@@ -86,7 +94,7 @@ export const anApplication = (
   androidStore: [],
   catalog: toCatalog(CATALOG),
   transfers,
-  renewalLeeway: 0,
+  renewalLeeway,
 });
 
 const NATURES: Record<IosFact["type"], Nature> = {
@@ -184,7 +192,22 @@ export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
   ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
 ];
 
-const toVerifiedFacts = ({ environment, appTransaction, facts }: ModelRequest): VerifiedFacts => {
+/** The renewal info as a fact of its lineage. */
+export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purchase =>
+  renewedPurchase(
+    { store: "ios-store", environment, key: purchaseKey(lineage) },
+    {
+      periodEndsAt: info.renewalDate,
+      willRenew: info.renews,
+      renewsInto: null,
+      graceEndsAt: info.graceEnd,
+      isInBillingRetry: info.inRetry,
+      expirationIntent: null,
+      signedAt: info.signedAt,
+    },
+  );
+
+const toVerifiedFacts = ({ environment, appTransaction, facts, renewals }: ModelRequest): VerifiedFacts => {
   const named = [
     appTransaction,
     ...facts.map((fact) => (fact.store === "ios-store" ? fact.appTransaction : null)),
@@ -197,7 +220,7 @@ const toVerifiedFacts = ({ environment, appTransaction, facts }: ModelRequest): 
         ? []
         : [{ store: "ios-store", kind: "app-transaction", environment, value }],
     purchases: toPurchases(facts),
-    renewals: [],
+    renewals: renewals.map(toRenewal),
     acknowledgementDue: null,
   };
 };

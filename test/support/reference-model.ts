@@ -97,6 +97,22 @@ export interface AndroidOneTimeFact extends AndroidAnswer {
   readonly asked: string | null;
 }
 
+/** A renewal info of the App Store. */
+export interface IosRenewal {
+  readonly environment: ModelEnvironment;
+  /** The lineage: its original transaction id; in Xcode as `lineageKey` names it. */
+  readonly lineage: string;
+  /** `renewalDate`; null: absent. */
+  readonly renewalDate: number | null;
+  /** `autoRenewStatus`. */
+  readonly renews: boolean;
+  /** `gracePeriodExpiresDate`; null: absent. */
+  readonly graceEnd: number | null;
+  /** `isInBillingRetryPeriod`. */
+  readonly inRetry: boolean;
+  readonly signedAt: number;
+}
+
 export type AndroidFact = AndroidSubscriptionFact | AndroidOneTimeFact;
 export type Fact = IosFact | AndroidFact;
 
@@ -111,6 +127,7 @@ export interface ModelRequest {
   /** The app transaction id of an iOS request; null: none. */
   readonly appTransaction: string | null;
   readonly facts: readonly Fact[];
+  readonly renewals: readonly IosRenewal[];
   readonly claim: ModelClaim | null;
 }
 
@@ -159,6 +176,8 @@ export interface ModelTerms {
   readonly transfers: ModelTransfers;
   /** Most customers of an account by clients' claims: in production, and in all other environments together. */
   readonly claims: number;
+  /** Milliseconds for which a subscription that was to be renewed stays active while the store is silent. */
+  readonly leeway: number;
 }
 
 interface Person {
@@ -203,6 +222,7 @@ interface Given {
   readonly isPass: boolean;
   readonly kind: ModelEntitlement["productKind"];
   readonly willRenew: boolean | null;
+  readonly verifiedAt: number;
   /** Its place among the products of the purchase. */
   readonly place: number;
 }
@@ -218,6 +238,9 @@ const CLOCKS = 60_000;
 
 /** Longest time for which Google calls a subscription active, or in grace, after its end. */
 const SILENT = 48 * 3_600_000;
+
+/** Longest time for which the App Store retries a payment. */
+const RETRIED = 60 * 86_400_000;
 
 const iso = (moment: number | null): string | null =>
   moment === null ? null : new Date(moment).toISOString();
@@ -239,6 +262,8 @@ const tokenName = ({ environment }: Fact, token: string): string => `android ${e
 /** In Xcode every id is "0", so the certificate and the product tell lineages apart. */
 const lineageKey = ({ environment, original, certificate, group, product }: IosFact): string =>
   environment === "xcode" ? `${certificate}:${original}:${group ?? product}` : original;
+
+export const lineageKeyOf = lineageKey;
 
 const lineageName = (environment: ModelEnvironment, key: string): string =>
   `ios ${environment} lineage ${key}`;
@@ -483,6 +508,23 @@ const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
   );
 };
 
+/** The period that a renewal info speaks of: the one that ends at its date, else the last that had begun by then. */
+const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undefined => {
+  const ending = periods.filter(({ end, fact }) => end === renewal.renewalDate && !fact.upgraded);
+  const begun = periods.filter(({ start, end }) => Math.min(start, end ?? Infinity) <= renewal.signedAt);
+  const candidates = ending.length > 0 ? ending : begun;
+  const last = Math.max(...candidates.map(({ end }) => end ?? 0));
+  return sorted(candidates, LINEAGE).findLast(({ end }) => end === last);
+};
+
+/** What a renewal info makes of the period that it speaks of. */
+const renewedStatus = (end: number, renewal: IosRenewal, leeway: number, moment: number): Status => {
+  if (moment < end) return "active";
+  if (moment < (renewal.graceEnd ?? 0)) return "grace_period";
+  if (renewal.renews && renewal.signedAt < end && moment < end + leeway) return "active";
+  return renewal.inRetry && moment < end + RETRIED ? "billing_retry" : "expired";
+};
+
 /** The grants of one lineage. */
 const givenByIos = (
   events: readonly {
@@ -490,17 +532,29 @@ const givenByIos = (
     readonly home: IosFact;
     readonly until: number | null;
   }[],
+  renewal: IosRenewal | undefined,
+  leeway: number,
   customer: Owner,
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
+  const all = events.map(({ copies, home, until }) => ({ ...eventOf(copies), home, until }));
+  const periods = all.filter(({ fact }) => fact.type === "subscription");
+  const spoken = renewal === undefined ? undefined : spokenOf(periods, renewal);
+  const isLast = !periods.some(({ end }) => (end ?? Infinity) > (spoken?.end ?? Infinity));
   // In the order of the ends that the store gave, whatever cuts them short.
   const counted = sorted(
-    events.map(({ copies, home, until }) => ({ ...eventOf(copies), home, until })),
+    all.filter(({ until }) => (until ?? Infinity) > moment),
     LINEAGE,
-  ).map(({ until, ...event }) => {
-    const isCut = until !== null && event.fact.type === "subscription";
-    return isCut ? { ...event, end: Math.min(event.end ?? Infinity, until) } : event;
+  ).map((event) => {
+    const { until, end, fact } = event;
+    const isCut = until !== null && fact.type === "subscription";
+    return {
+      ...event,
+      natural: end,
+      end: isCut ? Math.min(end ?? Infinity, until) : end,
+      isSpoken: event === spoken,
+    };
   });
   return counted.flatMap((event, place): Given[] => {
     const { fact, start, revokedAt, units } = event;
@@ -522,6 +576,14 @@ const givenByIos = (
       isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
     const revoked = revokedAt !== null && revokedAt <= moment;
     const ended = fact.upgraded || (end !== null && end <= moment);
+    const renewed = event.isSpoken && isLast && end === event.natural ? renewal : undefined;
+    const status = fact.upgraded
+      ? "expired"
+      : renewed !== undefined && end !== null
+        ? renewedStatus(end, renewed, leeway, moment)
+        : ended
+          ? "expired"
+          : "active";
     return [
       {
         ...customer,
@@ -529,10 +591,10 @@ const givenByIos = (
         key: lineageKey(event.home),
         product,
         productIdentifier: fact.product,
-        status: revoked ? "revoked" : ended ? "expired" : "active",
+        status: revoked ? "revoked" : status,
         start,
         begins: start,
-        end,
+        end: end === null ? null : Math.max(end, renewed?.graceEnd ?? 0),
         beganLater: isSubscription && start > (end ?? Infinity),
         revokedAt,
         refundedBy: fact.revokedAt,
@@ -540,7 +602,8 @@ const givenByIos = (
         bought: fact.quantity,
         isPass: !isSubscription && product.access !== null,
         kind: isSubscription || fact.type === "non-renewing" ? "subscription" : "one_time_product",
-        willRenew: null,
+        willRenew: renewed?.renews ?? null,
+        verifiedAt: Math.max(fact.signedAt, renewed?.signedAt ?? 0),
         place,
       },
     ];
@@ -571,6 +634,7 @@ const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): bo
 const givenByAndroid = (
   facts: readonly AndroidFact[],
   everything: readonly Fact[],
+  leeway: number,
   customer: Owner,
   catalog: ModelCatalog,
   moment: number,
@@ -588,7 +652,7 @@ const givenByAndroid = (
   );
   if (isReplaced) return [];
   const key = createHash("sha256").update(answer.token).digest("hex");
-  const common = { ...customer, fact: answer, key, revokedAt: null };
+  const common = { ...customer, fact: answer, key, revokedAt: null, verifiedAt: answer.answeredAt };
 
   if (answer.kind === "subscription") {
     const state = STATES[answer.state];
@@ -604,7 +668,8 @@ const givenByAndroid = (
         answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
       const willRenew = renews && answer.state !== "CANCELED";
       const grants = state === "active" || state === "grace_period";
-      const silentUntil = willRenew && answer.answeredAt >= line.expiry ? line.expiry + SILENT : line.expiry;
+      const lasts = !willRenew ? 0 : answer.answeredAt >= line.expiry ? SILENT : leeway;
+      const silentUntil = line.expiry + lasts;
       return [
         {
           ...common,
@@ -736,12 +801,30 @@ const replacementOf = (
   return first ?? null;
 };
 
+/** The latest renewal info of a lineage. */
+const latestRenewal = (renewals: readonly IosRenewal[], home: IosFact | undefined): IosRenewal | undefined =>
+  sorted(
+    renewals.filter(
+      ({ environment, lineage }) =>
+        home !== undefined && lineageName(environment, lineage) === purchaseName(home),
+    ),
+    [({ signedAt }) => -signedAt],
+  )[0];
+
 /** The entitlements at a moment from facts, each with its customer. */
 export const entitlementsFrom = (
   facts: readonly ({ readonly fact: Fact } & Owner)[],
   catalog: ModelCatalog,
   moment: number,
-  everything: readonly Fact[] = facts.map(({ fact }) => fact),
+  {
+    everything = facts.map(({ fact }) => fact),
+    renewals = [],
+    leeway = 0,
+  }: {
+    readonly everything?: readonly Fact[];
+    readonly renewals?: readonly IosRenewal[];
+    readonly leeway?: number;
+  } = {},
 ): ModelEntitlement[] => {
   const owners = [...Map.groupBy(facts, ({ customer }) => customer)];
   const given = inTurn(
@@ -769,15 +852,10 @@ export const entitlementsFrom = (
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
         ...[...Map.groupBy(events, ({ home }) => purchaseName(home)).values()].flatMap((lineage) =>
-          givenByIos(
-            lineage.filter(({ until }) => (until ?? Infinity) > moment),
-            owner,
-            catalog,
-            moment,
-          ),
+          givenByIos(lineage, latestRenewal(renewals, lineage[0]?.home), leeway, owner, catalog, moment),
         ),
         ...[...Map.groupBy(android, purchaseName).values()].flatMap((answers) =>
-          givenByAndroid(answers, everything, owner, catalog, moment),
+          givenByAndroid(answers, everything, leeway, owner, catalog, moment),
         ),
       ];
     }),
@@ -803,7 +881,7 @@ export const entitlementsFrom = (
         startsAt: iso(shown.beganLater === true ? null : shown.start),
         expiresAt: iso(isRevoked && revokedAt !== null ? Math.min(end ?? Infinity, revokedAt) : end),
         revokedAt: iso(isRevoked ? revokedAt : null),
-        lastVerifiedAt: iso(fact.store === "ios-store" ? fact.signedAt : fact.answeredAt) ?? "",
+        lastVerifiedAt: iso(shown.verifiedAt) ?? "",
         store: fact.store,
         productKind: shown.kind,
         customerIdentifier: shown.customer,
@@ -834,14 +912,21 @@ const isProduction = (environment: ModelEnvironment): boolean => environment ===
 
 export const createReferenceModel = (
   catalog: ModelCatalog,
-  terms: ModelTerms = { transfers: "refuse", claims: 20 },
-  begin: { readonly facts: readonly Fact[]; readonly people: readonly Person[]; readonly made: number } = {
+  terms: ModelTerms = { transfers: "refuse", claims: 20, leeway: 0 },
+  begin: {
+    readonly facts: readonly Fact[];
+    readonly renewals: readonly IosRenewal[];
+    readonly people: readonly Person[];
+    readonly made: number;
+  } = {
     facts: [],
+    renewals: [],
     people: [],
     made: 0,
   },
 ): ReferenceModel => {
   const facts = [...begin.facts];
+  const renewals = [...begin.renewals];
   let people = [...begin.people];
   let made = begin.made;
 
@@ -851,7 +936,14 @@ export const createReferenceModel = (
       factsOf(person).map((fact) => ({ fact, customer: person.number, by: person.link?.by ?? null })),
     );
   const entitlements = (of: readonly Person[], moment: number): ModelEntitlement[] =>
-    entitlementsFrom(ownedBy(of), catalog, moment, facts);
+    entitlementsFrom(ownedBy(of), catalog, moment, { everything: facts, renewals, leeway: terms.leeway });
+  /** Renewal infos name nobody: those of lineages without an owner are ignored. */
+  const keepRenewals = (of: ModelRequest, owned: ReadonlySet<string>): void => {
+    renewals.push(
+      ...of.renewals.filter((renewal) => owned.has(lineageName(renewal.environment, renewal.lineage))),
+    );
+  };
+  const ownedNames = (): ReadonlySet<string> => new Set(people.flatMap(({ names }) => [...names]));
   /** On a conflict of accounts: each owner gets the facts of its own purchases, and no link changes. */
   const keepForOwners = (request: ModelRequest): void => {
     const groups = [...Map.groupBy(request.facts, purchaseName)].map(([name, said]) => ({
@@ -895,12 +987,14 @@ export const createReferenceModel = (
         ...learned.filter(([, number]) => number === person.number).map(([name]) => name),
       ]),
     }));
+    keepRenewals(request, ownedNames());
   };
 
   const submit = (request: ModelRequest, moment: number): ModelOutcome => {
     const { claim, environment } = request;
     const names = namesOfRequest(request);
     const owners = people.filter((person) => names.some((name) => person.names.has(name)));
+    keepRenewals(request, ownedNames());
     if (names.length === 0) return { outcome: "nobody" };
     const byCredential = claim?.by === "credential";
     if (owners.length === 0 && request.facts.length === 0 && !byCredential) return { outcome: "nobody" };
@@ -918,7 +1012,11 @@ export const createReferenceModel = (
         [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, customer: 0, by: null })),
         catalog,
         moment,
-        [...facts, ...request.facts],
+        {
+          everything: [...facts, ...request.facts],
+          renewals: [...renewals, ...request.renewals],
+          leeway: terms.leeway,
+        },
       );
       const moves =
         byCredential &&
@@ -965,6 +1063,7 @@ export const createReferenceModel = (
     };
     people = [...people.filter((other) => !owners.includes(other)), person];
     facts.push(...request.facts);
+    keepRenewals(request, ownedNames());
     return { outcome: "stored", customer: person.number };
   };
 
@@ -988,6 +1087,6 @@ export const createReferenceModel = (
       };
     },
     customers: () => people.map(({ number }) => number),
-    copy: () => createReferenceModel(catalog, terms, { facts, people, made }),
+    copy: () => createReferenceModel(catalog, terms, { facts, renewals, people, made }),
   };
 };
