@@ -6,10 +6,15 @@ import { ServiceError, type Issue } from "../../lib/contract/errors.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { readRequestBody } from "./request-body.ts";
 
-/** Arguments of a use case: the parsed request, and the credential's application, if any. */
+/** Arguments of a use case: the parsed request, and who sent it. */
 export interface Call<E extends Endpoint> {
   readonly request: z.output<ReturnType<E["request"]>>;
+  /** The credential's application; null where the endpoint takes no API key. */
   readonly applicationIdentifier: E["scope"] extends null ? null : ApplicationId;
+  /** `Authorization` header, where the endpoint reads it; null: none was sent. Never logged. */
+  readonly authorization: E extends { readonly readsAuthorization: true } ? string | null : null;
+  /** URL that the request was sent to, without its query. */
+  readonly address: string;
 }
 
 /** The event, with the call read from it. */
@@ -36,7 +41,8 @@ const requestOf = <E extends Endpoint>(
   endpoint: E,
   event: APIGatewayProxyEvent,
 ): z.output<ReturnType<E["request"]>> => {
-  const input = endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event);
+  const input =
+    endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event, endpoint.bodyBytes);
   const parsed = endpoint.request().safeParse(input);
   if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
   throw invalid(
@@ -57,6 +63,21 @@ const applicationOf = <E extends Endpoint>(
   return applicationId(identifier) as Identifier;
 };
 
+const authorizationOf = <E extends Endpoint>(
+  { readsAuthorization }: E,
+  { headers }: APIGatewayProxyEvent,
+): Call<E>["authorization"] => {
+  type Authorization = Call<E>["authorization"];
+  if (readsAuthorization !== true) return null as Authorization;
+  const [, sent = null] =
+    Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization") ?? [];
+  return sent as Authorization;
+};
+
+/** The context's path has the stage where the domain name is API Gateway's own. */
+const addressOf = ({ requestContext: { domainName, path } }: APIGatewayProxyEvent): string =>
+  `https://${domainName ?? ""}${path}`;
+
 /**
  * Event → call, by the endpoint's schema.
  *
@@ -69,6 +90,8 @@ export const readRequest = <E extends Endpoint>(
     event.call = {
       request: requestOf(endpoint, event),
       applicationIdentifier: applicationOf(endpoint, event),
+      authorization: authorizationOf(endpoint, event),
+      address: addressOf(event),
     };
   },
 });

@@ -1,4 +1,9 @@
-import type { AndroidStoreConfiguration, Application, TransferPolicy } from "../applications/application.ts";
+import type {
+  AndroidStoreConfiguration,
+  AndroidStoreNotifications,
+  Application,
+  TransferPolicy,
+} from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";
@@ -18,7 +23,9 @@ export interface ManifestDocument {
       readonly environments: readonly Environment[];
       readonly xcodeCertificates?: readonly string[];
     }[];
-    readonly "android-store": readonly AndroidStoreConfiguration[];
+    readonly "android-store": readonly (Omit<AndroidStoreConfiguration, "notifications"> & {
+      readonly notifications?: AndroidStoreNotifications;
+    })[];
   };
   readonly entitlements: Readonly<Record<string, { readonly displayName: string }>>;
   readonly products: readonly {
@@ -82,7 +89,10 @@ export const manifestOf = ({
         ...(xcodeCertificates.length > 0 && { xcodeCertificates }),
       }),
     ),
-    "android-store": androidStore,
+    "android-store": androidStore.map(({ notifications, ...store }) => ({
+      ...store,
+      ...(notifications !== null && { notifications }),
+    })),
   },
   entitlements: Object.fromEntries(
     [...catalog.displayNames].map(([identifier, displayName]) => [identifier, { displayName }]),

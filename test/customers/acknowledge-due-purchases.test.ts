@@ -39,13 +39,14 @@ const aWorld = () => {
     identifier: applicationId(uuid()),
     name: "Trails",
     iosStore: [],
-    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"] }],
+    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"], notifications: null }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
     transfers: "refuse",
   };
   const directory: AcknowledgementRun["directory"] = {
     byIdentifier: (identifier) => Promise.resolve(identifier === application.identifier ? application : null),
     byBundle: () => Promise.resolve(null),
+    byPackage: () => Promise.resolve(null),
   };
   const queue = createAcknowledgementQueue(table);
   const failures: unknown[] = [];
