@@ -9,10 +9,13 @@ import type { PushTokenRejection, PushTokenVerifier } from "../../lib/stores/and
 import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
+/** Why a JWS or a push token was not accepted; `push_token_keys` is no fault of the token's. */
+type RefusalReason = Rejection | PushTokenRejection | "push_token_keys";
+
 /** Event worth counting. It holds no data of a purchase, a credential or an account. */
 export type ServiceEvent =
   /** A JWS or a push token was rejected. */
-  | { readonly kind: "verification-failed"; readonly reason: Rejection | PushTokenRejection }
+  | { readonly kind: "verification-failed"; readonly reason: RefusalReason }
   /** A request's distinct transactions were verified. */
   | { readonly kind: "transactions-verified"; readonly transactions: number }
   /** The application is known, and the table is asked about this many purchases. */
@@ -90,6 +93,8 @@ export const observedPushTokens = (verifier: PushTokenVerifier, observe: Observe
   verify: async (...given) => {
     const verdict = await verifier.verify(...given);
     if (verdict.outcome === "rejected") observe({ kind: "verification-failed", reason: verdict.reason });
+    if (verdict.outcome === "unavailable")
+      observe({ kind: "verification-failed", reason: "push_token_keys" });
     return verdict;
   },
   disagreement: (...given) => {

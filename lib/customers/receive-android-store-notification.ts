@@ -36,11 +36,6 @@ export interface AndroidStorePush {
   readonly address: string;
 }
 
-const invalidCredential = (): ServiceError =>
-  new ServiceError("INVALID_CREDENTIAL", {
-    message: "A valid token of the package's push subscription is required.",
-  });
-
 const claimsOf = async (
   { pushTokens }: AndroidStoreReception,
   authorization: string | null,
@@ -50,7 +45,7 @@ const claimsOf = async (
     case "verified":
       return verdict.claims;
     case "rejected":
-      throw invalidCredential();
+      throw new ServiceError("INVALID_CREDENTIAL");
     case "unavailable":
       throw new ServiceError("STORE_UNAVAILABLE");
   }
@@ -61,7 +56,7 @@ const requireSender = (
   claims: PushTokenClaims,
   expected: ExpectedSender | null,
 ): void => {
-  if (pushTokens.disagreement(claims, expected) !== null) throw invalidCredential();
+  if (pushTokens.disagreement(claims, expected) !== null) throw new ServiceError("INVALID_CREDENTIAL");
 };
 
 /** An erased customer's purchase can never be used; only a link with a credential lifts the erasure. */

@@ -127,6 +127,7 @@ const FUNCTIONS = [
   "LinkAndroidStoreCustomer",
   "LinkIosStoreCustomer",
   "ReadAccountEntitlements",
+  "ReceiveAndroidStoreNotification",
   "SynchronizeIosStorePurchases",
 ];
 
@@ -545,7 +546,7 @@ describe("roles", () => {
     expect(statementsOf(name)).toEqual([onTable(...WRITES)]);
   });
 
-  test.each(["LinkAndroidStoreCustomer", "AcknowledgeDuePurchases"])(
+  test.each(["LinkAndroidStoreCustomer", "ReceiveAndroidStoreNotification", "AcknowledgeDuePurchases"])(
     "%s may change the table and read the secrets of the prefix",
     (name) => {
       expect(statementsOf(name)).toEqual([onTable(...WRITES), secrets("customer-entitlements/")]);
@@ -628,6 +629,7 @@ describe("alarms", () => {
     expect([...own].map(([, name]) => name).sort()).toEqual([
       METRICS.acknowledgementsFailed,
       METRICS.acknowledgementsNearDeadline,
+      METRICS.notifications,
       METRICS.requests,
       METRICS.storeErrors,
       METRICS.storeErrors,
@@ -683,7 +685,16 @@ test("the outputs are the base address, the table's name, the roles to register 
       TableName: "customer-entitlements",
       AlarmTopic: { Ref: topic },
       AndroidStoreRoles: {
-        "Fn::Join": ["", [{ Ref: roleOf("LinkAndroidStore") }, " ", { Ref: roleOf("AcknowledgeDue") }]],
+        "Fn::Join": [
+          "",
+          [
+            { Ref: roleOf("LinkAndroidStore") },
+            " ",
+            { Ref: roleOf("ReceiveAndroidStore") },
+            " ",
+            { Ref: roleOf("AcknowledgeDue") },
+          ],
+        ],
       },
     },
   );
