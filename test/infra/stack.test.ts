@@ -274,6 +274,7 @@ describe("the API", () => {
       "POST /v1/customers/android-store/link": [50, 100],
       "POST /v1/customers/ios-store/link": [50, 100],
       "POST /v1/customers/ios-store/synchronize": [200, 400],
+      "POST /v1/notifications/android-store": [50, 100],
     });
     expect(throttles(only("AWS::ApiGateway::Stage", development))).toMatchObject({
       "POST /v1/customers/ios-store/synchronize": [33, 20],
