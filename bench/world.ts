@@ -78,6 +78,7 @@ export const createWorld = async (): Promise<World> => {
   const directory: ApplicationDirectory = {
     byIdentifier: () => Promise.resolve(application),
     byBundle: () => Promise.resolve(application),
+    byPackage: () => Promise.resolve(null),
   };
   const verifying = new Stopwatch();
   return {

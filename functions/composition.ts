@@ -8,11 +8,13 @@ import type { CustomerChange } from "../lib/customers/customer-change.ts";
 import type { FactStore } from "../lib/customers/fact-store.ts";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
 import type { AndroidStoreLinking } from "../lib/customers/link-android-store-customer.ts";
+import type { AndroidStoreReception } from "../lib/customers/receive-android-store-notification.ts";
 import type { AccountReading } from "../lib/customers/read-account-entitlements.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
 import { createAndroidStore, type AndroidStore } from "../lib/stores/android-store/android-store.ts";
+import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
 import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
@@ -24,6 +26,7 @@ import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import {
   observedAndroidStore,
   observedCustomerTable,
+  observedPushTokens,
   observedVerifier,
   observedWrite,
   type Observe,
@@ -47,10 +50,11 @@ const DIRECTORY_AGE_MILLISECONDS = 60_000;
 const CLAIMS_PER_ACCOUNT = 20;
 
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
-  const { load, applicationOfBundle } = createApplicationTable(table);
+  const { load, applicationOfBundle, applicationOfPackage } = createApplicationTable(table);
   return createApplicationDirectory({
     load,
     applicationOfBundle,
+    applicationOfPackage,
     now,
     maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
   });
@@ -111,6 +115,22 @@ export const composeAndroidStoreLinking = (
   androidStore: androidStoreOf(configuration),
   acknowledgements: createAcknowledgementQueue(configuration.table),
 });
+
+export interface PushTokenAccess {
+  /** Address of Google's keys for push tokens; unset: Google's own. */
+  readonly googleCertificatesUrl: string | undefined;
+}
+
+export const composeAndroidStoreReception = (
+  configuration: ServiceConfiguration & AndroidStoreAccess & PushTokenAccess,
+): AndroidStoreReception => {
+  const { googleCertificatesUrl: certificatesUrl, now, observe = nobody } = configuration;
+  return {
+    ...composeAndroidStoreLinking(configuration),
+    pushTokens: observedPushTokens(createPushTokenVerifier({ certificatesUrl, now }), observe),
+    onReceived: (received) => observe({ kind: "notification", store: "android-store", ...received }),
+  };
+};
 
 export interface IosStoreTrust {
   readonly trustedRoots: ReadonlySet<string>;

@@ -6,11 +6,22 @@ import { ServiceError, type Issue } from "../../lib/contract/errors.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { readRequestBody } from "./request-body.ts";
 
-/** Arguments of a use case: the parsed request, and the credential's application, if any. */
-export interface Call<E extends Endpoint> {
-  readonly request: z.output<ReturnType<E["request"]>>;
-  readonly applicationIdentifier: E["scope"] extends null ? null : ApplicationId;
+/** Where a request came from and to, for an endpoint that reads its `Authorization` header. */
+export interface Sender {
+  /** `Authorization` header; null: none was sent. Never logged. */
+  readonly authorization: string | null;
+  /** URL that the request was sent to, without its query. */
+  readonly address: string;
 }
+
+/** The credential's application; null where the endpoint takes no API key. */
+type ApplicationOf<E extends Endpoint> = E["scope"] extends null ? null : ApplicationId;
+
+/** Arguments of a use case: the parsed request, and who sent it. */
+export type Call<E extends Endpoint> = {
+  readonly request: z.output<ReturnType<E["request"]>>;
+  readonly applicationIdentifier: ApplicationOf<E>;
+} & (E extends { readonly readsAuthorization: true } ? Sender : unknown);
 
 /** The event, with the call read from it. */
 export type EventWithCall<E extends Endpoint> = APIGatewayProxyEvent & { call: Call<E> };
@@ -36,7 +47,8 @@ const requestOf = <E extends Endpoint>(
   endpoint: E,
   event: APIGatewayProxyEvent,
 ): z.output<ReturnType<E["request"]>> => {
-  const input = endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event);
+  const input =
+    endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event, endpoint.bodyBytes);
   const parsed = endpoint.request().safeParse(input);
   if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
   throw invalid(
@@ -49,12 +61,18 @@ const requestOf = <E extends Endpoint>(
 const applicationOf = <E extends Endpoint>(
   endpoint: E,
   { requestContext }: APIGatewayProxyEvent,
-): Call<E>["applicationIdentifier"] => {
-  type Identifier = Call<E>["applicationIdentifier"];
-  if (endpoint.scope === null) return null as Identifier;
+): ApplicationOf<E> => {
+  if (endpoint.scope === null) return null as ApplicationOf<E>;
   const identifier: unknown = requestContext.authorizer?.["applicationIdentifier"];
   if (typeof identifier !== "string") throw new Error("The authorizer passed no application identifier.");
-  return applicationId(identifier) as Identifier;
+  return applicationId(identifier) as ApplicationOf<E>;
+};
+
+/** The context's path has the stage where the domain name is API Gateway's own. */
+const senderOf = ({ headers, requestContext: { domainName, path } }: APIGatewayProxyEvent): Sender => {
+  const [, authorization = null] =
+    Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization") ?? [];
+  return { authorization, address: `https://${domainName ?? ""}${path}` };
 };
 
 /**
@@ -69,6 +87,7 @@ export const readRequest = <E extends Endpoint>(
     event.call = {
       request: requestOf(endpoint, event),
       applicationIdentifier: applicationOf(endpoint, event),
-    };
+      ...(endpoint.readsAuthorization === true && senderOf(event)),
+    } as Call<E>;
   },
 });

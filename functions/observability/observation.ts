@@ -1,15 +1,21 @@
+import type { ErrorCode } from "../../lib/contract/errors.ts";
+import type { Store } from "../../lib/contract/schemas.ts";
 import type { CustomerTable } from "../../lib/customers/customer-table.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
+import type { PushTokenRejection, PushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
 import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
+/** Why a JWS or a push token was not accepted; `push_token_keys` is no fault of the token's. */
+type RefusalReason = Rejection | PushTokenRejection | "push_token_keys";
+
 /** Event worth counting. It holds no data of a purchase, a credential or an account. */
 export type ServiceEvent =
-  /** A JWS was rejected. */
-  | { readonly kind: "verification-failed"; readonly reason: Rejection }
+  /** A JWS or a push token was rejected. */
+  | { readonly kind: "verification-failed"; readonly reason: RefusalReason }
   /** A request's distinct transactions were verified. */
   | { readonly kind: "transactions-verified"; readonly transactions: number }
   /** The application is known, and the table is asked about this many purchases. */
@@ -29,6 +35,13 @@ export type ServiceEvent =
       readonly because: Failure["outcome"];
       readonly status: number | null;
       readonly reason: string | null;
+    }
+  /** A store's notification was stored, cannot be used, or failed with an error code. `type`: the store's word. */
+  | {
+      readonly kind: "notification";
+      readonly store: Store;
+      readonly outcome: "STORED" | "UNUSED" | ErrorCode;
+      readonly type: string | null;
     }
   | { readonly kind: "conflict-retried" };
 
@@ -75,6 +88,22 @@ export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): 
     verifyRenewalInfos: async (...given) => seen(await verifier.verifyRenewalInfos(...given)),
   };
 };
+
+/** Wraps a verifier of push tokens to report rejections. */
+export const observedPushTokens = (verifier: PushTokenVerifier, observe: Observe): PushTokenVerifier => ({
+  verify: async (...given) => {
+    const verdict = await verifier.verify(...given);
+    if (verdict.outcome === "rejected") observe({ kind: "verification-failed", reason: verdict.reason });
+    if (verdict.outcome === "unavailable")
+      observe({ kind: "verification-failed", reason: "push_token_keys" });
+    return verdict;
+  },
+  disagreement: (...given) => {
+    const reason = verifier.disagreement(...given);
+    if (reason !== null) observe({ kind: "verification-failed", reason });
+    return reason;
+  },
+});
 
 /** Wraps a store to time its lookups and report acknowledgements that stay due. */
 export const observedAndroidStore = (

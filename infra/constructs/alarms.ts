@@ -93,19 +93,23 @@ export class Alarms extends Construct {
 
 const NOT_RUNNING = "acknowledgements-not-running";
 
+/** All failures but those of stores, as an expression of metrics. */
+const ownFailures = "failed - FILL(linked, 0) - FILL(notified, 0)";
+
 const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Condition> => ({
   "server-errors": {
     alarmDescription: "5 % or more of the requests fail, not counting stores that do not answer.",
     metric: new MathExpression({
       label: "failed, in %",
-      expression: `IF(failed - FILL(stores, 0) >= ${FEWEST_FAILURES}, 100 * (failed - FILL(stores, 0)) / served, 0)`,
+      expression: `IF(${ownFailures} >= ${FEWEST_FAILURES}, 100 * (${ownFailures}) / served, 0)`,
       usingMetrics: {
         failed: metrics.api("5XXError"),
         served: metrics.api("Count"),
-        stores: metrics.own("requests", {
+        linked: metrics.own("requests", {
           endpoint: endpoints.linkAndroidStoreCustomer.function,
           outcome: "STORE_UNAVAILABLE",
         }),
+        notified: metrics.own("notifications", { store: "android-store", outcome: "STORE_UNAVAILABLE" }),
       },
       period: PERIOD,
     }),

@@ -176,11 +176,14 @@ export class EntitlementsApi extends Construct {
   }
 }
 
-const explain = (method: Method, { scope }: Endpoint): void => {
+const explain = (method: Method, { scope, readsAuthorization }: Endpoint): void => {
   acceptFinding(method, {
     "AwsSolutions-COG4": "Backends call it with API keys, which the service's own authorizer checks.",
     ...(scope === null && {
-      "AwsSolutions-APIG4": "No credential: the store's signatures in the body are the proof.",
+      "AwsSolutions-APIG4":
+        readsAuthorization === true
+          ? "The function verifies the push token itself: which one it expects depends on the body's package."
+          : "No credential: the store's signatures in the body are the proof.",
     }),
   });
 };

@@ -80,6 +80,11 @@ export class HealthDashboard extends Construct {
           ]),
         ],
         [
+          graph("Notifications by store and outcome", [
+            metrics.ownByAll("notifications", ["store", "outcome"]),
+          ]),
+        ],
+        [
           graph("Acknowledgements", [
             metrics.own("acknowledgementsDue", {}, "Maximum"),
             metrics.own("acknowledgementsNearDeadline", {}, "Maximum"),

@@ -107,7 +107,9 @@ export class ServiceStack extends Stack {
     output(
       "AndroidStoreRoles",
       "Roles that call Google's API; a workload identity pool has to admit them.",
-      [served.linkAndroidStoreCustomer, acknowledger].map(({ roleName }) => roleName).join(" "),
+      [served.linkAndroidStoreCustomer, served.receiveAndroidStoreNotification, acknowledger]
+        .map(({ roleName }) => roleName)
+        .join(" "),
     );
     output("AlarmTopic", "SNS topic that the alarms notify.", alarms.topic.topicArn);
     if (api.domainTarget !== null)

@@ -1,6 +1,7 @@
 import {
   DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
   type AndroidStoreConfiguration,
+  type AndroidStoreNotifications,
   type Application,
   type TransferPolicy,
 } from "../applications/application.ts";
@@ -24,7 +25,9 @@ export interface ManifestDocument {
       readonly environments: readonly Environment[];
       readonly xcodeCertificates?: readonly string[];
     }[];
-    readonly "android-store": readonly AndroidStoreConfiguration[];
+    readonly "android-store": readonly (Omit<AndroidStoreConfiguration, "notifications"> & {
+      readonly notifications?: AndroidStoreNotifications;
+    })[];
   };
   readonly entitlements: Readonly<Record<string, { readonly displayName: string }>>;
   readonly products: readonly {
@@ -99,7 +102,10 @@ export const manifestOf = ({
         ...(xcodeCertificates.length > 0 && { xcodeCertificates }),
       }),
     ),
-    "android-store": androidStore,
+    "android-store": androidStore.map(({ notifications, ...store }) => ({
+      ...store,
+      ...(notifications !== null && { notifications }),
+    })),
   },
   entitlements: Object.fromEntries(
     [...catalog.displayNames].map(([identifier, displayName]) => [identifier, { displayName }]),

@@ -143,17 +143,37 @@ const androidCredential = (trustsOrigin: TrustsOrigin) =>
       return z.NEVER;
     });
 
+const AUDIENCE_CHARACTERS = 512;
+
+const notifications = z.strictObject({
+  // Google writes the addresses of service accounts in lower case.
+  serviceAccount: name
+    .regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address")
+    .transform((address) => address.toLowerCase()),
+  audience: z
+    .string()
+    .min(1, "must not be empty")
+    .refine((value) => [...value].length <= AUDIENCE_CHARACTERS, {
+      message: `must be at most ${AUDIENCE_CHARACTERS} characters`,
+    })
+    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), {
+      message: "must not contain control characters",
+    }),
+});
+
 const androidStore = (trustsOrigin: TrustsOrigin) =>
   z
     .strictObject({
       packageName: bundleOrPackage,
       credential: androidCredential(trustsOrigin),
       environments: environments(["production", "sandbox"]).optional(),
+      notifications: notifications.optional(),
     })
     .transform((store): AndroidStoreConfiguration => ({
       packageName: store.packageName,
       credential: store.credential,
       environments: store.environments ?? DEFAULT_ENVIRONMENTS,
+      notifications: store.notifications ?? null,
     }));
 
 const period = z.string().transform((text, context): Period => {

@@ -24,6 +24,16 @@ export interface AndroidStoreConfiguration {
   readonly packageName: string;
   readonly credential: AndroidStoreCredential;
   readonly environments: readonly Environment[];
+  /** Who may push the package's Real-time Developer Notifications; null: nobody. */
+  readonly notifications: AndroidStoreNotifications | null;
+}
+
+/** A Pub/Sub push subscription, as its OIDC tokens name it. */
+export interface AndroidStoreNotifications {
+  /** E-mail address of the subscription's service account. */
+  readonly serviceAccount: string;
+  /** Audience of the subscription's tokens. */
+  readonly audience: string;
 }
 
 /**
@@ -78,4 +88,6 @@ export interface ApplicationDirectory {
   byIdentifier(identifier: ApplicationId): Promise<Application | null>;
   /** The application that an iOS bundle belongs to; null where there is none. */
   byBundle(bundleIdentifier: string): Promise<Application | null>;
+  /** The application that an Android package belongs to; null where there is none. */
+  byPackage(packageName: string): Promise<Application | null>;
 }

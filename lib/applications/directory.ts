@@ -7,20 +7,25 @@ import type { Application, ApplicationDirectory } from "./application.ts";
 export interface ApplicationLoader {
   load(identifier: ApplicationId): Promise<Application | null>;
   applicationOfBundle(bundleIdentifier: string): Promise<ApplicationId | null>;
+  applicationOfPackage(packageName: string): Promise<ApplicationId | null>;
 }
 
 const MAXIMUM_ENTRIES = 256;
 
-const hasBundle = (application: Application | null, bundleIdentifier: string): boolean =>
-  application?.iosStore.some((store) => store.bundleIdentifier === bundleIdentifier) ?? false;
+const hasBundle = ({ iosStore }: Application, bundle: string): boolean =>
+  iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle);
+
+const hasPackage = ({ androidStore }: Application, androidPackage: string): boolean =>
+  androidStore.some(({ packageName }) => packageName === androidPackage);
 
 /**
  * A directory with a cache: an answer is at most `maximumAgeMilliseconds` old. Misses are not cached, so a new
- * application or bundle is found at once.
+ * application, bundle or package is found at once.
  */
 export const createApplicationDirectory = ({
   load,
   applicationOfBundle,
+  applicationOfPackage,
   now,
   maximumAgeMilliseconds,
 }: ApplicationLoader & {
@@ -29,21 +34,29 @@ export const createApplicationDirectory = ({
 }): ApplicationDirectory => {
   const bounds = { now, maximumAgeMilliseconds, maximumEntries: MAXIMUM_ENTRIES, textOf: String };
   const applications = createLoadingCache({ load, ...bounds });
-  const identifiers = createLoadingCache({ load: applicationOfBundle, ...bounds });
 
-  const lookUp = async (bundleIdentifier: string): Promise<Application | null> => {
-    const identifier = await identifiers.get(bundleIdentifier);
-    if (identifier === null) return null;
-    const application = await applications.get(identifier);
-    if (hasBundle(application, bundleIdentifier)) return application;
-    identifiers.forget(bundleIdentifier);
-    applications.forget(identifier);
-    return null;
+  /** Applications by a name that their registrations lead from, and that they list themselves. */
+  const byName = (
+    find: (name: string) => Promise<ApplicationId | null>,
+    hasName: (application: Application, name: string) => boolean,
+  ) => {
+    const identifiers = createLoadingCache({ load: find, ...bounds });
+    const lookUp = async (name: string): Promise<Application | null> => {
+      const identifier = await identifiers.get(name);
+      if (identifier === null) return null;
+      const application = await applications.get(identifier);
+      if (application !== null && hasName(application, name)) return application;
+      identifiers.forget(name);
+      applications.forget(identifier);
+      return null;
+    };
+    // A cached registration and application of different ages may disagree: both are then loaded again, once.
+    return async (name: string): Promise<Application | null> => (await lookUp(name)) ?? lookUp(name);
   };
 
   return {
     byIdentifier: (identifier) => applications.get(identifier),
-    // A cached registration and application of different ages may disagree: both are then loaded again, once.
-    byBundle: async (bundleIdentifier) => (await lookUp(bundleIdentifier)) ?? lookUp(bundleIdentifier),
+    byBundle: byName(applicationOfBundle, hasBundle),
+    byPackage: byName(applicationOfPackage, hasPackage),
   };
 };

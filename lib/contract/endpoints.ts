@@ -4,9 +4,12 @@ import {
   accountEntitlements,
   accountEntitlementsRequest,
   androidStoreLinkRequest,
+  androidStoreNotificationRequest,
   iosStoreLinkRequest,
   iosStoreSynchronizeRequest,
+  LIMITS,
   linkResponse,
+  notificationResponse,
   synchronizeResponse,
   type Scope,
   type Store,
@@ -34,6 +37,10 @@ export interface Endpoint {
   readonly table: "queries" | "changes";
   /** Whether its function may read the secrets of store credentials. */
   readonly readsSecrets: boolean;
+  /** Most bytes of a body, after decompression; absent: the gateway's limit. */
+  readonly bodyBytes?: number;
+  /** Whether its use case checks the `Authorization` header itself. */
+  readonly readsAuthorization?: true;
   /** Memory and timeout of its function and limits of its route, unless a deployment's parameters override them. */
   readonly defaults: {
     readonly memoryMegabytes: number;
@@ -166,6 +173,30 @@ export const endpoints = {
       requestsPerSecond: 200,
       burst: 400,
     },
+  },
+  receiveAndroidStoreNotification: {
+    method: "POST",
+    path: "/v1/notifications/android-store",
+    scope: null,
+    store: "android-store",
+    function: "receive-android-store-notification",
+    summary: "Receive an Android-store notification",
+    description:
+      "Takes a Real-time Developer Notification that Google Pub/Sub pushes, asks the store about the purchase it names, and stores what the store says. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
+    request: androidStoreNotificationRequest,
+    response: notificationResponse,
+    errors: [
+      "INVALID_REQUEST",
+      "INVALID_CREDENTIAL",
+      "APPLICATION_NOT_FOUND",
+      "STORE_UNAVAILABLE",
+      "STORE_REJECTED_CREDENTIAL",
+    ],
+    table: "changes",
+    readsSecrets: true,
+    bodyBytes: LIMITS.notificationBytes,
+    readsAuthorization: true,
+    defaults: LINK_DEFAULTS,
   },
 } as const satisfies Record<string, Endpoint>;
 

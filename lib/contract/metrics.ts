@@ -8,7 +8,7 @@ export const METRICS = {
    * Dimensions `Endpoint` and `Outcome`: `OK` or an error code; for the authorizer `ALLOWED`, `REFUSED` or `FAILED`.
    */
   requests: "Requests",
-  /** Refused JWS. Dimension `Reason`: a reason of the verifier. */
+  /** Refused JWS and push tokens. Dimension `Reason`: a reason of the verifier. */
   verificationFailures: "VerificationFailures",
   /** Response time of a store in milliseconds. Dimension `Store`. */
   storeLatency: "StoreLatency",
@@ -27,6 +27,12 @@ export const METRICS = {
   acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
   /** Acknowledgements given up in production: refused for good, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",
+  /**
+   * Notifications of the stores. Dimensions `Store` and `Outcome`: `STORED` (facts were stored, or known already), `UNUSED`
+   * (it can never be used) or an error
+   * code, `INTERNAL_ERROR` where the service itself failed.
+   */
+  notifications: "Notifications",
   coldStarts: "ColdStarts",
 } as const;
 

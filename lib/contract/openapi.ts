@@ -57,11 +57,16 @@ const reference = (schema: z.core.$ZodType): object => ({
   $ref: `#/components/schemas/${z.globalRegistry.get(schema)?.id}`,
 });
 
+const securityOf = ({ scope, readsAuthorization }: Endpoint): readonly object[] => {
+  if (scope !== null) return [{ apiKey: [] }];
+  return readsAuthorization === true ? [{ googlePushToken: [] }] : [];
+};
+
 const operation = (name: string, endpoint: Endpoint): object => ({
   operationId: name,
   summary: endpoint.summary,
   description: endpoint.description,
-  security: endpoint.scope === null ? [] : [{ apiKey: [] }],
+  security: securityOf(endpoint),
   ...(endpoint.scope !== null && { "x-required-scope": endpoint.scope }),
   ...(endpoint.method === "GET"
     ? {
@@ -112,6 +117,13 @@ export const openApiDocument = (): object => ({
         type: "http",
         scheme: "bearer",
         description: "`Authorization: Bearer cek_…`, an API key with the endpoint's scope.",
+      },
+      googlePushToken: {
+        type: "http",
+        scheme: "bearer",
+        bearerFormat: "JWT",
+        description:
+          "Google's OIDC token of an authenticated Pub/Sub push, for the package's service account and audience.",
       },
     },
     schemas: {

@@ -15,6 +15,7 @@ export const LIMITS = {
   purchaseTokenCharacters: 4096,
   productIdentifierCharacters: 256,
   packageNameCharacters: 256,
+  notificationBytes: 64 * 1024,
 } as const;
 
 /** Stored by position, as {@link ENVIRONMENTS} are: append only. */
@@ -143,6 +144,19 @@ export const accountEntitlementsRequest = once(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
 );
 
+/** Push body of Google Pub/Sub. It leaves out `data` where a message has only attributes. */
+export const androidStoreNotificationRequest = once(() =>
+  z
+    .object({
+      message: z.object({
+        data: z.optional(described("A DeveloperNotification: JSON in base64.", z.string())),
+        messageId: z.optional(z.string()),
+      }),
+      subscription: z.optional(z.string()),
+    })
+    .register(z.globalRegistry, { id: "AndroidStoreNotificationRequest" }),
+);
+
 const uuid = (description: string) => described(description, z.uuid());
 const time = (description: string) => described(description, z.iso.datetime({ precision: 3 }));
 const nullableTime = (description: string) =>
@@ -210,9 +224,16 @@ export const accountEntitlements = once(() =>
     .register(z.globalRegistry, { id: "AccountEntitlements" }),
 );
 
+/** Answer to a store's notification: nothing but its status. */
+export const notificationResponse = once(() =>
+  z.object({}).register(z.globalRegistry, { id: "NotificationResponse" }),
+);
+
 export type AndroidStoreLinkRequest = z.infer<ReturnType<typeof androidStoreLinkRequest>>;
+export type AndroidStoreNotificationRequest = z.infer<ReturnType<typeof androidStoreNotificationRequest>>;
 export type IosStoreLinkRequest = z.infer<ReturnType<typeof iosStoreLinkRequest>>;
 export type IosStoreSynchronizeRequest = z.infer<ReturnType<typeof iosStoreSynchronizeRequest>>;
 export type LinkResponse = z.infer<ReturnType<typeof linkResponse>>;
 export type SynchronizeResponse = z.infer<ReturnType<typeof synchronizeResponse>>;
+export type NotificationResponse = z.infer<ReturnType<typeof notificationResponse>>;
 export type AccountEntitlements = z.infer<ReturnType<typeof accountEntitlements>>;

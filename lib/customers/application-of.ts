@@ -20,6 +20,12 @@ export const applicationOfBundle = async (
   bundleIdentifier: string,
 ): Promise<Application> => found(await directory.byBundle(bundleIdentifier));
 
+/** @throws ServiceError `APPLICATION_NOT_FOUND` */
+export const applicationOfPackage = async (
+  directory: ApplicationDirectory,
+  packageName: string,
+): Promise<Application> => found(await directory.byPackage(packageName));
+
 const found = (application: Application | null): Application => {
   if (application === null) throw new ServiceError("APPLICATION_NOT_FOUND");
   return application;

@@ -74,10 +74,6 @@ const factsByOwner = (
   return byOwner;
 };
 
-const isDue = ({ acknowledgementDue }: VerifiedFacts, known: KnownFacts): boolean =>
-  acknowledgementDue !== null &&
-  known.purchases.get(referenceText(acknowledgementDue.purchase))?.acknowledgementDueSince != null;
-
 /** Plans for a refused link: that of the same request without an account, or, if that is refused too, one per owner. */
 const plansWithoutClaim = (
   store: FactStore,
@@ -103,8 +99,6 @@ const plansWithoutClaim = (
       absorbed: [],
       link: owner.link,
       identifier: owner.identifier,
-      // An acknowledgement becomes due once its purchase belongs to an account.
-      acknowledgementDue: owner.link === null && !isDue(facts, known) ? null : facts.acknowledgementDue,
     }),
   );
   return { plans, isRound: false };

@@ -6,27 +6,16 @@ import type {
 import { ServiceError } from "../contract/errors.ts";
 import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
 import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
-import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import {
-  provenPurchaseOf,
-  type PendingAcknowledgement,
-  type VerifiedPurchase,
-} from "../stores/android-store/reading.ts";
-import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
+import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import { buryRemains } from "./bury-remains.ts";
-import type { FactStore } from "./fact-store.ts";
 import { presentLink } from "./present.ts";
-import { storeFacts } from "./store-facts.ts";
-import type { VerifiedFacts } from "./verified-facts.ts";
+import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
 
-export interface AndroidStoreLinking extends FactStore {
+export interface AndroidStoreLinking extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
-  readonly androidStore: AndroidStore;
-  readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
 /** The stored purchase, for one that the store has dropped. */
@@ -52,7 +41,12 @@ const storedPurchase = async (
     .find(({ verifiedAt }) => verifiedAt > 0);
   if (purchase === undefined) throw new ServiceError("PURCHASE_NO_LONGER_AVAILABLE");
   if (!isOfKind(purchase, productKind, productIdentifier ?? null)) throw new ServiceError("INVALID_PURCHASE");
-  return { purchase, replaces: null, samePerson: [], acknowledgement: null };
+  // A notification may have stored the purchase, which selects none of its products.
+  return selecting(
+    { purchase, replaces: null, samePerson: [], acknowledgement: null },
+    productKind,
+    productIdentifier == null ? null : [productIdentifier],
+  );
 };
 
 const isOfKind = (
@@ -92,29 +86,6 @@ const verifyPurchase = async (
   }
 };
 
-const verifiedFactsOf = (verified: VerifiedPurchase): VerifiedFacts => ({
-  environment: verified.purchase.environment,
-  identities: [],
-  purchases: [provenPurchaseOf(verified)],
-  renewals: [],
-  acknowledgementDue: verified.acknowledgement,
-});
-
-/** The purchase is queued by now, so a failure here loses no acknowledgement. */
-const acknowledge = async (
-  { androidStore, acknowledgements }: AndroidStoreLinking,
-  application: Application,
-  configuration: AndroidStoreConfiguration,
-  pending: PendingAcknowledgement,
-  dueSince: Instant,
-): Promise<void> => {
-  const { outcome } = await androidStore.acknowledge(configuration, pending);
-  if (outcome === "due") return;
-  await acknowledgements
-    .remove({ application: application.identifier, purchase: pending.purchase, dueSince })
-    .catch(() => undefined);
-};
-
 /**
  * Verifies an Android-store purchase, stores it, links its customer to the account, and acknowledges it if the store
  * waits for that.
@@ -134,19 +105,10 @@ export const linkAndroidStoreCustomer = async (
   if (!configuration.environments.includes(verified.purchase.environment))
     throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED");
 
-  const facts = verifiedFactsOf(verified);
-  const stored = await storeFacts(linking, application, facts, {
+  const stored = await storeAndroidStorePurchase(linking, application, configuration, verified, {
     account: accountId(request.applicationAccountIdentifier),
     assertedBy: "credential",
   });
-  const due = facts.acknowledgementDue;
-  const dueSince =
-    stored.outcome === "refused"
-      ? stored.acknowledgementDueSince
-      : (stored.customer?.acknowledgementDueSince ?? null);
-  // A purchase with an owner is acknowledged even if this link is refused.
-  if (due !== null && dueSince !== null)
-    await acknowledge(linking, application, configuration, due, dueSince);
   if (stored.outcome === "refused") throw new ServiceError(stored.code);
   return presentLink(application, stored.customer, linking.now());
 };

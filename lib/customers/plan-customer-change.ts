@@ -92,13 +92,17 @@ export interface Plan {
 type Joined = ReturnType<typeof joinStated>[number];
 
 /** Step 1: joins each purchase of the request with its stored state. */
-const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: PlanInput) =>
+const joinStated = ({ purchases, acknowledgementDue, known, identifier, link, moment }: PlanInput) =>
   joinAll(purchases).map((said) => {
     const reference = referenceText(said);
     const stored = known.purchases.get(reference);
     const purchase = joinWithStored(stored?.purchase, said);
     const dueBefore = stored?.acknowledgementDueSince ?? null;
-    const isDue = acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference;
+    // An acknowledgement becomes due once its purchase belongs to an account, and stays due.
+    const isDue =
+      acknowledgementDue !== null &&
+      referenceText(acknowledgementDue.purchase) === reference &&
+      (link !== null || dueBefore !== null);
     // Only the store's latest answer can end a pending acknowledgement.
     const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
     const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : isLatest ? null : dueBefore;

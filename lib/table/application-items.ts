@@ -69,6 +69,7 @@ export const androidStoreItem = once(() =>
       z.strictObject({ workloadIdentity: workloadIdentity() }),
     ]),
     environments: shape.environments(),
+    notifications: z.optional(z.object({ serviceAccount: shape.text(), audience: shape.text() })),
   }),
 );
 
@@ -161,10 +162,12 @@ export const fromAndroidStoreItem = ({
   packageName,
   credential,
   environments,
+  notifications,
 }: z.output<ReturnType<typeof androidStoreItem>>): AndroidStoreConfiguration => ({
   packageName,
   credential,
   environments,
+  notifications: notifications ?? null,
 });
 
 const toCredential = (credential: AndroidStoreCredential): Item<typeof androidStoreItem>["credential"] =>
@@ -177,6 +180,7 @@ export const toAndroidStoreItem = (store: AndroidStoreConfiguration): Item<typeo
   packageName: store.packageName,
   credential: toCredential(store.credential),
   environments: [...store.environments],
+  notifications: store.notifications === null ? undefined : { ...store.notifications },
 });
 
 export const fromCatalogItem = ({

@@ -200,5 +200,7 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
       (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
     applicationOfBundle: async (bundleIdentifier) =>
       (await registrationOf({ store: "ios-store", bundleOrPackage: bundleIdentifier }))?.application ?? null,
+    applicationOfPackage: async (packageName) =>
+      (await registrationOf({ store: "android-store", bundleOrPackage: packageName }))?.application ?? null,
   };
 };

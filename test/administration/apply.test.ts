@@ -213,6 +213,24 @@ products:
     ]);
   });
 
+  test("of a package's push subscription is its notifications, and none where there are none", () => {
+    const notifications = { serviceAccount: "a@b.c", audience: "https://a" };
+    const pushed = {
+      ...full,
+      androidStore: full.androidStore.map((store) => ({ ...store, notifications })),
+    };
+    const changeOf = (before: unknown, after: unknown) => [
+      {
+        kind: "changed",
+        subject: "store",
+        name: "android-store a.b",
+        fields: [{ field: "notifications", before, after }],
+      },
+    ];
+    expect(differenceOf(full, pushed)).toEqual(changeOf(null, notifications));
+    expect(differenceOf(pushed, full)).toEqual(changeOf(notifications, null));
+  });
+
   test("of a renamed application is the name", () => {
     expect(differenceOf(full, { ...full, name: "B" })).toEqual([
       {

@@ -18,7 +18,12 @@ const selling = (products: CatalogProduct[], changes: Partial<Application> = {})
     },
   ],
   androidStore: [
-    { packageName: "a.c", credential: { secret: "s" }, environments: ["production", "sandbox"] },
+    {
+      packageName: "a.c",
+      credential: { secret: "s" },
+      environments: ["production", "sandbox"],
+      notifications: null,
+    },
   ],
   catalog: aCatalog(products),
   transfers: "refuse",

@@ -92,6 +92,7 @@ describe("a valid manifest", () => {
           packageName: "com.example.trails",
           credential: { secret: "trails/play" },
           environments: ["production", "sandbox"],
+          notifications: null,
         },
       ],
     });
@@ -127,6 +128,52 @@ describe("a valid manifest", () => {
   test("may leave out the identifier, which is compared in lower case", () => {
     expect(manifest("application: { name: A }").identifier).toBeNull();
     expect(manifest(TRAILS.replace("c0de", "C0DE")).identifier).toBe(IDENTIFIER);
+  });
+
+  test("may name the push subscription of a package's notifications; an e-mail address is in lower case", () => {
+    const text = withAndroidStore(
+      "{ packageName: a.b, credential: { secret: s }, notifications: { serviceAccount: Push@p.iam.gserviceaccount.com, audience: https://api.example.com/v1/notifications/android-store } }",
+    );
+    const { androidStore } = manifest(text);
+    expect(androidStore[0]?.notifications).toEqual({
+      serviceAccount: "push@p.iam.gserviceaccount.com",
+      audience: "https://api.example.com/v1/notifications/android-store",
+    });
+    const shown = manifestOf({ ...manifest(text), identifier: IDENTIFIER });
+    expect(manifest(stringify(shown)).androidStore).toEqual(androidStore);
+    expect(
+      manifestOf({ ...manifest(TRAILS), identifier: IDENTIFIER }).stores["android-store"][0],
+    ).not.toHaveProperty("notifications");
+  });
+
+  test.each([
+    ["no audience", "{ serviceAccount: a@b.c }", "audience"],
+    ["no service account", "{ audience: a }", "serviceAccount"],
+    [
+      "a service account that is no e-mail address",
+      "{ serviceAccount: push, audience: a }",
+      "serviceAccount",
+    ],
+    ["an empty audience", '{ serviceAccount: a@b.c, audience: "" }', "audience"],
+    ["an audience of 513 characters", `{ serviceAccount: a@b.c, audience: ${"a".repeat(513)} }`, "audience"],
+    ["a control character", '{ serviceAccount: a@b.c, audience: "a\\nb" }', "audience"],
+    ["a field that is not known", "{ serviceAccount: a@b.c, audience: a, topic: t }", "topic"],
+  ])("notifications with %s are refused", (_, notifications, field) => {
+    expect(
+      problems(
+        withAndroidStore(`{ packageName: a.b, credential: { secret: s }, notifications: ${notifications} }`),
+      ),
+    ).toEqual([`4 stores.android-store[0].notifications.${field}`]);
+  });
+
+  test("an audience may have 512 characters", () => {
+    const audience = "a".repeat(512);
+    const { androidStore } = manifest(
+      withAndroidStore(
+        `{ packageName: a.b, credential: { secret: s }, notifications: { serviceAccount: a@b.c, audience: ${audience} } }`,
+      ),
+    );
+    expect(androidStore[0]?.notifications?.audience).toBe(audience);
   });
 
   test("refuses transfers by default", () => {

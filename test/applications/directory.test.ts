@@ -6,26 +6,33 @@ import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 const A = applicationId("0198c0de-0000-7000-8000-00000000000a");
 const B = applicationId("0198c0de-0000-7000-8000-00000000000b");
 
-const anApplication = (identifier: ApplicationId, ...bundles: string[]): Application => ({
+const anApplication = (identifier: ApplicationId, ...names: string[]): Application => ({
   identifier,
   name: "A",
-  iosStore: bundles.map((bundleIdentifier) => ({
+  iosStore: names.map((bundleIdentifier) => ({
     bundleIdentifier,
     appAppleIdentifier: 1,
     environments: ["production"],
     xcodeCertificates: [],
   })),
-  androidStore: [],
+  androidStore: names.map((packageName) => ({
+    packageName,
+    credential: { secret: "s" },
+    environments: ["production"],
+    notifications: null,
+  })),
   catalog: catalogOf(new Map(), []),
   transfers: "refuse",
   renewalLeeway: 0,
 });
 
-const setUp = (applications: Application[], bundles: Record<string, ApplicationId> = {}) => {
+/** The same names are bundles and packages. */
+const setUp = (applications: Application[], names: Record<string, ApplicationId> = {}) => {
   const world = {
     now: 0,
     applications: new Map(applications.map((application) => [application.identifier, application])),
-    bundles: new Map(Object.entries(bundles)),
+    bundles: new Map(Object.entries(names)),
+    packages: new Map(Object.entries(names)),
     failure: null as Error | null,
     loads: 0,
   };
@@ -36,6 +43,7 @@ const setUp = (applications: Application[], bundles: Record<string, ApplicationI
       return world.applications.get(identifier) ?? null;
     },
     applicationOfBundle: async (bundle) => world.bundles.get(bundle) ?? null,
+    applicationOfPackage: async (name) => world.packages.get(name) ?? null,
     now: () => world.now,
     maximumAgeMilliseconds: 60_000,
   });
@@ -79,36 +87,41 @@ test("an application that does not exist is looked up again on every request", a
   await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
 });
 
-test("a look-up by bundle and one by identifier share one load", async () => {
-  const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
-  await expect(directory.byBundle("com.a")).resolves.toMatchObject({ identifier: A });
-  await directory.byIdentifier(A);
-  expect(world.loads).toBe(1);
-});
+describe.each([
+  ["bundle", "byBundle", "bundles"],
+  ["package", "byPackage", "packages"],
+] as const)("by %s", (_, by, registered) => {
+  test("and by identifier share one load", async () => {
+    const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+    await expect(directory[by]("com.a")).resolves.toMatchObject({ identifier: A });
+    await directory.byIdentifier(A);
+    expect(world.loads).toBe(1);
+  });
 
-test("a bundle of no application is null", async () => {
-  const { directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
-  await expect(directory.byBundle("com.b")).resolves.toBeNull();
-});
+  test("one of no application is null", async () => {
+    const { directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+    await expect(directory[by]("com.b")).resolves.toBeNull();
+  });
 
-test("a new bundle of an application already loaded is found at once", async () => {
-  const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
-  await directory.byIdentifier(A);
-  world.applications.set(A, anApplication(A, "com.a", "com.b"));
-  world.bundles.set("com.b", A);
-  await expect(directory.byBundle("com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
-});
+  test("a new one of an application already loaded is found at once", async () => {
+    const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+    await directory.byIdentifier(A);
+    world.applications.set(A, anApplication(A, "com.a", "com.b"));
+    world[registered].set("com.b", A);
+    await expect(directory[by]("com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
+  });
 
-test("a bundle that moved is no longer found in its former application once that application is reloaded", async () => {
-  const { world, directory } = setUp([anApplication(A, "com.a"), anApplication(B)], { "com.a": A });
-  world.now = 1;
-  await directory.byIdentifier(A);
-  world.now = 50_000;
-  await directory.byBundle("com.a");
-  world.applications.set(A, anApplication(A)).set(B, anApplication(B, "com.a"));
-  world.bundles.set("com.a", B);
-  world.now = 60_001;
-  await expect(directory.byBundle("com.a")).resolves.toMatchObject({ identifier: B });
+  test("one that moved is no longer found in its former application once that application is reloaded", async () => {
+    const { world, directory } = setUp([anApplication(A, "com.a"), anApplication(B)], { "com.a": A });
+    world.now = 1;
+    await directory.byIdentifier(A);
+    world.now = 50_000;
+    await directory[by]("com.a");
+    world.applications.set(A, anApplication(A)).set(B, anApplication(B, "com.a"));
+    world[registered].set("com.a", B);
+    world.now = 60_001;
+    await expect(directory[by]("com.a")).resolves.toMatchObject({ identifier: B });
+  });
 });
 
 test("the cache is bounded: the oldest application is evicted", async () => {

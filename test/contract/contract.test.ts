@@ -4,6 +4,7 @@ import { ERRORS } from "../../lib/contract/errors.ts";
 import {
   accountIdentifier,
   androidStoreLinkRequest,
+  androidStoreNotificationRequest,
   customerEntitlement,
   ENVIRONMENTS,
   iosStoreLinkRequest,
@@ -14,12 +15,13 @@ import {
   STORES,
 } from "../../lib/contract/schemas.ts";
 
-test("the four endpoints have their methods, paths and scopes", () => {
+test("the endpoints have their methods, paths and scopes", () => {
   expect(Object.values(endpoints).map(({ method, path, scope }) => `${method} ${path} ${scope}`)).toEqual([
     "POST /v1/customers/android-store/link customers:write",
     "POST /v1/customers/ios-store/link customers:write",
     "GET /v1/customers/{applicationAccountIdentifier}/entitlements entitlements:read",
     "POST /v1/customers/ios-store/synchronize null",
+    "POST /v1/notifications/android-store null",
   ]);
 });
 
@@ -107,6 +109,17 @@ test.each([
   ["an account is required", { applicationAccountIdentifier: undefined }, ["applicationAccountIdentifier"]],
 ])("Android-store link: %s", (_, change, paths) => {
   expect(wrongPaths(androidStoreLinkRequest, { ...android, ...change })).toEqual(paths);
+});
+
+test.each([
+  ["data is enough", { message: { data: "e30=" } }, []],
+  ["unknown fields are ignored", { message: { data: "e30=", orderingKey: 7 }, deliveryAttempt: 5 }, []],
+  ["Pub/Sub leaves out empty data", { message: { attributes: { a: "b" }, messageId: "1" } }, []],
+  ["a message is required", { subscription: "projects/p/subscriptions/s" }, ["message"]],
+  ["a message is an object", { message: "e30=" }, ["message"]],
+  ["data is text", { message: { data: {} } }, ["message.data"]],
+])("Android-store notification: %s", (_, body, paths) => {
+  expect(wrongPaths(androidStoreNotificationRequest, body)).toEqual(paths);
 });
 
 const ios = { signedAppTransaction: "a.b.c", applicationAccountIdentifier: "a" };

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS } from "../../lib/contract/errors.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 
@@ -9,7 +9,10 @@ interface Operation {
 }
 interface Document {
   readonly paths: Record<string, Record<string, Operation>>;
-  readonly components: { readonly schemas: Record<string, { properties: object; required: string[] }> };
+  readonly components: {
+    readonly schemas: Record<string, { properties: object; required: string[] }>;
+    readonly securitySchemes: Record<string, object>;
+  };
 }
 const document = JSON.parse(JSON.stringify(openApiDocument())) as Document;
 
@@ -20,15 +23,20 @@ test("docs/openapi.json matches the contract (`npm run openapi` writes it)", () 
 
 test("the document has every endpoint, with a credential where the endpoint needs one", () => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { security }]) => [
-      method.toUpperCase(),
-      path,
-      security.length === 1,
+    Object.entries(methods).map(([method, { security }]) => [method.toUpperCase(), path, security]),
+  );
+  const securityOf = ({ scope, readsAuthorization }: Endpoint): object[] => {
+    if (scope !== null) return [{ apiKey: [] }];
+    return readsAuthorization === true ? [{ googlePushToken: [] }] : [];
+  };
+  expect(operations).toEqual(
+    Object.values<Endpoint>(endpoints).map((endpoint) => [
+      endpoint.method,
+      endpoint.path,
+      securityOf(endpoint),
     ]),
   );
-  expect(operations).toEqual(
-    Object.values(endpoints).map(({ method, path, scope }) => [method, path, scope !== null]),
-  );
+  expect(Object.keys(document.components.securitySchemes)).toEqual(["apiKey", "googlePushToken"]);
 });
 
 test("every error code of an endpoint is documented under its status", () => {

@@ -39,7 +39,7 @@ const aWorld = () => {
     identifier: applicationId(uuid()),
     name: "Trails",
     iosStore: [],
-    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"] }],
+    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"], notifications: null }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
     transfers: "refuse",
     renewalLeeway: 0,
@@ -47,6 +47,7 @@ const aWorld = () => {
   const directory: AcknowledgementRun["directory"] = {
     byIdentifier: (identifier) => Promise.resolve(identifier === application.identifier ? application : null),
     byBundle: () => Promise.resolve(null),
+    byPackage: () => Promise.resolve(null),
   };
   const queue = createAcknowledgementQueue(table);
   const failures: unknown[] = [];

@@ -239,12 +239,18 @@ describe("after an erasure that stopped after its first step,", () => {
     const configured: Application = {
       ...application,
       catalog: aCatalog([aProduct({ store: "android-store" })]),
-      androidStore: [{ packageName, credential: { secret: "s" }, environments: ["production"] }],
+      androidStore: [
+        { packageName, credential: { secret: "s" }, environments: ["production"], notifications: null },
+      ],
     };
     const linked = linkAndroidStoreCustomer(
       {
         ...factStore,
-        directory: { byIdentifier: () => Promise.resolve(configured), byBundle: () => Promise.resolve(null) },
+        directory: {
+          byIdentifier: () => Promise.resolve(configured),
+          byBundle: () => Promise.resolve(null),
+          byPackage: () => Promise.resolve(null),
+        },
         androidStore: {
           lookUp: () =>
             Promise.resolve({ outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" }),

@@ -330,6 +330,7 @@ describe("an acknowledgement", () => {
   const survivor = aCustomer();
   test("becomes due with its purchase", () => {
     const { acknowledgementDueSince, change } = plan({
+      survivor,
       facts: { purchases: [aPurchase(), purchase], acknowledgementDue: due },
     });
     expect(acknowledgementDueSince).toBe(NOW);
@@ -347,6 +348,35 @@ describe("an acknowledgement", () => {
     });
     expect(acknowledgementDueSince).toBe(NOW - 1000);
     expect(change).toBeNull();
+  });
+  test("does not become due while its customer has no account", () => {
+    for (const unlinked of [null, aCustomer({ link: null })]) {
+      const { acknowledgementDueSince, change } = plan({
+        survivor: unlinked,
+        facts: { purchases: [purchase], acknowledgementDue: due },
+      });
+      expect(acknowledgementDueSince).toBeNull();
+      expect(change?.acknowledgements).toEqual({ due: [], done: [] });
+      expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([null]);
+    }
+  });
+  test("becomes due when the purchase that was stored before gets an account", () => {
+    const { acknowledgementDueSince, change } = plan({
+      survivor,
+      facts: { purchases: [purchase], acknowledgementDue: due },
+      known: [stored(purchase)],
+    });
+    expect(acknowledgementDueSince).toBe(NOW);
+    expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
+  });
+  test("that is due stays due when its customer loses its account", () => {
+    const { acknowledgementDueSince, change } = plan({
+      survivor: aCustomer({ link: null, holdings: [purchase] }),
+      facts: { purchases: [purchase], acknowledgementDue: due },
+      known: [waiting],
+    });
+    expect(acknowledgementDueSince).toBe(NOW - 1000);
+    expect(change?.acknowledgements ?? { due: [], done: [] }).toEqual({ due: [], done: [] });
   });
   test("is done when the store no longer waits for it", () => {
     const { acknowledgementDueSince, change } = plan({

@@ -138,6 +138,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
           directory: {
             byIdentifier: () => Promise.resolve(application),
             byBundle: () => Promise.resolve(application),
+            byPackage: () => Promise.resolve(application),
           },
           table: factStore.table,
           now,

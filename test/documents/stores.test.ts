@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { readNotification } from "../../lib/stores/android-store/notification.ts";
 import { SUBSCRIPTION_STATES } from "../../lib/stores/android-store/answers.ts";
 
 const DOCUMENT = readFileSync("docs/stores.md", "utf8");
@@ -60,6 +61,57 @@ test.each([
 test("every state of a subscription has a row", () => {
   const states = SUBSCRIPTION_STATES.map((state) => state.replace("SUBSCRIPTION_STATE_", ""));
   expect(documentedPaths("Google Play: subscription")).toEqual(expect.arrayContaining(states));
+});
+
+const NOTIFICATIONS = rowsOf(
+  (DOCUMENT.split("\n## Google Play: Real-time Developer Notifications\n")[1] ?? "").split("\n## ")[0] ?? "",
+)
+  .map(([type = "", , service = ""]) => ({
+    type: /^`([^`]+)`$/.exec(type)?.[1],
+    asks: /^Asks\b/.test(service),
+  }))
+  .flatMap(({ type, asks }) => (type === undefined ? [] : [[type, asks] as const]));
+
+/** The member of a notification whose type is written like this. */
+const memberOf = (type: string): object => {
+  const [word = "", number] = type.split(" ");
+  const name =
+    word === "unknown"
+      ? "newNotification"
+      : `${word.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Notification`;
+  return {
+    [name]: { notificationType: Number(number), productType: Number(number), purchaseToken: "token" },
+  };
+};
+
+test("every type of Google's notifications has a row", () => {
+  const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18, 19, 20, 22];
+  expect(NOTIFICATIONS.map(([type]) => type)).toEqual([
+    ...numbers.map((number) => `subscription ${number}`),
+    "one_time_product 1",
+    "one_time_product 2",
+    "voided_purchase 1",
+    "voided_purchase 2",
+    "pending_refund_review",
+    "test",
+    "unknown",
+  ]);
+});
+
+test.each(NOTIFICATIONS)("%s is read, and the store is asked where the row says so", (type, asks) => {
+  const data = Buffer.from(JSON.stringify({ packageName: "a.b", ...memberOf(type) })).toString("base64");
+  const read = readNotification(data);
+  expect(read?.type).toBe(type);
+  expect(read?.purchase).toEqual(
+    asks
+      ? {
+          purchaseToken: "token",
+          productKind: /^(?:subscription|voided_purchase 1$)/.test(type)
+            ? "subscription"
+            : "one_time_product",
+        }
+      : null,
+  );
 });
 
 const testCells = rowsOf(DOCUMENT).map((cells) => cells.at(-1) ?? "");

@@ -174,6 +174,57 @@ describe("errors", () => {
   );
 });
 
+describe("an endpoint that reads the Authorization header", () => {
+  type Push = Call<typeof endpoints.receiveAndroidStoreNotification>;
+  const push = async (headers: Record<string, string>, body: object = { message: { data: "e30=" } }) => {
+    const calls: Push[] = [];
+    const handler = endpoint(endpoints.receiveAndroidStoreNotification, (call) => {
+      calls.push(call);
+      return Promise.resolve({});
+    });
+    const event = anEvent({ body: JSON.stringify(body), headers }, null);
+    Object.assign(event.requestContext, { domainName: "api.example.com", path: "/live/v1/n" });
+    return { calls, response: await handler(event, {} as Context) };
+  };
+  test.each([
+    ["as sent", { Authorization: "Bearer a.b.c" }, "Bearer a.b.c"],
+    ["whatever its case", { authorization: "x" }, "x"],
+    ["as null where none was sent", { Accept: "*/*" }, null],
+  ])("gets it %s, and the URL it was sent to", async (_, headers, authorization) => {
+    const { calls, response } = await push(headers);
+    expect([response.statusCode, response.body]).toEqual([200, "{}"]);
+    expect(calls).toEqual([
+      {
+        request: { message: { data: "e30=" } },
+        applicationIdentifier: null,
+        authorization,
+        address: "https://api.example.com/live/v1/n",
+      },
+    ]);
+  });
+  test("takes 65,536 bytes and refuses one more", async () => {
+    const bodyOf = (bytes: number) => ({
+      message: { data: "a".repeat(bytes - '{"message":{"data":""}}'.length) },
+    });
+    expect((await push({}, bodyOf(65_536))).response.statusCode).toBe(200);
+    const { calls, response } = await push({}, bodyOf(65_537));
+    expect([response.statusCode, calls]).toEqual([400, []]);
+    expect(JSON.parse(response.body)).toMatchObject({
+      error: "INVALID_REQUEST",
+      issues: [{ path: "", message: "must be at most 65536 bytes" }],
+    });
+  });
+  test("no other endpoint gets it", async () => {
+    const { calls } = await read(
+      anEvent({
+        pathParameters: { applicationAccountIdentifier: "a" },
+        headers: { Authorization: "Bearer a" },
+      }),
+    );
+    expect(JSON.stringify(calls)).not.toContain("Bearer");
+  });
+});
+
 test("an endpoint with a scope fails without calling its use case when the authorizer names no application", async () => {
   const { calls, response } = await read(
     anEvent({ pathParameters: { applicationAccountIdentifier: "a" } }, null),

@@ -107,6 +107,27 @@ describe("a body that is not JSON is refused as such:", () => {
   });
 });
 
+describe("a body with a limit", () => {
+  const limited = (body: string, isBase64Encoded = false): unknown => {
+    try {
+      return readRequestBody({ body, isBase64Encoded }, 10);
+    } catch (error) {
+      return error instanceof ServiceError && [error.code, error.issues];
+    }
+  };
+  const TOO_LARGE = ["INVALID_REQUEST", [{ path: "", message: "must be at most 10 bytes" }]];
+  test.each([
+    ["is read at it", '"12345678"', "12345678"],
+    ["is refused above it", '"123456789"', TOO_LARGE],
+    ["is measured in bytes", '"éééé"', "éééé"],
+    ["is refused where its characters take more", '"ééééé"', TOO_LARGE],
+    ["is refused before it is read", "[[[[[[[[[[[", TOO_LARGE],
+  ])("%s", (_, body, answer) => {
+    expect(limited(body)).toEqual(answer);
+    expect(limited(Buffer.from(body).toString("base64"), true)).toEqual(answer);
+  });
+});
+
 describe("a body in base64", () => {
   const encoded = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64");
   test("is decoded as UTF-8", () => {

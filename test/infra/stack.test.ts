@@ -127,6 +127,7 @@ const FUNCTIONS = [
   "LinkAndroidStoreCustomer",
   "LinkIosStoreCustomer",
   "ReadAccountEntitlements",
+  "ReceiveAndroidStoreNotification",
   "SynchronizeIosStorePurchases",
 ];
 
@@ -273,6 +274,7 @@ describe("the API", () => {
       "POST /v1/customers/android-store/link": [50, 100],
       "POST /v1/customers/ios-store/link": [50, 100],
       "POST /v1/customers/ios-store/synchronize": [200, 400],
+      "POST /v1/notifications/android-store": [50, 100],
     });
     expect(throttles(only("AWS::ApiGateway::Stage", development))).toMatchObject({
       "POST /v1/customers/ios-store/synchronize": [33, 20],
@@ -545,7 +547,7 @@ describe("roles", () => {
     expect(statementsOf(name)).toEqual([onTable(...WRITES)]);
   });
 
-  test.each(["LinkAndroidStoreCustomer", "AcknowledgeDuePurchases"])(
+  test.each(["LinkAndroidStoreCustomer", "ReceiveAndroidStoreNotification", "AcknowledgeDuePurchases"])(
     "%s may change the table and read the secrets of the prefix",
     (name) => {
       expect(statementsOf(name)).toEqual([onTable(...WRITES), secrets("customer-entitlements/")]);
@@ -628,6 +630,7 @@ describe("alarms", () => {
     expect([...own].map(([, name]) => name).sort()).toEqual([
       METRICS.acknowledgementsFailed,
       METRICS.acknowledgementsNearDeadline,
+      METRICS.notifications,
       METRICS.requests,
       METRICS.storeErrors,
       METRICS.storeErrors,
@@ -683,7 +686,16 @@ test("the outputs are the base address, the table's name, the roles to register 
       TableName: "customer-entitlements",
       AlarmTopic: { Ref: topic },
       AndroidStoreRoles: {
-        "Fn::Join": ["", [{ Ref: roleOf("LinkAndroidStore") }, " ", { Ref: roleOf("AcknowledgeDue") }]],
+        "Fn::Join": [
+          "",
+          [
+            { Ref: roleOf("LinkAndroidStore") },
+            " ",
+            { Ref: roleOf("ReceiveAndroidStore") },
+            " ",
+            { Ref: roleOf("AcknowledgeDue") },
+          ],
+        ],
       },
     },
   );

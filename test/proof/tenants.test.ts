@@ -46,7 +46,12 @@ const twoApplications = (): readonly [Application, Application] => {
       },
     ],
     androidStore: [
-      { packageName: name, credential: { secret: "play" }, environments: ["production", "sandbox"] },
+      {
+        packageName: name,
+        credential: { secret: "play" },
+        environments: ["production", "sandbox"],
+        notifications: null,
+      },
     ],
   });
   return [application("com.example.trails"), application("com.example.peaks")];
@@ -83,6 +88,7 @@ const answersOf = async (
             iosStore.some((configuration) => configuration.bundleIdentifier === bundleIdentifier),
           ) ?? null,
         ),
+      byPackage: () => Promise.resolve(null),
     },
     trustedRoots: new Set(),
     verifier: {

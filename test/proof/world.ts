@@ -322,6 +322,7 @@ export const aWorld = (
           directory: {
             byIdentifier: () => Promise.resolve(application),
             byBundle: () => Promise.resolve(application),
+            byPackage: () => Promise.resolve(application),
           },
           table: customers,
           now: () => moment,

@@ -1005,7 +1005,7 @@ describe("credentials", () => {
     );
     for (const { status, body } of answers) {
       expect(status).toBe(401);
-      expect(body).toEqual({ error: "INVALID_CREDENTIAL", message: "A valid API key is required." });
+      expect(body).toEqual({ error: "INVALID_CREDENTIAL", message: "A valid credential is required." });
     }
   });
 

@@ -78,6 +78,8 @@ export interface ManifestOptions {
   readonly androidEnvironments: readonly string[];
   /** Unset: the sandbox's workload identity. */
   readonly androidCredential: object | null;
+  /** Unset: nobody may push the package's notifications. */
+  readonly androidNotifications: object | null;
   readonly products: readonly object[];
 }
 
@@ -195,6 +197,7 @@ export const startTestService = async (environment: Record<string, string> = {})
       iosStore: { appAppleIdentifier: 1_234_567_890 },
       androidEnvironments: ["production", "sandbox"],
       androidCredential: null,
+      androidNotifications: null,
       products: PRODUCTS,
       ...changes,
     };
@@ -211,6 +214,9 @@ export const startTestService = async (environment: Record<string, string> = {})
                 credential: options.androidCredential ?? {
                   workloadIdentity: android.externalAccount(androidRoot),
                 },
+                ...(options.androidNotifications !== null && {
+                  notifications: options.androidNotifications,
+                }),
               },
             ],
           },

@@ -89,11 +89,30 @@ describe("an application", () => {
     await expect(applications.load(newIdentifier())).resolves.toBeNull();
   });
 
-  test("is found by each of its iOS bundles, and by no package", async () => {
+  test("is found by each of its iOS bundles and Android packages, and by neither as the other", async () => {
     const { identifier } = await anApplication("com.example.found");
     await expect(applications.applicationOfBundle("com.example.found")).resolves.toBe(identifier);
     await expect(applications.applicationOfBundle("com.example.found.test")).resolves.toBe(identifier);
     await expect(applications.applicationOfBundle("com.example.found.keyless")).resolves.toBeNull();
+    await expect(applications.applicationOfPackage("com.example.found.keyless")).resolves.toBe(identifier);
+    await expect(applications.applicationOfPackage("com.example.found.test")).resolves.toBeNull();
+  });
+
+  test("keeps a package's push subscription, and forgets it with the manifest", async () => {
+    const before = await anApplication("com.example.pushed");
+    expect(before.androidStore.map(({ notifications }) => notifications)).toEqual(
+      before.androidStore.map(() => null),
+    );
+    const notifications = { serviceAccount: "push@p.iam.gserviceaccount.com", audience: "https://a" };
+    const pushed = before.androidStore.map((store) => ({ ...store, notifications }));
+    const save = async (androidStore: Application["androidStore"]) => {
+      const stored = given(await applications.read(before.identifier));
+      expect(await applications.save(stored, { ...before, androidStore })).toEqual({ outcome: "saved" });
+      return given(await applications.load(before.identifier)).androidStore;
+    };
+    expect(await save(pushed)).toEqual(pushed);
+    expect(await save(before.androidStore)).toEqual(before.androidStore);
+    expect(JSON.stringify(await table.items())).not.toContain(notifications.serviceAccount);
   });
 
   test("loses what its manifest no longer lists", async () => {

@@ -39,6 +39,16 @@ export interface VerifiedPurchase {
   readonly acknowledgement: PendingAcknowledgement | null;
 }
 
+/** The same, asked for these products of a one-time purchase only; null: all of them. */
+export const selecting = (
+  verified: VerifiedPurchase,
+  productKind: ProductKind,
+  products: readonly string[] | null,
+): VerifiedPurchase =>
+  productKind === "subscription"
+    ? verified
+    : { ...verified, purchase: { ...verified.purchase, selectedProducts: products } };
+
 /** The purchase, with those that it only mentions. */
 export const provenPurchaseOf = ({
   purchase,

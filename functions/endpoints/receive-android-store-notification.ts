@@ -1,0 +1,21 @@
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
+import { composeAndroidStoreReception } from "../composition.ts";
+import { now, optionalVariable } from "../configuration.ts";
+import { endpoint } from "../http/endpoint.ts";
+import { observe } from "../observability/observe.ts";
+import { readSecret } from "../secrets.ts";
+import { table } from "../table.ts";
+
+const reception = composeAndroidStoreReception({
+  table,
+  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  googleCertificatesUrl: optionalVariable("GOOGLE_CERTIFICATES_URL"),
+  readSecret,
+  now,
+  observe,
+});
+
+export const handler = endpoint(endpoints.receiveAndroidStoreNotification, (push) =>
+  receiveAndroidStoreNotification(reception, push),
+);

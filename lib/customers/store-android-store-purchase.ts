@@ -1,0 +1,66 @@
+import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import {
+  provenPurchaseOf,
+  type PendingAcknowledgement,
+  type VerifiedPurchase,
+} from "../stores/android-store/reading.ts";
+import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
+import type { FactStore } from "./fact-store.ts";
+import type { Claim } from "./resolve-customer.ts";
+import { storeFacts, type StoringOutcome } from "./store-facts.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
+
+export interface AndroidStorePurchases extends FactStore {
+  readonly androidStore: AndroidStore;
+  readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
+}
+
+const verifiedFactsOf = (verified: VerifiedPurchase): VerifiedFacts => ({
+  environment: verified.purchase.environment,
+  identities: [],
+  purchases: [provenPurchaseOf(verified)],
+  renewals: [],
+  acknowledgementDue: verified.acknowledgement,
+});
+
+/** The purchase is queued by now, so a failure here loses no acknowledgement. */
+const acknowledge = async (
+  { androidStore, acknowledgements }: AndroidStorePurchases,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  pending: PendingAcknowledgement,
+  dueSince: Instant,
+): Promise<void> => {
+  const { outcome } = await androidStore.acknowledge(configuration, pending);
+  if (outcome === "due") return;
+  await acknowledgements
+    .remove({ application: application.identifier, purchase: pending.purchase, dueSince })
+    .catch(() => undefined);
+};
+
+/**
+ * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to an
+ * account, even if this request's link is refused.
+ *
+ * @throws ServiceError as `storeFacts` does
+ */
+export const storeAndroidStorePurchase = async (
+  purchases: AndroidStorePurchases,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  verified: VerifiedPurchase,
+  claim: Claim | null,
+): Promise<StoringOutcome> => {
+  const facts = verifiedFactsOf(verified);
+  const stored = await storeFacts(purchases, application, facts, claim);
+  const due = facts.acknowledgementDue;
+  const dueSince =
+    stored.outcome === "refused"
+      ? stored.acknowledgementDueSince
+      : (stored.customer?.acknowledgementDueSince ?? null);
+  if (due !== null && dueSince !== null)
+    await acknowledge(purchases, application, configuration, due, dueSince);
+  return stored;
+};

@@ -1,0 +1,108 @@
+import * as z from "zod/mini";
+import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
+import { once } from "../../once.ts";
+
+/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides nothing. */
+export interface AndroidStoreNotification {
+  readonly packageName: string;
+  /** Google's type, for the log: `subscription 4`, `voided_purchase 1`, `test`. */
+  readonly type: string;
+  /** Null: it names no purchase, or not of which kind. */
+  readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
+}
+
+/** Reads as absent whatever has another type, so that no new form of a field loses the others. */
+const lenient = <Schema extends z.ZodMiniType>(schema: Schema) =>
+  z.union([
+    z.optional(schema),
+    z.pipe(
+      z.unknown(),
+      z.transform(() => undefined),
+    ),
+  ]);
+
+const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
+const typeNumber = once(() => lenient(z.int().check(z.gte(0), z.lte(9_999))));
+const purchaseToken = once(() => lenient(text(LIMITS.purchaseTokenCharacters)));
+
+/** @see https://developer.android.com/google/play/billing/rtdn-reference */
+const developerNotification = once(() =>
+  z.object({
+    packageName: text(LIMITS.packageNameCharacters),
+    subscriptionNotification: lenient(
+      z.object({ notificationType: typeNumber(), purchaseToken: purchaseToken() }),
+    ),
+    oneTimeProductNotification: lenient(
+      z.object({ notificationType: typeNumber(), purchaseToken: purchaseToken() }),
+    ),
+    voidedPurchaseNotification: lenient(
+      z.object({ productType: typeNumber(), purchaseToken: purchaseToken() }),
+    ),
+    pendingRefundReviewNotification: lenient(z.object({})),
+    testNotification: lenient(z.object({})),
+  }),
+);
+
+/** Product kinds by the `productType` of a voided purchase. */
+const VOIDED_KINDS: ReadonlyMap<number | undefined, ProductKind> = new Map([
+  [1, "subscription"],
+  [2, "one_time_product"],
+]);
+
+const parseJson = (data: string): unknown => {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(data, "base64")));
+  } catch {
+    return undefined;
+  }
+};
+
+const purchaseOf = (
+  token: string | undefined,
+  productKind: ProductKind | undefined,
+): AndroidStoreNotification["purchase"] =>
+  token === undefined || productKind === undefined ? null : { purchaseToken: token, productKind };
+
+const typeText = (member: string, type: number | undefined): string =>
+  type === undefined ? member : `${member} ${type}`;
+
+/**
+ * Reads the `data` of a push: JSON in base64. Members and types that are unknown are tolerated.
+ *
+ * @returns null where it cannot be decoded or names no package
+ */
+export const readNotification = (data: string): AndroidStoreNotification | null => {
+  const parsed = developerNotification().safeParse(parseJson(data));
+  if (!parsed.success) return null;
+  const {
+    packageName,
+    subscriptionNotification: subscription,
+    oneTimeProductNotification: oneTimeProduct,
+    voidedPurchaseNotification: voided,
+  } = parsed.data;
+  if (subscription !== undefined)
+    return {
+      packageName,
+      type: typeText("subscription", subscription.notificationType),
+      purchase: purchaseOf(subscription.purchaseToken, "subscription"),
+    };
+  if (oneTimeProduct !== undefined)
+    return {
+      packageName,
+      type: typeText("one_time_product", oneTimeProduct.notificationType),
+      purchase: purchaseOf(oneTimeProduct.purchaseToken, "one_time_product"),
+    };
+  if (voided !== undefined)
+    return {
+      packageName,
+      type: typeText("voided_purchase", voided.productType),
+      purchase: purchaseOf(voided.purchaseToken, VOIDED_KINDS.get(voided.productType)),
+    };
+  const other =
+    parsed.data.pendingRefundReviewNotification === undefined ? "unknown" : "pending_refund_review";
+  return {
+    packageName,
+    type: parsed.data.testNotification === undefined ? other : "test",
+    purchase: null,
+  };
+};

@@ -1,0 +1,583 @@
+import { v7 as uuid } from "uuid";
+import type { AndroidStoreConfiguration, Application } from "../../lib/applications/application.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import {
+  receiveAndroidStoreNotification,
+  type AndroidStoreReception,
+} from "../../lib/customers/receive-android-store-notification.ts";
+import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
+import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
+import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { bury } from "../../lib/table/burial.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
+import {
+  aOneTimeAnswer,
+  aOneTimeLine,
+  aSubscriptionAnswer,
+  DAY,
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../support/android-store.ts";
+import { aCatalog, aProduct } from "../support/purchases.ts";
+import {
+  AUDIENCE,
+  makePushKey,
+  SERVICE_ACCOUNT,
+  startKeyServer,
+  type KeyServer,
+  type PushKey,
+} from "../support/push-tokens.ts";
+import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { createWorld, refusal, requests } from "./world.ts";
+
+const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";
+const OTHER_PACKAGE = "com.example.other";
+
+let table: TestTable;
+let local: LocalAndroidStore;
+let key: PushKey;
+let keyServer: KeyServer;
+beforeAll(async () => {
+  [table, local, key] = await Promise.all([
+    createTestTable(),
+    startAndroidStore(),
+    makePushKey(() => NOW, "a"),
+  ]);
+  keyServer = await startKeyServer(key);
+});
+afterAll(() => Promise.all([table.remove(), local.close(), keyServer.close()]));
+beforeEach(() => {
+  local.sandbox.calls.length = 0;
+  local.sandbox.clearFaults();
+});
+
+interface Pushed {
+  readonly data?: unknown;
+  readonly claims?: Record<string, unknown>;
+  readonly authorization?: string | null;
+}
+
+/** An application with a package whose notifications are pushed, and a stranger's application with another package. */
+const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
+  const applicationWith = (packageName: string): Application => ({
+    identifier: applicationId(uuid()),
+    name: "Trails",
+    iosStore: [],
+    androidStore: [
+      {
+        ...local.androidPackage,
+        packageName,
+        environments: ["production", "sandbox"],
+        notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
+        ...changes,
+      },
+    ],
+    catalog: aCatalog([
+      aProduct({ store: "android-store", productIdentifier: "premium", grants: ["premium"] }),
+      aProduct({ store: "android-store", productIdentifier: "maps", grants: ["maps"] }),
+      aProduct({ store: "android-store", productIdentifier: "tiles", grants: ["tiles"] }),
+    ]),
+    transfers: "refuse",
+    renewalLeeway: 0,
+  });
+  const application = applicationWith(PACKAGE_NAME);
+  const others = [application, { ...applicationWith(OTHER_PACKAGE), androidStore: [] }];
+  const received: unknown[] = [];
+  const queue = createAcknowledgementQueue(table);
+  const at = (moment: number, changed: Partial<AndroidStoreReception> = {}) => {
+    const pause = () => Promise.resolve();
+    const now = () => moment;
+    const reception: AndroidStoreReception = {
+      table: createCustomerTable(table, pause),
+      write: (change) => writeCustomerChange(table, change),
+      bury: (...remains) => bury(table, ...remains),
+      newCustomerIdentifier: () => customerId(uuid()),
+      pause,
+      now,
+      claimsPerAccount: 20,
+      directory: {
+        byIdentifier: (identifier) =>
+          Promise.resolve(others.find((other) => other.identifier === identifier) ?? null),
+        byBundle: () => Promise.resolve(null),
+        byPackage: (packageName) => Promise.resolve(packageName === PACKAGE_NAME ? application : null),
+      },
+      androidStore: local.store({ now }),
+      acknowledgements: queue,
+      pushTokens: createPushTokenVerifier({ certificatesUrl: keyServer.url, now: () => NOW }),
+      onReceived: (what) => received.push(what),
+      ...changed,
+    };
+    const push = async ({ data, claims, authorization }: Pushed) =>
+      receiveAndroidStoreNotification(reception, {
+        request: {
+          message: {
+            ...(data !== undefined && {
+              data: typeof data === "string" ? data : Buffer.from(JSON.stringify(data)).toString("base64"),
+            }),
+          },
+        },
+        authorization: authorization === undefined ? `Bearer ${await key.sign(claims)}` : authorization,
+        address: ADDRESS,
+      });
+    return {
+      push,
+      notify: (members: object, pushed: Omit<Pushed, "data"> = {}) =>
+        push({ ...pushed, data: { version: "1.0", packageName: PACKAGE_NAME, ...members } }),
+      subscription: (purchaseToken: string, notificationType = 4) =>
+        push({
+          data: {
+            packageName: PACKAGE_NAME,
+            subscriptionNotification: { version: "1.0", notificationType, purchaseToken },
+          },
+        }),
+      oneTime: (purchaseToken: string, notificationType = 1) =>
+        push({
+          data: {
+            packageName: PACKAGE_NAME,
+            oneTimeProductNotification: { version: "1.0", notificationType, purchaseToken },
+          },
+        }),
+      link: (
+        purchaseToken: string,
+        request: {
+          account?: string;
+          productKind?: "subscription" | "one_time_product";
+          productIdentifier?: string;
+        } = {},
+      ) =>
+        linkAndroidStoreCustomer(reception, application.identifier, {
+          packageName: PACKAGE_NAME,
+          purchaseToken,
+          productKind: request.productKind ?? "subscription",
+          productIdentifier: request.productIdentifier,
+          applicationAccountIdentifier: request.account ?? "user-1",
+        }),
+      read: async (account = "user-1") => {
+        const { entitlements } = await readAccountEntitlements(
+          reception,
+          application.identifier,
+          accountId(account),
+        );
+        return entitlements.map(({ identifier, status, expiresAt }) => ({ identifier, status, expiresAt }));
+      },
+    };
+  };
+  return {
+    ...at(NOW),
+    at,
+    application,
+    received,
+    queued: async () =>
+      (await waitingIn(queue)).filter((due) => due.application === application.identifier).length,
+    items: async () =>
+      (await table.items()).filter(({ pk, sk }) => `${pk} ${sk}`.includes(application.identifier)),
+  };
+};
+
+const buy = (changes: object = {}): string =>
+  local.sandbox.buy({
+    packageName: PACKAGE_NAME,
+    productKind: "subscription",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+    ...changes,
+  });
+const buyOnce = (changes: object = {}): string =>
+  buy({
+    productKind: "one_time_product",
+    productIdentifier: "maps",
+    basePlanIdentifier: undefined,
+    ...changes,
+  });
+const isAcknowledged = (token: string): boolean =>
+  local.sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
+const asked = (): number => local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").length;
+
+describe("an unknown purchase", () => {
+  test("makes a customer without an account, and is not acknowledged; the link then does both", async () => {
+    const world = aWorld();
+    const token = buy();
+    expect(await world.subscription(token)).toEqual({});
+    expect(world.received).toEqual([{ outcome: "STORED", type: "subscription 4" }]);
+    expect(isAcknowledged(token)).toBe(false);
+    expect(await world.queued()).toBe(0);
+    expect(JSON.stringify(await world.items())).not.toContain(token);
+    expect((await world.items()).length).toBe(2);
+
+    const { entitlements } = await world.link(token);
+    expect(entitlements).toMatchObject([{ identifier: "premium", status: "active" }]);
+    expect(isAcknowledged(token)).toBe(true);
+    expect(await world.queued()).toBe(0);
+  });
+
+  test("that is pending is stored, and grants once it is linked and paid", async () => {
+    const world = aWorld();
+    const token = buy({ pending: true });
+    await world.subscription(token);
+    expect((await world.link(token)).entitlements).toEqual([]);
+    local.sandbox.change(token, "complete");
+    await world.at(NOW + 1).subscription(token);
+    expect(await world.read()).toMatchObject([{ identifier: "premium", status: "active" }]);
+    expect(isAcknowledged(token)).toBe(true);
+  });
+
+  test("that was refunded before anybody linked it grants nothing after the link", async () => {
+    const world = aWorld();
+    const token = buyOnce();
+    await world.oneTime(token);
+    local.sandbox.change(token, "refund");
+    await world.at(NOW + 1).notify({
+      voidedPurchaseNotification: { purchaseToken: token, orderId: "GPA.1", productType: 2, refundType: 1 },
+    });
+    const { entitlements } = await world
+      .at(NOW + 2)
+      .link(token, { productKind: "one_time_product", productIdentifier: "maps" });
+    expect(entitlements).toMatchObject([{ identifier: "maps", status: "revoked", active: false }]);
+  });
+});
+
+describe("a known purchase", () => {
+  const linked = async (world: ReturnType<typeof aWorld>, changes: object = {}): Promise<string> => {
+    const token = buy(changes);
+    await world.link(token);
+    local.sandbox.calls.length = 0;
+    return token;
+  };
+
+  test("that renewed is active until its new end, with two reads and one transaction; a replay writes nothing", async () => {
+    const world = aWorld();
+    const token = await linked(world);
+    const [before] = await world.read();
+    local.sandbox.change(token, "renew");
+    const sent = await requests(table, () => world.at(NOW + DAY).subscription(token, 2));
+    expect(sent).toEqual(["BatchGet", "BatchGet", "TransactWrite"].map(expect.stringContaining));
+    const [after] = await world.read();
+    expect(Date.parse(after?.expiresAt ?? "")).toBeGreaterThan(Date.parse(before?.expiresAt ?? ""));
+
+    const items = await world.items();
+    const again = await requests(table, () => world.at(NOW + DAY + 1_000).subscription(token, 2));
+    expect(again).toEqual(["BatchGet", "BatchGet"].map(expect.stringContaining));
+    expect(await world.items()).toEqual(items);
+    expect(asked()).toBe(2);
+  });
+
+  test.each([
+    ["grace", 6, "grace_period"],
+    ["hold", 5, "billing_retry"],
+    ["pause", 10, "paused"],
+    ["expire", 13, "expired"],
+    ["cancel", 3, "active"],
+  ] as const)("that went through %s is %3$s", async (change, type, status) => {
+    const world = aWorld();
+    const token = await linked(world);
+    local.sandbox.change(token, change);
+    await world.at(NOW + 1_000).subscription(token, type);
+    expect(await world.at(NOW + 2_000).read()).toMatchObject([{ identifier: "premium", status }]);
+  });
+
+  test("is what the store says, whatever type and order the notifications have", async () => {
+    const world = aWorld();
+    const token = await linked(world);
+    for (const type of [13, 12, 5, 2, 999, 0]) await world.at(NOW + type).subscription(token, type);
+    expect(await world.read()).toMatchObject([{ identifier: "premium", status: "active" }]);
+    local.sandbox.change(token, "expire");
+    for (const type of [2, 4, 1]) await world.at(NOW + DAY + type).subscription(token, type);
+    expect(await world.at(NOW + DAY + 10).read()).toMatchObject([
+      { identifier: "premium", status: "expired" },
+    ]);
+  });
+
+  test("is not revoked by a void of one renewal while its token is active", async () => {
+    const world = aWorld();
+    const token = await linked(world);
+    const items = await world.items();
+    await world.at(NOW + 1_000).notify({
+      voidedPurchaseNotification: {
+        purchaseToken: token,
+        orderId: "GPA.1..0",
+        productType: 1,
+        refundType: 1,
+      },
+    });
+    expect(await world.read()).toMatchObject([{ identifier: "premium", status: "active" }]);
+    expect(await world.items()).toEqual(items);
+  });
+
+  test("keeps the later answer when an older one arrives after it", async () => {
+    const world = aWorld();
+    const token = await linked(world);
+    local.sandbox.change(token, "expire");
+    await world.at(NOW + 2_000).subscription(token);
+    local.sandbox.put(token, {
+      packageName: PACKAGE_NAME,
+      productKind: "subscription",
+      answer: aSubscriptionAnswer(),
+    });
+    await world.at(NOW + 1_000).subscription(token);
+    expect(await world.at(NOW + 3_000).read()).toMatchObject([{ status: "expired" }]);
+  });
+
+  test("that an account's new purchase replaces is followed by it, which is acknowledged at once", async () => {
+    const world = aWorld();
+    const old = await linked(world);
+    const token = buy({ replaces: old });
+    await world.at(NOW + 1_000).subscription(token);
+    expect(await world.at(NOW + 2_000).read()).toMatchObject([{ identifier: "premium", status: "active" }]);
+    expect(isAcknowledged(token)).toBe(true);
+    expect(await world.queued()).toBe(0);
+  });
+
+  test("whose acknowledgement fails stays in the queue", async () => {
+    const world = aWorld();
+    const old = await linked(world);
+    const token = buy({ replaces: old });
+    const answer = local.sandbox.read(token)?.answer;
+    local.sandbox.failNext("publisher", { status: 200, body: answer }, { status: 500 }, { status: 500 });
+    expect(await world.at(NOW + 1_000).subscription(token)).toEqual({});
+    expect(await world.queued()).toBe(1);
+    expect(isAcknowledged(token)).toBe(false);
+  });
+
+  test("that names purchases of two accounts is stored for the one it replaces, and links nothing", async () => {
+    const world = aWorld();
+    const [one, two] = [buy(), buy()];
+    await world.link(one, { account: "user-1" });
+    await world.link(two, { account: "user-2" });
+    const token = buy({ replaces: one, resubscribes: two });
+    expect(await world.at(NOW + 1_000).subscription(token)).toEqual({});
+    expect(world.received).toEqual([{ outcome: "STORED", type: "subscription 4" }]);
+    expect(isAcknowledged(token)).toBe(true);
+    for (const account of ["user-1", "user-2"])
+      expect(await world.at(NOW + 2_000).read(account)).toMatchObject([{ status: "active" }]);
+  });
+});
+
+describe("the selection of a one-time purchase", () => {
+  const bundle = (): string => {
+    const token = buyOnce();
+    local.sandbox.put(token, {
+      packageName: PACKAGE_NAME,
+      productKind: "one_time_product",
+      answer: aOneTimeAnswer({ productLineItem: [aOneTimeLine("maps"), aOneTimeLine("tiles")] }),
+    });
+    return token;
+  };
+  const selected = async (world: ReturnType<typeof aWorld>, token: string, productIdentifier?: string) => {
+    const product = productIdentifier === undefined ? {} : { productIdentifier };
+    const { entitlements } = await world.link(token, { productKind: "one_time_product", ...product });
+    return entitlements.map(({ identifier }) => identifier);
+  };
+
+  test("is not widened by a notification", async () => {
+    const world = aWorld();
+    const token = bundle();
+    expect(await selected(world, token, "maps")).toEqual(["maps"]);
+    await world.at(NOW + 1_000).oneTime(token);
+    expect((await world.read()).map(({ identifier }) => identifier)).toEqual(["maps"]);
+  });
+
+  test.each([
+    ["one product", "tiles", ["tiles"]],
+    ["all products", undefined, ["maps", "tiles"]],
+  ])("of %s is the link's, when a notification came first", async (_, product, entitlements) => {
+    const world = aWorld();
+    const token = bundle();
+    await world.oneTime(token);
+    expect(await selected(world, token, product)).toEqual(entitlements);
+  });
+
+  test("is the link's, when the store has dropped what a notification stored", async () => {
+    const world = aWorld();
+    const token = bundle();
+    await world.oneTime(token);
+    local.sandbox.drop(token);
+    expect(await selected(world, token, "tiles")).toEqual(["tiles"]);
+  });
+});
+
+describe("a notification that can never be used is answered 200, stores nothing, and says so", () => {
+  test.each<[what: string, members: () => object, type: string]>([
+    ["a test", () => ({ testNotification: { version: "1.0" } }), "test"],
+    ["of an unknown type", () => ({ newNotification: {} }), "unknown"],
+    ["without a token", () => ({ subscriptionNotification: { notificationType: 4 } }), "subscription 4"],
+    [
+      "a refund to be reviewed",
+      () => ({ pendingRefundReviewNotification: { orderId: "GPA.1" } }),
+      "pending_refund_review",
+    ],
+  ])("%s, without asking the store", async (_, members, type) => {
+    const world = aWorld();
+    expect(await world.notify(members())).toEqual({});
+    expect(world.received).toEqual([{ outcome: "UNUSED", type }]);
+    expect([asked(), await world.items()]).toEqual([0, []]);
+  });
+
+  test.each<[what: string, token: () => string]>([
+    ["of a token that the store does not know", () => "unknown"],
+    [
+      "of a purchase that the store has dropped",
+      () => {
+        const token = buy();
+        local.sandbox.drop(token);
+        return token;
+      },
+    ],
+    ["of a purchase of another kind", () => buyOnce()],
+  ])("%s", async (_, token) => {
+    const world = aWorld();
+    expect(await world.subscription(token())).toEqual({});
+    expect(world.received).toEqual([{ outcome: "UNUSED", type: "subscription 4" }]);
+    expect(await world.items()).toEqual([]);
+  });
+
+  test("of an environment that is not accepted", async () => {
+    const world = aWorld({ environments: ["production"] });
+    await world.subscription(buy({ test: true }));
+    expect(world.received).toEqual([{ outcome: "UNUSED", type: "subscription 4" }]);
+    expect(await world.items()).toEqual([]);
+  });
+
+  test("of an erased customer", async () => {
+    const world = aWorld();
+    const token = buy();
+    const { customerIdentifier } = await world.link(token);
+    const operated = createWorld(table, { application: world.application, moment: NOW });
+    await operated.erase({
+      identifier: customerId(customerIdentifier ?? ""),
+      holdings: [],
+      acknowledgementDueSince: null,
+    });
+    const items = await world.items();
+    expect(await world.at(NOW + 1_000).subscription(token)).toEqual({});
+    expect(world.received).toEqual([{ outcome: "UNUSED", type: "subscription 4" }]);
+    expect(await world.items()).toEqual(items);
+  });
+
+  test.each([
+    ["no data", undefined],
+    ["data that is no base64", "%%%"],
+    ["data that is no JSON", Buffer.from("{").toString("base64")],
+    ["no package", { subscriptionNotification: { notificationType: 4, purchaseToken: "t" } }],
+  ])(
+    "with %s, where the audience is this route's address, whoever's the service account",
+    async (_, data) => {
+      const world = aWorld();
+      expect(await world.push({ data, claims: { aud: ADDRESS, email: "other@example.com" } })).toEqual({});
+      expect(world.received).toEqual([{ outcome: "UNUSED", type: null }]);
+    },
+  );
+});
+
+describe("a push is refused with INVALID_CREDENTIAL, before the store is asked,", () => {
+  const type = "subscription 4";
+  const members = { subscriptionNotification: { notificationType: 4, purchaseToken: "t" } };
+  const refusedWith = async (world: ReturnType<typeof aWorld>, act: Promise<unknown>) => {
+    expect(await refusal(act)).toBe("INVALID_CREDENTIAL");
+    expect([asked(), await world.items()]).toEqual([0, []]);
+    return world.received;
+  };
+
+  test.each<[string, Omit<Pushed, "data">]>([
+    ["without a token", { authorization: null }],
+    ["with a token that has expired", { claims: { exp: NOW / 1000 - 60 } }],
+    ["with a token of another issuer", { claims: { iss: "https://example.com" } }],
+    ["with an e-mail address that is not verified", { claims: { email_verified: false } }],
+  ])("%s", async (_, pushed) => {
+    const world = aWorld();
+    expect(await refusedWith(world, world.notify(members, pushed))).toEqual([
+      { outcome: "INVALID_CREDENTIAL", type: null },
+    ]);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["another service account", { email: "stranger@other.iam.gserviceaccount.com" }],
+    ["another audience", { aud: "https://example.com" }],
+    ["this route's address as audience, where the package has another", { aud: ADDRESS }],
+  ])("with a genuine token of %s", async (_, claims) => {
+    const world = aWorld();
+    expect(await refusedWith(world, world.notify(members, { claims }))).toEqual([
+      { outcome: "INVALID_CREDENTIAL", type },
+    ]);
+  });
+
+  test("where the package has no notifications configured", async () => {
+    const world = aWorld({ notifications: null });
+    expect(await refusedWith(world, world.notify(members))).toEqual([
+      { outcome: "INVALID_CREDENTIAL", type },
+    ]);
+  });
+
+  test.each([
+    ["for a test", { testNotification: {} }],
+    ["for an unknown type", { newNotification: {} }],
+  ])("of another service account even %s", async (_, members) => {
+    const world = aWorld();
+    const refused = world.notify(members, { claims: { email: "stranger@example.com" } });
+    expect(await refusedWith(world, refused)).toMatchObject([{ outcome: "INVALID_CREDENTIAL" }]);
+  });
+
+  test("whose data cannot be decoded and whose audience is not this route's address", async () => {
+    const world = aWorld();
+    expect(await refusedWith(world, world.push({ data: "%%%" }))).toEqual([
+      { outcome: "INVALID_CREDENTIAL", type: null },
+    ]);
+  });
+});
+
+test("a package that nobody registered is APPLICATION_NOT_FOUND", async () => {
+  const world = aWorld();
+  const push = world.push({ data: { packageName: "com.example.nobody", testNotification: {} } });
+  expect(await refusal(push)).toBe("APPLICATION_NOT_FOUND");
+  expect(world.received).toEqual([{ outcome: "APPLICATION_NOT_FOUND", type: "test" }]);
+});
+
+describe("a push is to be sent again, and nothing is stored,", () => {
+  test.each<[what: string, code: string, fault: () => void]>([
+    ["while the store fails", "STORE_UNAVAILABLE", () => failing({ status: 500 })],
+    ["while the store asks for patience", "STORE_UNAVAILABLE", () => failing({ status: 429 })],
+    [
+      "while the store refuses the credential",
+      "STORE_REJECTED_CREDENTIAL",
+      () =>
+        failing({
+          status: 403,
+          body: { error: { code: 403, errors: [{ reason: "permissionDenied" }] } },
+        }),
+    ],
+  ])("%s: %s", async (_, code, fault) => {
+    const world = aWorld();
+    const token = buy();
+    fault();
+    expect(await refusal(world.subscription(token))).toBe(code);
+    expect(world.received).toEqual([{ outcome: code, type: "subscription 4" }]);
+    expect(await world.items()).toEqual([]);
+    local.sandbox.clearFaults();
+    expect(await world.subscription(token)).toEqual({});
+    expect(await world.items()).toHaveLength(2);
+  });
+
+  const failing = (fault: { status: number; body?: object }): void =>
+    local.sandbox.failNext("publisher", fault, fault);
+
+  test("while Google's keys cannot be had", async () => {
+    const world = aWorld();
+    const pushTokens = createPushTokenVerifier({ certificatesUrl: "http://127.0.0.1:1/", now: () => NOW });
+    expect(await refusal(world.at(NOW, { pushTokens }).subscription(buy()))).toBe("STORE_UNAVAILABLE");
+    expect(world.received).toEqual([{ outcome: "STORE_UNAVAILABLE", type: null }]);
+  });
+
+  const throttled = () => Promise.reject(new Error("throttled"));
+  test.each<[string, () => Partial<AndroidStoreReception>]>([
+    ["read", () => ({ table: { ...createCustomerTable(table, throttled), findFacts: throttled } })],
+    ["written", () => ({ write: throttled })],
+  ])("while the table cannot be %s; that is counted as the service's own failure", async (_, broken) => {
+    const world = aWorld();
+    expect(await refusal(world.at(NOW, broken()).subscription(buy()))).toBe("STORE_UNAVAILABLE");
+    expect(world.received).toEqual([{ outcome: "INTERNAL_ERROR", type: "subscription 4" }]);
+    expect(await world.items()).toEqual([]);
+  });
+});

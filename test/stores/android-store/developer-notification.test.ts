@@ -1,0 +1,150 @@
+import fc from "fast-check";
+import { readNotification } from "../../../lib/stores/android-store/notification.ts";
+
+const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
+
+const read = (members: object) =>
+  readNotification(
+    encoded({
+      version: "1.0",
+      packageName: "com.example.trails",
+      eventTimeMillis: "1768478400000",
+      ...members,
+    }),
+  );
+
+const TOKEN = "abc.AO-J1O";
+
+test.each([
+  [
+    "a subscription",
+    { subscriptionNotification: { version: "1.0", notificationType: 2, purchaseToken: TOKEN } },
+    "subscription 2",
+    { purchaseToken: TOKEN, productKind: "subscription" },
+  ],
+  [
+    "a subscription of a type that is new",
+    { subscriptionNotification: { notificationType: 999, purchaseToken: TOKEN } },
+    "subscription 999",
+    { purchaseToken: TOKEN, productKind: "subscription" },
+  ],
+  [
+    "a subscription whose type is a word",
+    { subscriptionNotification: { notificationType: "RENEWED", purchaseToken: TOKEN } },
+    "subscription",
+    { purchaseToken: TOKEN, productKind: "subscription" },
+  ],
+  [
+    "a subscription without a token",
+    { subscriptionNotification: { notificationType: 2 } },
+    "subscription 2",
+    null,
+  ],
+  [
+    "a subscription whose token is empty",
+    { subscriptionNotification: { notificationType: 2, purchaseToken: "" } },
+    "subscription 2",
+    null,
+  ],
+  [
+    "a subscription whose token is longer than any",
+    { subscriptionNotification: { notificationType: 2, purchaseToken: "a".repeat(4097) } },
+    "subscription 2",
+    null,
+  ],
+  [
+    "a one-time product",
+    { oneTimeProductNotification: { notificationType: 1, purchaseToken: TOKEN, sku: "maps" } },
+    "one_time_product 1",
+    { purchaseToken: TOKEN, productKind: "one_time_product" },
+  ],
+  [
+    "a voided subscription",
+    { voidedPurchaseNotification: { purchaseToken: TOKEN, orderId: "GPA.1", productType: 1, refundType: 1 } },
+    "voided_purchase 1",
+    { purchaseToken: TOKEN, productKind: "subscription" },
+  ],
+  [
+    "a voided one-time product",
+    { voidedPurchaseNotification: { purchaseToken: TOKEN, orderId: "GPA.1", productType: 2, refundType: 2 } },
+    "voided_purchase 2",
+    { purchaseToken: TOKEN, productKind: "one_time_product" },
+  ],
+  [
+    "a voided product of an unknown kind",
+    { voidedPurchaseNotification: { purchaseToken: TOKEN, productType: 3 } },
+    "voided_purchase 3",
+    null,
+  ],
+  [
+    "a refund that is to be reviewed",
+    { pendingRefundReviewNotification: { pendingRefundToken: "p", orderId: "GPA.1" } },
+    "pending_refund_review",
+    null,
+  ],
+  ["a test", { testNotification: { version: "1.0" } }, "test", null],
+  ["something new", { walletNotification: { purchaseToken: TOKEN } }, "unknown", null],
+  ["nothing", {}, "unknown", null],
+  ["a subscription that is no object", { subscriptionNotification: TOKEN }, "unknown", null],
+  [
+    "null beside what it is about",
+    { subscriptionNotification: null, testNotification: { version: "1.0" } },
+    "test",
+    null,
+  ],
+])("a notification about %s is read", (_, members, type, purchase) => {
+  expect(read(members)).toEqual({ packageName: "com.example.trails", type, purchase });
+});
+
+test.each([
+  ["nothing", ""],
+  ["no base64", "%%%"],
+  ["no JSON", Buffer.from("{").toString("base64")],
+  ["bytes that are no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]).toString("base64")],
+  ["a list", encoded([])],
+  ["no object", encoded("com.example.trails")],
+  ["no package", encoded({ testNotification: {} })],
+  ["an empty package", encoded({ packageName: "" })],
+  ["a package that is no text", encoded({ packageName: ["com.example.trails"] })],
+  ["a package of 257 characters", encoded({ packageName: "p".repeat(257) })],
+])("%s is no notification", (_, data) => {
+  expect(readNotification(data)).toBeNull();
+});
+
+test("64 KiB of nesting is no notification, and neither is nesting around a package", () => {
+  const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+  expect(readNotification(Buffer.from(nested(24_000)).toString("base64"))).toBeNull();
+  const around = `{"packageName":"a.b","testNotification":${nested(20_000)}}`;
+  expect(readNotification(Buffer.from(around).toString("base64"))?.type).toBe("unknown");
+});
+
+test("whatever is pushed, reading never fails, and a type is a word and at most four digits", () => {
+  const member = fc.constantFrom(
+    "packageName",
+    "subscriptionNotification",
+    "oneTimeProductNotification",
+    "voidedPurchaseNotification",
+    "testNotification",
+    "notificationType",
+    "productType",
+    "purchaseToken",
+  );
+  const value = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.string(),
+      fc.double(),
+      fc.integer(),
+      fc.constant(null),
+      fc.dictionary(member, tie("value"), { maxKeys: 5 }),
+    ),
+  })).value;
+  const notification = fc
+    .tuple(fc.dictionary(member, value), fc.boolean())
+    .map(([members, named]) => (named ? { ...members, packageName: "a.b" } : members));
+  fc.assert(
+    fc.property(fc.oneof(notification.map(encoded), fc.string(), fc.base64String()), (data) => {
+      expect(readNotification(data)?.type ?? "test").toMatch(/^[a-z_]+(?: \d{1,4})?$/);
+    }),
+  );
+});

@@ -1,0 +1,253 @@
+import { SignJWT, UnsecuredJWT } from "jose";
+import {
+  createPushTokenVerifier,
+  PUSH_TOKEN_TIMING,
+  type PushTokenTiming,
+} from "../../../lib/stores/android-store/push-token.ts";
+import { NOW } from "../../support/android-store.ts";
+import {
+  AUDIENCE,
+  makePushKey,
+  SERVICE_ACCOUNT,
+  startKeyServer,
+  type KeyServer,
+  type PushKey,
+} from "../../support/push-tokens.ts";
+
+let google: PushKey;
+let next: PushKey;
+let server: KeyServer;
+let moment = NOW;
+
+beforeAll(async () => {
+  [google, next] = await Promise.all([makePushKey(() => moment, "a"), makePushKey(() => moment, "b")]);
+});
+beforeEach(async () => {
+  moment = NOW;
+  server = await startKeyServer(google);
+});
+afterEach(() => server.close());
+
+const verifierWith = (timing: Partial<PushTokenTiming> = {}) => {
+  const verifier = createPushTokenVerifier({
+    certificatesUrl: server.url,
+    now: () => moment,
+    timing: { ...PUSH_TOKEN_TIMING, ...timing },
+  });
+  return async (token: string | Promise<string>) => verifier.verify(`Bearer ${await token}`);
+};
+
+const outcomeOf = (verdict: Awaited<ReturnType<ReturnType<typeof verifierWith>>>): string =>
+  verdict.outcome === "rejected" ? verdict.reason : verdict.outcome;
+
+const VERIFIED = {
+  outcome: "verified",
+  claims: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
+};
+
+describe("a token is verified", () => {
+  test("with its service account and audience", async () => {
+    expect(await verifierWith()(google.sign())).toEqual(VERIFIED);
+  });
+  test.each([
+    ["Google's other spelling of the issuer", { iss: "accounts.google.com" }],
+    ["a claim that is new", { hd: { a: 1 } }],
+    ["an expiry a minute ago, but for a millisecond", { exp: NOW / 1000 - 59 }],
+  ])("with %s", async (_, claims) => {
+    expect(await verifierWith()(google.sign(claims))).toEqual(VERIFIED);
+  });
+  test.each(["bearer ", "BEARER  "])("after %j", async (scheme) => {
+    const { verify } = createPushTokenVerifier({ certificatesUrl: server.url, now: () => moment });
+    expect(await verify(`${scheme}${await google.sign()}`)).toEqual(VERIFIED);
+  });
+});
+
+describe("a token is rejected", () => {
+  test.each([
+    ["another issuer", { iss: "https://accounts.google.com.example.com" }, "push_token_issuer"],
+    ["no issuer", { iss: null }, "push_token_issuer"],
+    ["an expiry a minute ago", { exp: NOW / 1000 - 60 }, "push_token_expired"],
+    ["no expiry", { exp: null }, "push_token_claims"],
+    ["an expiry that is no number", { exp: "never" }, "push_token_claims"],
+    ["a beginning in the future", { nbf: NOW / 1000 + 3600 }, "push_token_claims"],
+    ["no audience", { aud: null }, "push_token_claims"],
+    ["several audiences", { aud: [AUDIENCE, "https://example.com"] }, "push_token_claims"],
+    ["no e-mail address", { email: null }, "push_token_claims"],
+    ["an e-mail address that is no text", { email: [SERVICE_ACCOUNT] }, "push_token_claims"],
+    ["an e-mail address that is not verified", { email_verified: false }, "push_token_email"],
+    ["an e-mail address of which nothing is said", { email_verified: null }, "push_token_email"],
+    ["an e-mail address verified in words", { email_verified: "true" }, "push_token_email"],
+  ])("with %s", async (_, claims, reason) => {
+    expect(await verifierWith()(google.sign(claims))).toEqual({ outcome: "rejected", reason });
+  });
+
+  test("signed by another key of the same name", async () => {
+    const forged = await makePushKey(() => moment, "a");
+    expect(outcomeOf(await verifierWith()(forged.sign()))).toBe("push_token_signature");
+  });
+
+  test("whose payload was changed after signing", async () => {
+    const [header, , signature] = (await google.sign()).split(".");
+    const [, payload] = (await google.sign({ email: "other@example.com" })).split(".");
+    expect(outcomeOf(await verifierWith()(`${header}.${payload}.${signature}`))).toBe("push_token_signature");
+  });
+
+  test("without a key name, where Google has several keys", async () => {
+    server.serve(google, next);
+    expect(outcomeOf(await verifierWith()(google.sign({}, { kid: null })))).toBe("push_token_key");
+  });
+
+  test.each([
+    ["none", async () => new UnsecuredJWT({ email: SERVICE_ACCOUNT }).encode(), "push_token_algorithm"],
+    [
+      "HS256 with the public key as its secret",
+      async () =>
+        new SignJWT({ email: SERVICE_ACCOUNT })
+          .setProtectedHeader({ alg: "HS256", kid: "a" })
+          .sign(Buffer.from(JSON.stringify(google.jwk))),
+      "push_token_algorithm",
+    ],
+    ["ES256", async () => (await makePushKey(() => moment, "a", "ES256")).sign(), "push_token_algorithm"],
+    ["RS512", async () => (await makePushKey(() => moment, "a", "RS512")).sign(), "push_token_algorithm"],
+  ])("of algorithm %s, without a request for keys", async (_, made, reason) => {
+    expect(outcomeOf(await verifierWith()(made()))).toBe(reason);
+    expect(server.requests()).toBe(0);
+  });
+
+  test.each([
+    ["no token", "", "push_token_missing"],
+    ["two words", "a.b.c d", "push_token_missing"],
+    ["one part", "abc", "push_token_malformed"],
+    ["no JSON", "a.b.c", "push_token_malformed"],
+    ["an API key", `cek_${"0".repeat(16)}_${"0".repeat(72)}`, "push_token_malformed"],
+  ])("that is %s, without a request for keys", async (_, token, reason) => {
+    expect(outcomeOf(await verifierWith()(token))).toBe(reason);
+    expect(server.requests()).toBe(0);
+  });
+
+  test("where there is no header, or one of another scheme", async () => {
+    const { verify } = createPushTokenVerifier({ certificatesUrl: server.url, now: () => moment });
+    expect(outcomeOf(await verify(null))).toBe("push_token_missing");
+    expect(outcomeOf(await verify(`Basic ${await google.sign()}`))).toBe("push_token_missing");
+  });
+
+  test("no reason quotes the token", async () => {
+    const token = await google.sign({ aud: null });
+    expect(JSON.stringify(await verifierWith()(token))).not.toContain(token.slice(0, 20));
+  });
+});
+
+describe("Google's keys", () => {
+  test("are loaded once for fifty that wait, and kept", async () => {
+    const verify = verifierWith();
+    const token = await google.sign();
+    const verdicts = await Promise.all(Array.from({ length: 50 }, () => verify(token)));
+    expect(new Set(verdicts.map(outcomeOf))).toEqual(new Set(["verified"]));
+    await verify(token);
+    expect(server.requests()).toBe(1);
+  });
+
+  test("are loaded again for a new key's name", async () => {
+    const verify = verifierWith({ unknownKey: 0 });
+    await verify(google.sign());
+    server.serve(google, next);
+    moment += PUSH_TOKEN_TIMING.pause;
+    expect(outcomeOf(await verify(next.sign()))).toBe("verified");
+    expect(outcomeOf(await verify(google.sign()))).toBe("verified");
+    expect(server.requests()).toBe(2);
+  });
+
+  test("that Google has withdrawn no longer count once they are loaded again", async () => {
+    const verify = verifierWith({ unknownKey: 0 });
+    await verify(google.sign());
+    server.serve(next);
+    moment += PUSH_TOKEN_TIMING.pause;
+    expect(outcomeOf(await verify(next.sign()))).toBe("verified");
+    expect(outcomeOf(await verify(google.sign()))).toBe("unavailable");
+    moment += PUSH_TOKEN_TIMING.pause;
+    expect(outcomeOf(await verify(google.sign()))).toBe("push_token_key");
+  });
+
+  test("are not loaded again for unknown names within a minute", async () => {
+    const verify = verifierWith();
+    await verify(google.sign());
+    moment += PUSH_TOKEN_TIMING.pause;
+    for (const kid of ["x", "y", "z"])
+      expect(outcomeOf(await verify(google.sign({}, { kid })))).toBe("push_token_key");
+    expect(server.requests()).toBe(1);
+  });
+
+  test("are loaded again when they are old", async () => {
+    const verify = verifierWith({ age: 0 });
+    await verify(google.sign());
+    moment += PUSH_TOKEN_TIMING.pause;
+    await verify(google.sign());
+    expect(server.requests()).toBe(2);
+  });
+
+  test.each<[string, Parameters<KeyServer["answer"]>[0]]>([
+    ["an error", (response) => response.writeHead(500).end()],
+    ["a redirection", (response) => response.writeHead(302, { Location: server.url }).end()],
+    ["no JSON", (response) => response.end("<html>")],
+    ["no keys", (response) => response.end("{}")],
+    ["a closed connection", (response) => response.destroy()],
+    ["nothing in time", () => undefined],
+    ["a body that never ends", (response) => response.write('{"keys":[')],
+  ])("cannot be had where their server answers with %s: unavailable, never rejected", async (_, how) => {
+    server.answer(how);
+    const verify = verifierWith({ request: 300 });
+    expect(await verify(google.sign())).toEqual({ outcome: "unavailable" });
+    expect(server.requests()).toBe(1);
+  });
+
+  test("cannot be had while nobody listens; they can once somebody does", async () => {
+    await server.close();
+    const verify = verifierWith();
+    expect(outcomeOf(await verify(google.sign()))).toBe("unavailable");
+    server = await startKeyServer(google);
+    const again = verifierWith();
+    expect(outcomeOf(await again(google.sign()))).toBe("verified");
+  });
+
+  test("are asked for once in five seconds while their server fails, and had once it recovers", async () => {
+    server.answer((response) => response.writeHead(503).end());
+    const verify = verifierWith();
+    for (let time = 0; time < 20; time += 1)
+      expect(outcomeOf(await verify(google.sign()))).toBe("unavailable");
+    expect(server.requests()).toBe(1);
+    server.serve(google);
+    moment += PUSH_TOKEN_TIMING.pause - 1;
+    expect(outcomeOf(await verify(google.sign()))).toBe("unavailable");
+    moment += 1;
+    expect(outcomeOf(await verify(google.sign()))).toBe("verified");
+    expect(server.requests()).toBe(2);
+  });
+
+  test("that are known still count while their server fails", async () => {
+    const verify = verifierWith({ unknownKey: 0 });
+    await verify(google.sign());
+    server.answer((response) => response.writeHead(503).end());
+    moment += PUSH_TOKEN_TIMING.pause;
+    expect(outcomeOf(await verify(google.sign()))).toBe("verified");
+    expect(outcomeOf(await verify(next.sign()))).toBe("unavailable");
+    expect(outcomeOf(await verify(google.sign()))).toBe("verified");
+  });
+});
+
+describe("a verified token and the expected sender", () => {
+  const { disagreement } = createPushTokenVerifier({ now: () => NOW });
+  const claims = { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE };
+  test.each([
+    ["agree", claims, null],
+    ["agree where any service account will do", { audience: AUDIENCE }, null],
+    ["disagree on the audience", { ...claims, audience: `${AUDIENCE}/` }, "push_token_audience"],
+    [
+      "disagree on the service account",
+      { ...claims, serviceAccount: "other@trails.iam.gserviceaccount.com" },
+      "push_token_service_account",
+    ],
+    ["disagree where nobody is expected", null, "push_token_not_expected"],
+  ])("%s", (_, expected, reason) => {
+    expect(disagreement(claims, expected)).toBe(reason);
+  });
+});
