@@ -9,7 +9,7 @@ const AFTER_EVENT = [SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
 /** Moments after the stores' events at which the schedules are to run. */
 export interface FollowUps {
-  /** Remembers those of an event. */
+  /** Remembers those of an event. Events come in the order of time. */
   add(event: Instant): void;
   /** The first after the given moment; null: none. Forgets the earlier ones. */
   nextAfter(moment: Instant): Instant | null;
@@ -17,18 +17,21 @@ export interface FollowUps {
 }
 
 export const createFollowUps = (): FollowUps => {
-  const moments = new Set<Instant>();
+  const queues = AFTER_EVENT.map((after) => ({ after, moments: [] as Instant[] }));
   return {
     add: (event) => {
-      for (const after of AFTER_EVENT) moments.add(event + after);
+      for (const { after, moments } of queues) moments.push(event + after);
     },
     nextAfter: (moment) => {
-      let first: Instant | null = null;
-      for (const followUp of moments)
-        if (followUp <= moment) moments.delete(followUp);
-        else if (first === null || followUp < first) first = followUp;
-      return first;
+      const first = queues.flatMap(({ moments }) => {
+        const passed = moments.findIndex((followUp) => followUp > moment);
+        moments.splice(0, passed === -1 ? moments.length : passed);
+        return moments.slice(0, 1);
+      });
+      return first.length > 0 ? Math.min(...first) : null;
     },
-    clear: () => moments.clear(),
+    clear: () => {
+      for (const { moments } of queues) moments.length = 0;
+    },
   };
 };

@@ -95,11 +95,16 @@ test.each([
 test("a move reaches an environment that is running, and one that is idle", async () => {
   const clock = createMovedClock();
   const waiting = functionOf(
-    "new Promise((resolve) => { const before = Date.now(); const timer = setInterval(() => { if (Date.now() - before > 86400000) { clearInterval(timer); resolve('moved'); } }, 5); })",
+    `new Promise((resolve) => {
+      if (!globalThis.invoked) resolve("ready");
+      globalThis.invoked = true;
+      setInterval(() => Date.now() - loadedAt > ${DAY} && resolve("moved"), 5);
+    })`,
     clock,
   );
   const reading = functionOf("[loadedAt, Date.now()]", clock);
   const [loadedAt] = await reading();
+  expect(await waiting()).toBe("ready");
   const moved = waiting();
   const target = clock.now() + 31 * DAY;
   clock.moveTo(target);
