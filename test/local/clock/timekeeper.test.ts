@@ -12,7 +12,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Real time that a move may take in these tests. Clocks run on meanwhile. */
-const TOLERANCE = 900;
+const TOLERANCE = MINUTE;
 
 /** A store with given events, and possibly one that recurs. */
 const aStore = (events: readonly Instant[], onRun?: (event: Instant) => void): TimedStore => {
