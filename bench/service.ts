@@ -39,6 +39,7 @@ export const startBenchService = async (): Promise<BenchService> => {
     port: 0,
     dynamoDb: { endpoint: requiredVariable("AWS_ENDPOINT_URL_DYNAMODB") },
     dataFolder: null,
+    runsByItself: false,
     tableName: `bench-${randomUUID()}`,
     assemblyFolder: requiredVariable("BENCH_ASSEMBLY"),
     trustedRoots: fingerprintOf(chain.root),

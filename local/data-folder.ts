@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LocalError } from "./local-error.ts";
 
@@ -8,7 +8,7 @@ export interface DataFolder {
   readonly dynamoDb: string | null;
   /** Null if there is no such file. */
   read(name: string): string | null;
-  /** Writes a file that only its owner can read (mode 0600). */
+  /** Writes a file that only its owner can read (mode 0600), as a whole or not at all. */
   write(name: string, content: string): void;
   /** Unlocks the folder. */
   release(): void;
@@ -93,7 +93,11 @@ export const openDataFolder = (folder: string | null): DataFolder => {
         );
       }
     },
-    write: (name, content) => writeFileSync(join(folder, name), content, { mode: 0o600 }),
+    write: (name, content) => {
+      const written = join(folder, `.${name}.written`);
+      writeFileSync(written, content, { mode: 0o600 });
+      renameSync(written, join(folder, name));
+    },
     release,
   };
 };

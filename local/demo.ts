@@ -1,6 +1,6 @@
 import { authorize } from "../lib/applications/authorize.ts";
 import { applyManifest } from "../lib/administration/apply.ts";
-import { issueCredential } from "../lib/applications/credential.ts";
+import { issueCredential, type Credential } from "../lib/applications/credential.ts";
 import { readManifest, type Manifest } from "../lib/administration/manifest.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
@@ -75,7 +75,22 @@ const manifest = (androidStore: DemoAndroidStore): Manifest => {
 export interface Demo {
   readonly applicationIdentifier: ApplicationId;
   readonly apiKey: string;
+  /** The API key's. */
+  readonly credential: Credential;
 }
+
+/** @throws LocalError if the application cannot be applied, as when another one has its bundle or package */
+const applyDemo = async (table: Table, androidStore: DemoAndroidStore): Promise<void> => {
+  const applied = await applyManifest(
+    manifest(androidStore),
+    DEMO.applicationIdentifier,
+    createApplicationTable(table),
+  );
+  if (applied.outcome !== "applied")
+    throw new LocalError(
+      `The demo application could not be created (${applied.outcome}): ${DEMO.bundleIdentifier} must not belong to another application.`,
+    );
+};
 
 /**
  * Creates or updates the demo application and returns its API key: the one in the data folder if it is still valid,
@@ -90,20 +105,14 @@ export const prepareDemo = async (
   now: () => Instant,
 ): Promise<Demo> => {
   const { applicationIdentifier } = DEMO;
-  const applied = await applyManifest(
-    manifest(androidStore),
-    applicationIdentifier,
-    createApplicationTable(table),
-  );
-  if (applied.outcome !== "applied")
-    throw new LocalError(
-      `The demo application could not be created (${applied.outcome}): ${DEMO.bundleIdentifier} must not belong to another application.`,
-    );
-
+  await applyDemo(table, androidStore);
   const credentials = createCredentialTable(table);
   const kept = folder.read(API_KEY_FILE)?.trim();
   const decision = await authorize(`Bearer ${kept ?? ""}`, now(), credentials.find);
-  if (kept !== undefined && decision.outcome === "authorized") return { applicationIdentifier, apiKey: kept };
+  if (kept !== undefined && decision.outcome === "authorized") {
+    const credential = await credentials.find(decision.keyIdentifier);
+    if (credential !== null) return { applicationIdentifier, apiKey: kept, credential };
+  }
 
   const { apiKey, credential } = issueCredential(
     { application: applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
@@ -111,5 +120,16 @@ export const prepareDemo = async (
   );
   await credentials.add(credential);
   folder.write(API_KEY_FILE, `${apiKey}\n`);
-  return { applicationIdentifier, apiKey };
+  return { applicationIdentifier, apiKey, credential };
+};
+
+/** Creates the demo application in an empty table, with the key that it had. */
+export const restoreDemo = async (
+  table: Table,
+  { credential }: Demo,
+  androidStore: DemoAndroidStore,
+  now: () => Instant,
+): Promise<void> => {
+  await applyDemo(table, androidStore);
+  await createCredentialTable(table).add({ ...credential, createdAt: now() });
 };

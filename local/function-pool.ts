@@ -33,7 +33,9 @@ export interface FunctionStreams {
 
 const WORKER = new URL("./function-worker.ts", import.meta.url);
 
-const failed = (errorType: string, errorMessage: string, trace: readonly string[] = []): Outcome => ({
+type FailedOutcome = Extract<Outcome, { status: "failed" }>;
+
+const failed = (errorType: string, errorMessage: string, trace: readonly string[] = []): FailedOutcome => ({
   status: "failed",
   errorType,
   errorMessage,
@@ -132,7 +134,11 @@ export class FunctionPool {
     this.#streams = { ...streams, log: (line) => log(`${definition.functionName}: ${line}`) };
   }
 
-  async invoke(event: unknown): Promise<InvocationResult> {
+  /** @param options.logsFailure whether the reason of a failure is logged; default: true */
+  async invoke(
+    event: unknown,
+    { logsFailure = true }: { readonly logsFailure?: boolean } = {},
+  ): Promise<InvocationResult> {
     const json = JSON.stringify(event);
     if (Buffer.byteLength(json) > LARGEST_EVENT) return { status: "event-too-large" };
     const environment = await this.#acquire();
@@ -140,6 +146,7 @@ export class FunctionPool {
       ? await environment.invoke(randomUUID(), json)
       : failed("Sandbox.Stopped", "The local run is stopping.");
     if (environment) await this.#release(environment, outcome);
+    if (outcome.status === "failed" && logsFailure) this.#log(outcome);
     return this.#result(outcome);
   }
 
@@ -180,11 +187,13 @@ export class FunctionPool {
     this.#waiting.shift()?.();
   }
 
+  #log({ errorType, errorMessage, trace }: FailedOutcome): void {
+    for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`]) this.#streams.log(line);
+  }
+
   #result(outcome: Outcome): InvocationResult {
     if (outcome.status === "failed") {
-      const { errorType, errorMessage, trace } = outcome;
-      for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`])
-        this.#streams.log(line);
+      const { errorType, errorMessage } = outcome;
       return { status: "failed", errorType, errorMessage };
     }
     const size = Buffer.byteLength(outcome.payload);

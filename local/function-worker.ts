@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
+import { shiftDate } from "./clock/shifted-date.ts";
 
 /** Configuration of an execution environment. */
 export interface EnvironmentData {
@@ -11,6 +12,8 @@ export interface EnvironmentData {
   readonly functionName: string;
   readonly functionArn: string;
   readonly memory: number;
+  /** Offset of the clock that `Date` goes by; unset: real time. */
+  readonly clock?: SharedArrayBuffer;
 }
 
 /** Message that invokes the function. */
@@ -18,7 +21,7 @@ export interface Invocation {
   readonly requestId: string;
   /** The event as JSON. */
   readonly event: string;
-  /** When the function times out, in milliseconds since 1970. */
+  /** When the function times out, in real milliseconds since 1970. */
   readonly deadline: number;
 }
 
@@ -57,6 +60,8 @@ const failure = (error: unknown, environmentFailed: boolean): Outcome => ({
 
 /** Serves invocations as Lambda's runtime does. The pool sends one at a time. */
 const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): void => {
+  const realNow = Date.now;
+  if (data.clock) shiftDate(data.clock);
   const loading = loadHandler(data);
   // The first invocation reports a module that failed to load.
   const tell = (): void => port.postMessage("started");
@@ -78,7 +83,7 @@ const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): voi
       logGroupName: `/aws/lambda/${data.functionName}`,
       logStreamName: "local",
       memoryLimitInMB: String(data.memory),
-      getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+      getRemainingTimeInMillis: () => Math.max(0, deadline - realNow()),
     };
     try {
       const result = await handler(JSON.parse(event), context);

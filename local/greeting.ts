@@ -1,3 +1,4 @@
+import { CLOCK_PATH } from "./clock/clock-endpoint.ts";
 import { DEMO } from "./demo.ts";
 import type { LocalService } from "./local-service.ts";
 
@@ -59,6 +60,11 @@ export const greeting = (service: LocalService, person: string): string => {
     "Read the account:",
     "",
     `  curl -s ${address}/v1/customers/${ACCOUNT}/entitlements ${authorization}`,
+    "",
+    "Move the clock of the service and of both stores a month ahead (and back to now, with everything forgotten: reset):",
+    "",
+    `  curl -s ${address}${CLOCK_PATH} -d ${quoted({ advance: "P1M" })}`,
+    `  curl -s ${address}${CLOCK_PATH} -d ${quoted({ reset: true })}`,
     "",
     "Ctrl-C stops everything.",
     "",

@@ -5,17 +5,12 @@ import { join } from "node:path";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
-import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
-import { createIosPurchases } from "../sandbox/ios-store/purchases-endpoint.ts";
-import {
-  exportChain,
-  fingerprintOf,
-  importChain,
-  makeChain,
-  type SigningChain,
-} from "../sandbox/ios-store/signing.ts";
 import type { Mount } from "../sandbox/mount.ts";
-import { openDataFolder, type DataFolder } from "./data-folder.ts";
+import { createClockEndpoint } from "./clock/clock-endpoint.ts";
+import { createMovedClock } from "./clock/moved-clock.ts";
+import { createStoreEvents } from "./clock/store-events.ts";
+import { createTimekeeper, ImpossibleMove } from "./clock/timekeeper.ts";
+import { openDataFolder } from "./data-folder.ts";
 import {
   connectionVariables,
   openDatabase,
@@ -23,15 +18,21 @@ import {
   type Cleanup,
   type GivenDynamoDb,
 } from "./database.ts";
-import { DEMO, prepareDemo, type Demo } from "./demo.ts";
+import { prepareDemo, restoreDemo, type Demo } from "./demo.ts";
 import { createDocumentation } from "./documentation.ts";
 import { ANY_REGION } from "./dynamodb-local.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import { createKeeper, keptOffset } from "./kept-state.ts";
 import { LocalError } from "./local-error.ts";
-import { ensureTable, tableOf } from "./local-table.ts";
+import { emptyTable, ensureTable, tableOf } from "./local-table.ts";
+import { createSandboxStores } from "./sandbox-stores.ts";
+import { createSchedules, scheduledFunctionsOf } from "./schedules.ts";
+import { createSecretsManager } from "./secrets-manager.ts";
 import { close, listen } from "./server.ts";
 import { synthesize } from "./synthesize.ts";
 import { readAssembly, type Assembly } from "./template.ts";
+import { createTokenService } from "./token-service.ts";
+import { createTurnstile } from "./turnstile.ts";
 
 export interface LocalServiceOptions {
   /** 0: any free one. */
@@ -40,6 +41,8 @@ export interface LocalServiceOptions {
   readonly dynamoDb: GivenDynamoDb | { readonly port: number };
   /** Null: everything is in memory. */
   readonly dataFolder: string | null;
+  /** Folder whose files are the local Secrets Manager's secrets; null or unset: there is none. */
+  readonly secretsFolder?: string | null;
   /** Unset: `customer-entitlements`. */
   readonly tableName?: string;
   /** Existing assembly; unset: the service is synthesized. */
@@ -48,6 +51,8 @@ export interface LocalServiceOptions {
   readonly trustedRoots?: string;
   /** Replaces the sandbox's Android Publisher API. */
   readonly androidPublisherUrl?: string;
+  /** False: schedules run only when the clock is moved. Unset: every second too. */
+  readonly runsByItself?: boolean;
   /** Additional environment variables for all functions. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Receives the functions' standard error and the reasons of failures. */
@@ -70,25 +75,11 @@ export interface LocalService {
 
 /** Default name of the local table. */
 const TABLE_NAME = "customer-entitlements";
-const CHAIN_FILE = "sandbox-ios-store.json";
-const ANDROID_PREFIX = "/sandbox/android-publisher";
-const IOS_PREFIX = "/sandbox/ios-store";
 
-const now = (): number => Date.now();
-
-const signingChain = (folder: DataFolder): SigningChain => {
-  const kept = folder.read(CHAIN_FILE);
-  try {
-    if (kept !== null) return importChain(kept);
-  } catch (cause) {
-    throw new LocalError(
-      `${CHAIN_FILE} in the data folder cannot be read; remove it, and new certificates are created.`,
-      { cause },
-    );
-  }
-  const chain = makeChain();
-  folder.write(CHAIN_FILE, exportChain(chain));
-  return chain;
+/** Whether a database is on this machine or beside it: its name is no host's on the internet. */
+const isAtHand = (endpoint: string): boolean => {
+  const { hostname } = new URL(endpoint);
+  return hostname === "127.0.0.1" || !hostname.includes(".");
 };
 
 /**
@@ -141,13 +132,16 @@ const start = async (
   cleanups.push(folder.release);
   const tableName = options.tableName ?? TABLE_NAME;
 
+  const clock = createMovedClock(keptOffset(folder));
+
   // Listens first; early requests wait until the gateway is ready.
   const serving = Promise.withResolvers<{ readonly mounts: readonly Mount[]; readonly gateway: Gateway }>();
+  const turnstile = createTurnstile();
   const server = createServer((request, response) => {
     void (async () => {
       const { mounts, gateway } = await serving.promise;
       for (const mount of mounts) if (await mount(request, response)) return;
-      await gateway.handle(request, response);
+      await turnstile.enter(async () => gateway.handle(request, response));
     })().catch((error: unknown) => {
       // A LocalError is the reason of a failed start, which the caller reports.
       if (!(error instanceof LocalError)) options.log(String(error));
@@ -169,27 +163,22 @@ const start = async (
   );
   signal.throwIfAborted();
   const region = connection.region ?? ANY_REGION;
-  const chain = signingChain(folder);
-  const android =
-    options.androidPublisherUrl === undefined
-      ? createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX })
-      : null;
-  const publisherUrl = options.androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
+  const secretsManager = createSecretsManager(options.secretsFolder ?? null, region);
+  const stores = createSandboxStores({
+    address,
+    folder,
+    now: clock.now,
+    androidPublisherUrl: options.androidPublisherUrl,
+  });
+  const { demoAndroidStore } = stores;
+  const tableDefinition = tableOf(assembly, region);
+  const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
   const demo = await preparingTable(connection.endpoint, async () => {
-    await ensureTable(client, tableName, tableOf(assembly, region));
-    const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
+    await ensureTable(client, tableName, tableDefinition);
     await requireTableFormat(table).catch((error: unknown) => {
       throw error instanceof TableFormatError ? new LocalError(error.message) : error;
     });
-    return prepareDemo(
-      table,
-      folder,
-      {
-        publisherUrl,
-        credential: (android ?? createAndroidPublisherSandbox({ now })).externalAccount(publisherUrl),
-      },
-      now,
-    );
+    return prepareDemo(table, folder, demoAndroidStore, clock.now);
   });
 
   const gateway = createGateway({
@@ -197,23 +186,57 @@ const start = async (
     region,
     tableName,
     environment: {
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
+      AWS_ENDPOINT_URL_STS: address,
+      ...(stores.googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: stores.googleCertificatesUrl }),
       ...options.environment,
       ...connectionVariables(connection),
-      ANDROID_PUBLISHER_URL: publisherUrl,
-      IOS_STORE_TRUSTED_ROOTS: [
-        fingerprintOf(chain.root),
-        options.trustedRoots ?? APPLE_ROOTS.join(","),
-      ].join(","),
+      ANDROID_PUBLISHER_URL: demoAndroidStore.publisherUrl,
+      IOS_STORE_TRUSTED_ROOTS: [stores.trustedRoot, options.trustedRoots ?? APPLE_ROOTS.join(",")].join(","),
     },
+    clock,
     log: options.log,
   });
   cleanups.push(gateway.stop);
+
+  const keep = createKeeper(folder, clock, stores.timed, options.log);
+  const timekeeper = createTimekeeper({
+    clock,
+    stores: createStoreEvents(stores.timed, { log: options.log }),
+    schedules: createSchedules(scheduledFunctionsOf(assembly, region).values(), {
+      invoke: async (functionId) => gateway.invoke(functionId, { logsFailure: false }),
+      log: options.log,
+    }),
+    onChange: keep,
+    log: options.log,
+  });
+  cleanups.push(() => {
+    timekeeper.stop();
+    keep();
+  });
+  const reset = async (): Promise<void> => {
+    if (!isAtHand(connection.endpoint))
+      throw new ImpossibleMove(
+        `A reset empties the table, and the DynamoDB at ${connection.endpoint} is not on this machine.`,
+      );
+    await turnstile.alone(async () => {
+      await gateway.renew();
+      await emptyTable(client, tableName, tableDefinition);
+      clock.reset();
+      stores.reset();
+      await restoreDemo(table, demo, demoAndroidStore, clock.now);
+      keep();
+    });
+  };
+  if (options.runsByItself !== false) timekeeper.start();
   serving.resolve({
     gateway,
     mounts: [
       createDocumentation(),
-      createIosPurchases({ prefix: IOS_PREFIX, signer: chain, now, ...DEMO }),
-      ...(android ? [android.handle] : []),
+      createClockEndpoint({ clock, timekeeper, reset, log: options.log }),
+      secretsManager,
+      createTokenService(),
+      ...stores.mounts.map((mount) => keptAfter(mount, keep)),
     ],
   });
 
@@ -222,17 +245,20 @@ const start = async (
     tableName,
     dynamoDbEndpoint: connection.endpoint,
     demo,
-    androidPurchaseToken:
-      android?.buy({
-        packageName: DEMO.packageName,
-        productKind: "subscription",
-        productIdentifier: DEMO.androidSubscription,
-        basePlanIdentifier: DEMO.androidBasePlan,
-      }) ?? null,
+    androidPurchaseToken: stores.androidPurchaseToken,
     broken: local?.ended ?? new Promise(() => undefined),
     stop,
   };
 };
+
+/** A mount that keeps the stores' state after each request that it answers. */
+const keptAfter =
+  (mount: Mount, keep: () => void): Mount =>
+  async (request, response) => {
+    const answered = await mount(request, response);
+    if (answered) keep();
+    return answered;
+  };
 
 /** The given assembly, or one synthesized for this run and removed after it. */
 const assemblyOf = async (

@@ -1,16 +1,21 @@
 import {
   CreateTableCommand,
+  DeleteTableCommand,
   DescribeTableCommand,
   ResourceInUseException,
   ResourceNotFoundException,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
+  waitUntilTableNotExists,
   type DynamoDBClient,
   type TableDescription,
 } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
 import { LocalError } from "./local-error.ts";
 import { Template, type Assembly } from "./template.ts";
+
+/** In seconds. */
+const WAIT = { maxWaitTime: 30, minDelay: 0.05, maxDelay: 1 } as const;
 
 const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(["HASH", "RANGE"]) }));
 
@@ -92,7 +97,22 @@ export const ensureTable = async (
     // Another process has created it in the meantime.
     if (!(error instanceof ResourceInUseException)) throw error;
   }
-  await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 0.05, maxDelay: 1 }, { TableName: name });
+  await waitUntilTableExists({ client, ...WAIT }, { TableName: name });
   if (TimeToLiveSpecification)
     await client.send(new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification }));
+};
+
+/** Deletes the table and creates it again. */
+export const emptyTable = async (
+  client: DynamoDBClient,
+  name: string,
+  properties: TableDefinition,
+): Promise<void> => {
+  try {
+    await client.send(new DeleteTableCommand({ TableName: name }));
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+  }
+  await waitUntilTableNotExists({ client, ...WAIT }, { TableName: name });
+  await ensureTable(client, name, properties);
 };

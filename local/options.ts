@@ -10,7 +10,7 @@ const PORT = 3000;
 const DYNAMODB_PORT = 8000;
 const HIGHEST_PORT = 65_535;
 
-const USAGE = "npm start takes --data <folder>, and nothing else.";
+const USAGE = "npm start takes --data <folder> and --secrets <folder>, and nothing else.";
 
 const portOf = (environment: Environment, name: string, preset: number): number => {
   const text = environment[name];
@@ -23,11 +23,19 @@ const portOf = (environment: Environment, name: string, preset: number): number 
   return port;
 };
 
-const dataFolderOf = (args: readonly string[]): string | null => {
+type Folders = Pick<LocalServiceOptions, "dataFolder" | "secretsFolder">;
+
+const foldersOf = (args: readonly string[]): Folders => {
+  const folder = (name: string, value: string | undefined): string | null => {
+    if (value === "") throw new LocalError(`--${name} needs a folder: ${USAGE}`);
+    return value === undefined ? null : resolve(value);
+  };
   try {
-    const { values } = parseArgs({ args: [...args], options: { data: { type: "string" } } });
-    if (values.data === "") throw new LocalError(`--data needs a folder: ${USAGE}`);
-    return values.data === undefined ? null : resolve(values.data);
+    const { values } = parseArgs({
+      args: [...args],
+      options: { data: { type: "string" }, secrets: { type: "string" } },
+    });
+    return { dataFolder: folder("data", values.data), secretsFolder: folder("secrets", values.secrets) };
   } catch (error) {
     if (error instanceof LocalError) throw error;
     const reason = error instanceof Error ? (error.message.split(/[.;]/, 1)[0] ?? "") : String(error);
@@ -79,6 +87,17 @@ const otherEndpoints = (environment: Environment): Record<string, string> =>
     ),
   );
 
+/** Stores' addresses that the functions read themselves. */
+const STORE_ADDRESSES = ["APP_STORE_SERVER_URL", "GOOGLE_CERTIFICATES_URL"];
+
+const storeAddresses = (environment: Environment): Record<string, string> =>
+  Object.fromEntries(
+    STORE_ADDRESSES.flatMap((name) => {
+      const address = environment[name];
+      return address ? [[name, requireAddress(name, address)]] : [];
+    }),
+  );
+
 /**
  * Reads the options of a local service from the command line and the environment.
  *
@@ -92,8 +111,8 @@ export const readOptions = (
   return {
     port: portOf(environment, "PORT", PORT),
     dynamoDb: dynamoDbOf(environment),
-    dataFolder: dataFolderOf(args),
-    environment: otherEndpoints(environment),
+    ...foldersOf(args),
+    environment: { ...otherEndpoints(environment), ...storeAddresses(environment) },
     ...trustedRootsOf(environment),
     ...(androidPublisherUrl && {
       androidPublisherUrl: requireAddress("ANDROID_PUBLISHER_URL", androidPublisherUrl),

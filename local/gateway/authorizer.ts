@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { createLoadingCache } from "../../lib/loading-cache.ts";
+import type { MovedClock } from "../clock/moved-clock.ts";
 import type { FunctionPool } from "../function-pool.ts";
 import type { Template } from "../template.ts";
 import { GatewayError } from "./error.ts";
@@ -52,6 +53,7 @@ const UNAUTHORIZED = "Unauthorized";
 export const authorizersOf = (
   template: Template,
   functions: ReadonlyMap<string, FunctionPool>,
+  clock: MovedClock,
 ): Map<string, Authorize> =>
   new Map(
     [...template.resourcesOf("AWS::ApiGateway::Authorizer", tokenAuthorizer)].map(([id, properties]) => {
@@ -75,7 +77,7 @@ export const authorizersOf = (
 
       const results = createLoadingCache({
         load: ask,
-        now: () => performance.now(),
+        now: () => performance.now() + clock.offset(),
         maximumAgeMilliseconds: properties.AuthorizerResultTtlInSeconds * 1000,
         maximumEntries: KEPT_POLICIES,
         textOf: ({ token }) => token,

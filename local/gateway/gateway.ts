@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
+import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
 import { authorizersOf } from "./authorizer.ts";
 import { FunctionPool, type InvocationResult } from "../function-pool.ts";
 import { GatewayError, gatewayResponsesOf, type ContextVariables } from "./error.ts";
@@ -19,6 +20,8 @@ export interface GatewayOptions {
   readonly tableName?: string;
   /** Environment variables for every function, such as endpoints and credentials. They override the template's. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Clock of the functions and of the authorizers' caches; unset: real time. */
+  readonly clock?: MovedClock;
   /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
   /** Receives the functions' standard output: logs and metrics. */
@@ -28,8 +31,14 @@ export interface GatewayOptions {
 /** REST API and functions of an assembly, for a node:http server. */
 export interface Gateway {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Invokes a function directly, as a schedule does. `name` is the beginning of its logical id. */
-  invoke(name: string): Promise<InvocationResult>;
+  /**
+   * Invokes a function directly, as a schedule does. `name` is the beginning of its logical id.
+   *
+   * @param options.logsFailure whether the reason of a failure is logged; default: true
+   */
+  invoke(name: string, options?: { readonly logsFailure?: boolean }): Promise<InvocationResult>;
+  /** Replaces all environments and forgets the cached policies. What is running is ended. */
+  renew(): Promise<void>;
   /** Stops the functions' environments. */
   stop(): Promise<void>;
 }
@@ -94,6 +103,7 @@ const withLocalTable = (
 const functionsOf = (
   template: Template,
   { assembly, region, tableName, environment, log, output }: GatewayOptions,
+  clock: MovedClock,
 ): Map<string, FunctionPool> =>
   new Map(
     [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
@@ -106,6 +116,7 @@ const functionsOf = (
           functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
           memory: properties.MemorySize,
           timeout: properties.Timeout * 1000,
+          clock: clock.shared,
           environment: {
             ...lambdaVariables(id, region, properties),
             ...withLocalTable(properties.Environment.Variables, tableName),
@@ -116,6 +127,10 @@ const functionsOf = (
       ),
     ]),
   );
+
+const stopAll = async (functions: ReadonlyMap<string, FunctionPool>): Promise<void> => {
+  await Promise.all([...functions.values()].map((pool) => pool.stop()));
+};
 
 /** Result of the invocation, or an error after API Gateway's timeout. The function keeps running. */
 const withinTimeout = async (
@@ -154,8 +169,9 @@ export const createGateway = (options: GatewayOptions): Gateway => {
   const template = new Template(options.assembly.document, options);
   const [, api] = onlyOne("REST API", template.resourcesOf("AWS::ApiGateway::RestApi", restApi));
   const [, { StageName }] = onlyOne("stage", template.resourcesOf("AWS::ApiGateway::Stage", stage));
-  const functions = functionsOf(template, options);
-  const authorizers = authorizersOf(template, functions);
+  const { clock = createMovedClock() } = options;
+  let functions = functionsOf(template, options, clock);
+  let authorizers = authorizersOf(template, functions, clock);
   const respondTo = gatewayResponsesOf(template);
   const findRoute = createRouter(routesOf(template));
 
@@ -216,7 +232,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
         query,
         requestId: randomUUID(),
         extendedRequestId: randomBytes(11).toString("base64url"),
-        receivedAt: new Date(),
+        receivedAt: new Date(clock.now()),
         sourceIp: request.socket.remoteAddress ?? "",
         apiId: API_ID,
         stage: StageName,
@@ -233,13 +249,17 @@ export const createGateway = (options: GatewayOptions): Gateway => {
       // Drains the rest of a refused body, without which the connection cannot be reused.
       request.resume();
     },
-    invoke: async (name) => {
+    invoke: async (name, invocation) => {
       const [, pool] = [...functions].find(([id]) => id.startsWith(name)) ?? [];
       if (!pool) throw new LocalError(`The template has no function ${name}.`);
-      return pool.invoke({});
+      return pool.invoke({}, invocation);
     },
-    stop: async () => {
-      await Promise.all([...functions.values()].map((pool) => pool.stop()));
+    renew: async () => {
+      const before = functions;
+      functions = functionsOf(template, options, clock);
+      authorizers = authorizersOf(template, functions, clock);
+      await stopAll(before);
     },
+    stop: async () => stopAll(functions),
   };
 };

@@ -9,6 +9,7 @@ describe("the options of a local service", () => {
       port: 3000,
       dynamoDb: { port: 8000 },
       dataFolder: null,
+      secretsFolder: null,
       environment: {},
     });
   });
@@ -22,12 +23,19 @@ describe("the options of a local service", () => {
         ANDROID_PUBLISHER_URL: "http://publisher",
         AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://secrets",
         AWS_ENDPOINT_URL_DYNAMODB: "",
+        GOOGLE_CERTIFICATES_URL: "http://certificates",
+        APP_STORE_SERVER_URL: "http://app-store",
       }),
     ).toEqual({
       port: 3900,
       dynamoDb: { port: 0 },
       dataFolder: null,
-      environment: { AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://secrets" },
+      secretsFolder: null,
+      environment: {
+        AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://secrets",
+        GOOGLE_CERTIFICATES_URL: "http://certificates",
+        APP_STORE_SERVER_URL: "http://app-store",
+      },
       trustedRoots: `${ROOT}, ${ROOT.toUpperCase()}`,
       androidPublisherUrl: "http://publisher",
     });
@@ -65,6 +73,10 @@ describe("the options of a local service", () => {
   });
 });
 
+test.each([[["--secrets", "here"]], [["--secrets=here"]]])("may name a folder for secrets: %j", (args) => {
+  expect(readOptions(args, {})).toMatchObject({ dataFolder: null, secretsFolder: resolve("here") });
+});
+
 describe("an invalid option is refused with one sentence:", () => {
   test.each([
     ["PORT", "http"],
@@ -76,16 +88,26 @@ describe("an invalid option is refused with one sentence:", () => {
     expect(() => readOptions([], { [name]: value })).toThrow(`${name} must be a port`);
   });
 
-  test.each([[["--port", "3000"]], [["--data"]], [["--data", ""]], [["folder"]], [["-d", "folder"]]])(
-    "%j is not an option",
-    (args) => {
-      expect(() => readOptions(args, {})).toThrow(
-        /^[^\n]+: npm start takes --data <folder>, and nothing else\.$/,
-      );
-    },
-  );
+  test.each([
+    [["--port", "3000"]],
+    [["--data"]],
+    [["--data", ""]],
+    [["--secrets"]],
+    [["--secrets", ""]],
+    [["folder"]],
+    [["-d", "folder"]],
+  ])("%j is not an option", (args) => {
+    expect(() => readOptions(args, {})).toThrow(
+      /^[^\n]+: npm start takes --data <folder> and --secrets <folder>, and nothing else\.$/,
+    );
+  });
 
-  test.each(["AWS_ENDPOINT_URL_DYNAMODB", "ANDROID_PUBLISHER_URL"])("%s=here is not an address", (name) => {
+  test.each([
+    "AWS_ENDPOINT_URL_DYNAMODB",
+    "ANDROID_PUBLISHER_URL",
+    "APP_STORE_SERVER_URL",
+    "GOOGLE_CERTIFICATES_URL",
+  ])("%s=here is not an address", (name) => {
     expect(() => readOptions([], { [name]: "here" })).toThrow(`${name} must be an http or https address`);
   });
 

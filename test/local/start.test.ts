@@ -169,7 +169,9 @@ describe("an obstacle ends it with exit code 1, one sentence that says what to d
 
   test("an unknown option", async () => {
     expect(await endOf(start(await ports(), "--port", "3000"))).toEqual(
-      refusal(/^Unknown option '--port': npm start takes --data <folder>, and nothing else\.$/m),
+      refusal(
+        /^Unknown option '--port': npm start takes --data <folder> and --secrets <folder>, and nothing else\.$/m,
+      ),
     );
   });
 

@@ -1,0 +1,37 @@
+import type { Instant } from "../../lib/entitlements/time.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Times after a store's event at which the schedules run: those at which the service tries again. */
+const AFTER_EVENT = [SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
+
+/** Moments after the stores' events at which the schedules are to run. */
+export interface FollowUps {
+  /** Remembers those of an event. Events come in the order of time. */
+  add(event: Instant): void;
+  /** The first after the given moment; null: none. Forgets the earlier ones. */
+  nextAfter(moment: Instant): Instant | null;
+  clear(): void;
+}
+
+export const createFollowUps = (): FollowUps => {
+  const queues = AFTER_EVENT.map((after) => ({ after, moments: [] as Instant[] }));
+  return {
+    add: (event) => {
+      for (const { after, moments } of queues) moments.push(event + after);
+    },
+    nextAfter: (moment) => {
+      const first = queues.flatMap(({ moments }) => {
+        const passed = moments.findIndex((followUp) => followUp > moment);
+        moments.splice(0, passed === -1 ? moments.length : passed);
+        return moments.slice(0, 1);
+      });
+      return first.length > 0 ? Math.min(...first) : null;
+    },
+    clear: () => {
+      for (const { moments } of queues) moments.length = 0;
+    },
+  };
+};

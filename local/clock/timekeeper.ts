@@ -1,0 +1,144 @@
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import type { Schedules } from "../schedules.ts";
+import { createFollowUps } from "./follow-ups.ts";
+import type { MovedClock } from "./moved-clock.ts";
+import type { StoreEvents } from "./store-events.ts";
+
+/** Drives the stores and the schedules, by the second and through every move of the clock. */
+export interface Timekeeper {
+  /** Runs stores and schedules every second, until {@link stop}. */
+  start(): void;
+  /**
+   * Moves the clock and stops at everything that falls due on the way: each event of a store, the schedules' times after
+   * it, and each day. Moves run one after the other.
+   *
+   * @param targetFrom the target, from the moment at which the move begins
+   * @throws ImpossibleMove before anything has moved
+   */
+  move(targetFrom: (now: Instant) => Instant): Promise<void>;
+  /** Does the work in a move's place, with no schedule running, and forgets what was to follow. */
+  reset(work: () => Promise<void>): Promise<void>;
+  /** Ends a move at its next stop. */
+  stop(): void;
+}
+
+export class ImpossibleMove extends Error {}
+
+export interface TimekeeperOptions {
+  readonly clock: MovedClock;
+  readonly stores: StoreEvents;
+  readonly schedules: Schedules;
+  /** Called when the clock was moved, or an event has happened. */
+  readonly onChange: () => void;
+  readonly log: (line: string) => void;
+}
+
+const TICK_MILLISECONDS = 1000;
+const DAY = 86_400_000;
+
+/** Furthest ahead of real time, so that the sandbox's certificates are valid and a move ends. */
+const FURTHEST = { years: 10, milliseconds: 10 * 365 * DAY };
+
+/** Stops of one move; beyond them it stops once a day only. */
+const MOST_STOPS = 10_000;
+
+const requirePossible = (now: Instant, target: Instant): void => {
+  if (target < now)
+    throw new ImpossibleMove(
+      `The clock moves only forwards, and it is at ${isoTime(now)}; to go back, reset it.`,
+    );
+  if (target > Date.now() + FURTHEST.milliseconds)
+    throw new ImpossibleMove(`The clock moves at most ${FURTHEST.years} years ahead of real time.`);
+};
+
+export const createTimekeeper = ({
+  clock,
+  stores,
+  schedules,
+  onChange,
+  log,
+}: TimekeeperOptions): Timekeeper => {
+  const followUps = createFollowUps();
+  let lastTurn: Promise<unknown> = Promise.resolve();
+  let moves = 0;
+  let ticking = false;
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = lastTurn.then(work);
+    lastTurn = turn.catch(() => undefined);
+    return turn;
+  };
+
+  const asMove = async (work: () => Promise<void>): Promise<void> => {
+    moves += 1;
+    try {
+      await inTurn(work);
+    } finally {
+      moves -= 1;
+    }
+  };
+
+  const runStores = async (moment: Instant): Promise<boolean> => {
+    const happened = await stores.runUntil(moment);
+    if (happened) followUps.add(moment);
+    return happened;
+  };
+
+  const tick = async (): Promise<void> => {
+    if (moves > 0) return;
+    schedules.start();
+    if (ticking) return;
+    ticking = true;
+    try {
+      if (await inTurn(async () => runStores(clock.now()))) onChange();
+    } finally {
+      ticking = false;
+    }
+  };
+
+  const visit = async (moment: Instant): Promise<void> => {
+    clock.moveTo(moment);
+    await runStores(moment);
+    await schedules.runAll();
+    if (!stopping.signal.aborted) onChange();
+  };
+
+  const nextStop = (moment: Instant, target: Instant, stops: number): Instant => {
+    const day = Math.min(moment + DAY, target);
+    if (stops > MOST_STOPS) return day;
+    return Math.min(day, stores.nextAfter(moment) ?? target, followUps.nextAfter(moment) ?? target);
+  };
+
+  const travel = async (targetFrom: (now: Instant) => Instant): Promise<void> => {
+    let moment = clock.now();
+    const target = targetFrom(moment);
+    requirePossible(moment, target);
+    await visit(moment);
+    for (let stops = 1; moment < target && !stopping.signal.aborted; stops += 1) {
+      if (stops === MOST_STOPS)
+        log(`The clock has stopped ${MOST_STOPS} times on its way; from here on it stops once a day.`);
+      moment = nextStop(moment, target, stops);
+      await visit(moment);
+    }
+  };
+
+  return {
+    start: () => {
+      timer = setInterval(() => void tick(), TICK_MILLISECONDS);
+    },
+    move: async (targetFrom) => asMove(async () => travel(targetFrom)),
+    reset: async (work) =>
+      asMove(async () => {
+        await schedules.idle();
+        await work();
+        followUps.clear();
+      }),
+    stop: () => {
+      stopping.abort();
+      clearInterval(timer);
+      schedules.stop();
+    },
+  };
+};

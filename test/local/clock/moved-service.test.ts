@@ -1,0 +1,297 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { decodeJwt } from "jose";
+import { issueCredential } from "../../../lib/applications/credential.ts";
+import { createCredentialTable } from "../../../lib/table/credentials.ts";
+import { DEMO } from "../../../local/demo.ts";
+import {
+  assemblyFolder,
+  FUNCTIONS_APP,
+  startWholeService,
+  type WholeService,
+} from "../../support/local-gateway.ts";
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+const DAY = 24 * HOUR;
+
+const folder = mkdtempSync(join(tmpdir(), "moved-service-"));
+const client = new DynamoDBClient({});
+let service: WholeService;
+
+beforeAll(async () => {
+  service = await startWholeService();
+}, 90_000);
+
+afterAll(async () => {
+  await service?.stop();
+  client.destroy();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Any JSON; reading a path that does not exist fails the test. */
+type Json = ReturnType<typeof JSON.parse>;
+
+const post = async (path: string, body: unknown, { apiKey = "", at = service } = {}) => {
+  const response = await fetch(at.address + path, {
+    method: "POST",
+    headers: apiKey === "" ? {} : { Authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify(body),
+  });
+  const answer: Json = await response.json();
+  return { status: response.status, body: answer };
+};
+
+const timeOf = (answer: { status: number; body: Json }): number => {
+  expect(answer).toEqual({ status: 200, body: { now: expect.any(String) } });
+  return Date.parse(answer.body.now);
+};
+
+const move = async (body: unknown, at = service): Promise<number> =>
+  timeOf(await post("/sandbox/clock", body, { at }));
+
+const now = async (at = service): Promise<number> => {
+  const response = await fetch(`${at.address}/sandbox/clock`);
+  return timeOf({ status: response.status, body: await response.json() });
+};
+
+const read = async (
+  account: string,
+  apiKey = service.demo.apiKey,
+): Promise<{ status: number; body: Json }> => {
+  const response = await fetch(`${service.address}/v1/customers/${account}/entitlements`, {
+    headers: { Authorization: `Bearer ${apiKey}` },
+  });
+  return { status: response.status, body: await response.json() };
+};
+
+const bought = async (account: string): Promise<Json> =>
+  (
+    await post("/sandbox/ios-store/purchases", {
+      applicationAccountIdentifier: account,
+      transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }],
+    })
+  ).body;
+
+const link = async (account: string): Promise<void> => {
+  const linked = await post("/v1/customers/ios-store/link", await bought(account), {
+    apiKey: service.demo.apiKey,
+  });
+  expect(linked.status).toBe(200);
+};
+
+const credentials = () =>
+  createCredentialTable({ client: DynamoDBDocumentClient.from(client), name: service.tableName });
+
+const issue = async (expiresAt: number | null) => {
+  const { apiKey, credential } = issueCredential(
+    { application: DEMO.applicationIdentifier, label: null, scopes: ["entitlements:read"], expiresAt },
+    await now(),
+  );
+  await credentials().add(credential);
+  return { apiKey, keyIdentifier: credential.keyIdentifier };
+};
+
+describe("POST /sandbox/clock", () => {
+  test.each([
+    ["no JSON", undefined],
+    ["nothing", {}],
+    ["two moves", { advance: "P1D", at: "2999-01-01T00:00:00Z" }],
+    ["an unknown field", { advance: "P1D", by: "me" }],
+    ["no duration", { advance: "a month" }],
+    ["an empty duration", { advance: "P0D" }],
+    ["no time", { at: "tomorrow" }],
+    ["a time that has passed", { at: "2020-01-01T00:00:00Z" }],
+    ["a time beyond ten years", { advance: "P11Y" }],
+    ["no reset", { reset: false }],
+    ["too much", { advance: "P1D", by: "x".repeat(70_000) }],
+  ])("%s: 400 with a message, and the clock stays", async (_, body) => {
+    const before = await now();
+    expect(await post("/sandbox/clock", body)).toEqual({
+      status: 400,
+      body: { message: expect.stringMatching(/./) },
+    });
+    expect((await now()) - before).toBeLessThan(HOUR);
+  });
+
+  test("the message names the field", async () => {
+    const { body } = await post("/sandbox/clock", { advance: "a month" });
+    expect(body.message).toMatch(/ISO 8601 duration[^]*at advance/);
+  });
+
+  test("other methods are the gateway's", async () => {
+    const response = await fetch(`${service.address}/sandbox/clock`, { method: "DELETE" });
+    expect(response.status).toBe(404);
+  });
+
+  test("moves to a time, and by a calendar period from there", async () => {
+    const target = (await now()) + DAY;
+    expect(await move({ at: new Date(target).toISOString() })).toBeGreaterThanOrEqual(target);
+    const before = new Date(await now());
+    const after = new Date(await move({ advance: "P1M" }));
+    expect((after.getUTCMonth() - before.getUTCMonth() + 12) % 12).toBe(1);
+  });
+
+  test("two moves at once run one after the other", async () => {
+    const before = await now();
+    const times = await Promise.all([move({ advance: "P1D" }), move({ advance: "P1D" })]);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(before + DAY);
+    expect(Math.max(...times)).toBeGreaterThanOrEqual(before + 2 * DAY);
+  });
+
+  test("moves the functions and the stores alike: what the store signs then is accepted then", async () => {
+    const before = await move({ advance: "P1M" });
+    const request = await bought("a-month-later");
+    expect(decodeJwt(request.signedTransactions[0])["signedDate"]).toBeGreaterThanOrEqual(before);
+    const linked = await post("/v1/customers/ios-store/link", request, { apiKey: service.demo.apiKey });
+    expect(linked.body.entitlements).toMatchObject([{ identifier: "offline-maps", active: true }]);
+    expect(Date.parse(linked.body.entitlements[0].lastVerifiedAt)).toBeGreaterThanOrEqual(before);
+  });
+
+  test("an Android purchase can be linked after a year: its tokens are new", async () => {
+    await move({ advance: "P1Y" });
+    const { body: purchase } = await post("/sandbox/android-publisher/purchases", {
+      packageName: DEMO.packageName,
+      productKind: "subscription",
+      productIdentifier: DEMO.androidSubscription,
+      basePlanIdentifier: DEMO.androidBasePlan,
+    });
+    const linked = await post(
+      "/v1/customers/android-store/link",
+      {
+        packageName: DEMO.packageName,
+        purchaseToken: purchase.purchaseToken,
+        productKind: "subscription",
+        applicationAccountIdentifier: "a-year-later",
+      },
+      { apiKey: service.demo.apiKey },
+    );
+    expect(linked.body.entitlements).toMatchObject([{ identifier: "premium", active: true }]);
+  });
+
+  test("an API key ends when the clock passes its end, whatever the authorizer has cached", async () => {
+    const { apiKey } = await issue((await now()) + HOUR);
+    expect((await read("anyone", apiKey)).status).toBe(200);
+    await move({ advance: "PT30M" });
+    expect((await read("anyone", apiKey)).status).toBe(200);
+    await move({ advance: "PT31M" });
+    expect((await read("anyone", apiKey)).status).toBe(401);
+  });
+
+  test("a cached policy lasts its minute of the moved clock", async () => {
+    const { apiKey, keyIdentifier } = await issue(null);
+    expect((await read("anyone", apiKey)).status).toBe(200);
+    await credentials().revoke(keyIdentifier, await now());
+    expect((await read("anyone", apiKey)).status).toBe(200);
+    await move({ advance: "PT2M" });
+    expect((await read("anyone", apiKey)).status).toBe(401);
+  });
+
+  test("a reset goes back to real time, to an empty table with the demo application and its key", async () => {
+    await move({ advance: "P1M" });
+    const other = await issue(null);
+    await link("somebody");
+    expect((await read("somebody")).body.entitlements).toHaveLength(1);
+    expect((await read("somebody", other.apiKey)).status).toBe(200);
+
+    expect(Math.abs((await move({ reset: true })) - Date.now())).toBeLessThan(HOUR);
+    expect(await read("somebody")).toMatchObject({
+      status: 200,
+      body: { customerIdentifiers: [], entitlements: [] },
+    });
+    expect((await read("somebody", other.apiKey)).status).toBe(401);
+    await link("somebody");
+    const linked = await post(
+      "/v1/customers/android-store/link",
+      {
+        packageName: DEMO.packageName,
+        purchaseToken: service.androidPurchaseToken,
+        productKind: "subscription",
+        applicationAccountIdentifier: "somebody",
+      },
+      { apiKey: service.demo.apiKey },
+    );
+    expect(linked.body.entitlements).toMatchObject([{ identifier: "premium", active: true }]);
+  });
+
+  test("requests during a reset are answered, before it or after it", async () => {
+    await link("during");
+    const reads = Array.from({ length: 20 }, async () => read("during"));
+    const reset = move({ reset: true });
+    const later = Array.from({ length: 20 }, async () => read("during"));
+    await reset;
+    for (const answer of await Promise.all([...reads, ...later])) expect(answer.status).toBe(200);
+    expect((await read("during")).body.entitlements).toEqual([]);
+  });
+
+  test("nothing of all this is a failure", () => {
+    // A refused key leaves a line without a reason.
+    expect(service.log.filter((line) => !/^AuthorizeCredentialFunction\w+: $/.test(line))).toEqual([]);
+  });
+});
+
+test("a table that is not on this machine is not emptied", async () => {
+  // DynamoDB Local listens on all addresses; this one stands for another machine's.
+  const endpoint = (process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "").replace("127.0.0.1", "127.0.0.2");
+  const other = await startWholeService({ dynamoDb: { endpoint } });
+  expect(await post("/sandbox/clock", { reset: true }, { at: other })).toEqual({
+    status: 400,
+    body: { message: expect.stringContaining("is not on this machine") },
+  });
+  const response = await fetch(`${other.address}/v1/customers/anyone/entitlements`, {
+    headers: { Authorization: `Bearer ${other.demo.apiKey}` },
+  });
+  expect(response.status).toBe(200);
+  await other.stop();
+});
+
+test("a data folder keeps the clock, the key and the demo's purchase, so that a restart does not go back in time", async () => {
+  const options = { dataFolder: join(folder, "data"), tableName: `test-kept-${Date.now()}` };
+  const first = await startWholeService(options);
+  const moved = await move({ advance: "P1M" }, first);
+  await first.stop();
+  const second = await startWholeService(options);
+  expect(await now(second)).toBeGreaterThanOrEqual(moved);
+  expect(second.demo.apiKey).toBe(first.demo.apiKey);
+  expect(await move({ reset: true }, second)).toBeLessThan(moved);
+  await second.stop();
+  const third = await startWholeService(options);
+  expect(await now(third)).toBeLessThan(moved);
+  expect(third.demo.apiKey).toBe(first.demo.apiKey);
+  await third.stop();
+});
+
+describe("the schedules of the template", () => {
+  const runsFile = join(folder, "runs");
+  beforeAll(() => writeFileSync(runsFile, ""));
+  const runs = (): number[] => readFileSync(runsFile, "utf8").split("\n").filter(Boolean).map(Number);
+
+  test("run by themselves, and in a move at each stop with the time of the stop; the functions know the local AWS services", async () => {
+    const scheduled = await startWholeService({
+      assemblyFolder: await assemblyFolder(FUNCTIONS_APP),
+      environment: { RUNS_FILE: runsFile },
+    });
+    const echoed = await post("/v1/customers/ios-store/synchronize", { do: "echo" }, { at: scheduled });
+    expect(echoed.body.environment).toMatchObject({
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: scheduled.address,
+      AWS_ENDPOINT_URL_STS: scheduled.address,
+      GOOGLE_CERTIFICATES_URL: `${scheduled.address}/sandbox/android-publisher/certs`,
+    });
+    while (runs().length < 2) await sleep(50);
+
+    const start = await now(scheduled);
+    await move({ advance: "P3D" }, scheduled);
+    const inMove = runs().filter((time) => time >= start + DAY);
+    await scheduled.stop();
+    for (const day of [1, 2, 3])
+      expect(inMove.some((time) => time >= start + day * DAY && time < start + day * DAY + HOUR)).toBe(true);
+    const stopped = runs().length;
+    await sleep(1500);
+    expect(runs()).toHaveLength(stopped);
+    expect(scheduled.log).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  GetSecretValueCommand,
+  ListSecretsCommand,
+  SecretsManagerClient,
+} from "@aws-sdk/client-secrets-manager";
+import { createSecretsManager } from "../../local/secrets-manager.ts";
+import { close, listen } from "../../local/server.ts";
+import { createTokenService } from "../../local/token-service.ts";
+
+const parent = mkdtempSync(join(tmpdir(), "secrets-"));
+const folder = join(parent, "folder");
+let server: Server;
+let address: string;
+let client: SecretsManagerClient;
+
+beforeAll(async () => {
+  mkdirSync(join(folder, "trails"), { recursive: true });
+  writeFileSync(join(folder, "trails", "play"), '{"type":"service_account"}\n');
+  writeFileSync(join(parent, "outside"), "not a secret of the folder");
+  symlinkSync(join(parent, "outside"), join(folder, "link"));
+  const mounts = [createSecretsManager(folder, "us-east-1"), createTokenService()];
+  server = createServer((request, response) => {
+    void (async () => {
+      for (const mount of mounts) if (await mount(request, response)) return;
+      response.writeHead(404).end();
+    })();
+  });
+  address = `http://127.0.0.1:${await listen(server, 0)}`;
+  client = new SecretsManagerClient({
+    endpoint: address,
+    region: "us-east-1",
+    credentials: { accessKeyId: "local", secretAccessKey: "local" },
+  });
+});
+
+afterAll(async () => {
+  client.destroy();
+  await close(server);
+  rmSync(parent, { recursive: true, force: true });
+});
+
+const secret = async (SecretId: string): Promise<string | undefined> =>
+  (await client.send(new GetSecretValueCommand({ SecretId }))).SecretString;
+
+describe("the local Secrets Manager", () => {
+  test("reads a secret by its path in the folder, as the file is now", async () => {
+    expect(await secret("trails/play")).toBe('{"type":"service_account"}\n');
+    writeFileSync(join(folder, "new"), "1");
+    expect(await secret("new")).toBe("1");
+    writeFileSync(join(folder, "new"), "2");
+    expect(await secret("new")).toBe("2");
+  });
+
+  test.each([
+    "unknown",
+    "trails",
+    "../outside",
+    "trails/../../outside",
+    "trails/../trails/play",
+    "./trails/play",
+    "/trails/play",
+    join(parent, "outside"),
+    "link",
+    "..",
+    "",
+  ])("does not know %j", async (name) => {
+    await expect(secret(name)).rejects.toMatchObject({
+      name: "ResourceNotFoundException",
+      $metadata: { httpStatusCode: 400 },
+    });
+  });
+
+  test("refuses a request without a name, and other operations", async () => {
+    const post = async (body: string) =>
+      fetch(address, {
+        method: "POST",
+        headers: { "X-Amz-Target": "secretsmanager.GetSecretValue" },
+        body,
+      });
+    for (const body of ["", "{}", '{"SecretId":1}', "x".repeat(70_000)])
+      expect((await post(body)).status).toBe(400);
+    await expect(client.send(new ListSecretsCommand({}))).rejects.toMatchObject({
+      name: "UnknownOperationException",
+    });
+  });
+
+  test("without a folder knows none; a folder that does not exist is refused", async () => {
+    expect(() => createSecretsManager(null, "us-east-1")).not.toThrow();
+    expect(() => createSecretsManager(join(parent, "outside"), "us-east-1")).toThrow("There is no folder");
+  });
+});
+
+describe("the local Security Token Service", () => {
+  const ask = async (body: string) =>
+    fetch(address, {
+      method: "POST",
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      body,
+    });
+
+  test("says that the caller is local", async () => {
+    const response = await ask("Action=GetCallerIdentity&Version=2011-06-15");
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("<Arn>arn:aws:iam::123456789012:user/local</Arn>");
+  });
+
+  test("answers nothing else", async () => {
+    expect((await ask("Action=AssumeRole&Version=2011-06-15")).status).toBe(400);
+    expect((await fetch(`${address}/v1`, { method: "POST" })).status).toBe(404);
+  });
+});
