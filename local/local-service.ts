@@ -6,7 +6,7 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
 import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
-import { createIosPurchases } from "../sandbox/ios-store/purchases-endpoint.ts";
+import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import {
   exportChain,
   fingerprintOf,
@@ -73,6 +73,7 @@ const TABLE_NAME = "customer-entitlements";
 const CHAIN_FILE = "sandbox-ios-store.json";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 const IOS_PREFIX = "/sandbox/ios-store";
+const NOTIFICATIONS_PATH = "/v1/notifications/ios-store";
 
 const now = (): number => Date.now();
 
@@ -208,13 +209,17 @@ const start = async (
     log: options.log,
   });
   cleanups.push(gateway.stop);
+  const ios = createIosStoreSandbox({
+    prefix: IOS_PREFIX,
+    signer: chain,
+    now,
+    notificationUrl: `${address}${NOTIFICATIONS_PATH}`,
+    saved: null,
+    ...DEMO,
+  });
   serving.resolve({
     gateway,
-    mounts: [
-      createDocumentation(),
-      createIosPurchases({ prefix: IOS_PREFIX, signer: chain, now, ...DEMO }),
-      ...(android ? [android.handle] : []),
-    ],
+    mounts: [createDocumentation(), ios.handle, ...(android ? [android.handle] : [])],
   });
 
   return {
