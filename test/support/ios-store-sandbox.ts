@@ -75,6 +75,8 @@ export interface StoreUnderTest {
   now: Instant;
   /** Status of the server's answers. */
   answers: number;
+  /** Where the store pushes to. */
+  url: string | null;
   /** The moments and the texts of all pushes. */
   readonly received: { readonly at: Instant; readonly signedPayload: string }[];
   /** Decodes what was pushed since the last call. */
@@ -83,6 +85,8 @@ export interface StoreUnderTest {
   moveTo(moment: Instant): Promise<void>;
   /** The same store, from what it saves. */
   again(): IosStoreSandbox;
+  /** A store from a saved text. */
+  opened(saved: string): IosStoreSandbox;
   stop(): Promise<void>;
 }
 
@@ -105,7 +109,7 @@ export const openStore = async (): Promise<StoreUnderTest> => {
       bundleIdentifier: BUNDLE,
       appAppleIdentifier: APPLE_ID,
       now: () => under.now,
-      notificationUrl: () => `http://127.0.0.1:${port}/`,
+      notificationUrl: () => under.url,
       saved,
     });
   let read = 0;
@@ -113,6 +117,7 @@ export const openStore = async (): Promise<StoreUnderTest> => {
     store: create(null),
     now: NOW,
     answers: 200,
+    url: `http://127.0.0.1:${port}/`,
     received: [],
     pushed: async (environment = "sandbox") => {
       const fresh = under.received.slice(read);
@@ -127,6 +132,7 @@ export const openStore = async (): Promise<StoreUnderTest> => {
       under.now = moment;
     },
     again: () => create(under.store.save()),
+    opened: create,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
