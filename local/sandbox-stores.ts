@@ -1,10 +1,11 @@
+import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { TimedStore } from "../sandbox/clock.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
-import { createIosPurchases } from "../sandbox/ios-store/purchases-endpoint.ts";
+import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import {
   exportChain,
   fingerprintOf,
@@ -15,6 +16,7 @@ import {
 import type { Mount } from "../sandbox/mount.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { DEMO, type DemoAndroidStore } from "./demo.ts";
+import { STORE_FILES } from "./kept-state.ts";
 import { LocalError } from "./local-error.ts";
 
 /** Both sandbox stores. */
@@ -37,6 +39,8 @@ const CHAIN_FILE = "sandbox-ios-store.json";
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 const IOS_PREFIX = "/sandbox/ios-store";
+/** Service account that the sandbox Android store pushes as. */
+const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 
 const DEMO_PURCHASE = {
   packageName: DEMO.packageName,
@@ -60,12 +64,22 @@ const signingChain = (folder: DataFolder): SigningChain => {
   return chain;
 };
 
-/** A store whose purchases change only when it is told so. */
-const WITHOUT_EVENTS: TimedStore = {
-  nextEventAt: () => null,
-  runUntil: async () => undefined,
-  reset: () => undefined,
-  save: () => "",
+/** Opens a store with what it sold before. */
+const opened = <Store>(
+  folder: DataFolder,
+  store: keyof typeof STORE_FILES,
+  open: (saved: string | null) => Store,
+): Store => {
+  const file = STORE_FILES[store];
+  try {
+    return open(folder.read(file));
+  } catch (cause) {
+    if (cause instanceof LocalError) throw cause;
+    throw new LocalError(
+      `${file} in the data folder cannot be read; remove it, and the sandbox ${store} starts empty.`,
+      { cause },
+    );
+  }
 };
 
 const buyForDemo = (android: AndroidPublisherSandbox, folder: DataFolder): string => {
@@ -99,17 +113,40 @@ export const createSandboxStores = ({
   readonly androidPublisherUrl: string | undefined;
 }): SandboxStores => {
   const chain = signingChain(folder);
-  const ios = createIosPurchases({ prefix: IOS_PREFIX, signer: chain, now, ...DEMO });
-  const android = createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX });
+  const ios = opened(folder, "ios-store", (saved) =>
+    createIosStoreSandbox({
+      prefix: IOS_PREFIX,
+      signer: chain,
+      now,
+      notificationUrl: `${address}${endpoints.receiveIosStoreNotification.path}`,
+      saved,
+      ...DEMO,
+    }),
+  );
+  const pushUrl = `${address}${endpoints.receiveAndroidStoreNotification.path}`;
+  const android = opened(folder, "android-store", (saved) =>
+    createAndroidPublisherSandbox({
+      now,
+      prefix: ANDROID_PREFIX,
+      pushUrl,
+      audience: pushUrl,
+      serviceAccount: PUSHES_AS,
+      saved,
+    }),
+  );
   const isReplaced = androidPublisherUrl !== undefined;
   const publisherUrl = androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
   const androidPurchaseToken = isReplaced ? null : buyForDemo(android, folder);
-  const timed = { "ios-store": WITHOUT_EVENTS, "android-store": WITHOUT_EVENTS };
+  const timed = { "ios-store": ios, "android-store": android };
   return {
-    mounts: isReplaced ? [ios] : [ios, android.handle],
+    mounts: isReplaced ? [ios.handle] : [ios.handle, android.handle],
     timed,
     trustedRoot: fingerprintOf(chain.root),
-    demoAndroidStore: { publisherUrl, credential: android.externalAccount(publisherUrl) },
+    demoAndroidStore: {
+      publisherUrl,
+      credential: android.externalAccount(publisherUrl),
+      notifications: { serviceAccount: PUSHES_AS, audience: pushUrl },
+    },
     googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
     androidPurchaseToken,
     reset: () => {

@@ -34,12 +34,19 @@ export interface SandboxTransaction {
   /** Absent: one. */
   readonly quantity?: number;
   readonly revocationDate?: number;
+  /** 1: because of an issue with the app; absent: 0, for any other reason. */
+  readonly revocationReason?: 0 | 1;
+  readonly revocationType?: "REFUND_FULL" | "REFUND_PRORATED" | "FAMILY_REVOKE";
   /** Refunded share, in thousandths of a per cent. */
   readonly revocationPercentage?: number;
   readonly isUpgraded?: boolean;
   readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED";
   /** UUID that the app chose for its own account. */
   readonly appAccountToken?: string;
+  /** Absent: `PURCHASE` of the first of a lineage, `RENEWAL` of others. */
+  readonly transactionReason?: "PURCHASE" | "RENEWAL";
+  /** Offer code that the customer has redeemed. */
+  readonly offerIdentifier?: string;
 }
 
 /** One Apple Account's copy of an app, with its purchases. */
@@ -68,7 +75,11 @@ export const newIdentifier = (environment: SandboxEnvironment): string => {
   return environment === "Production" ? `7${digits}` : `20${digits}`;
 };
 
-const deviceVerification = () => ({
+/** Apple's `offerType` of a subscription offer code. */
+export const OFFER_CODE = 3;
+
+/** By what the device proves that a payload is its own. Payloads that the store sends itself have none. */
+export const deviceVerification = () => ({
   deviceVerification: randomBytes(48).toString("base64"),
   deviceVerificationNonce: randomUUID(),
 });
@@ -136,8 +147,9 @@ export const transactionPayload = (
     originalPurchaseDate: transaction.originalPurchaseDate ?? transaction.purchaseDate,
     ...(transaction.revocationDate !== undefined && {
       revocationDate: transaction.revocationDate,
-      revocationReason: 0,
+      revocationReason: transaction.revocationReason ?? 0,
     }),
+    ...(transaction.revocationType !== undefined && { revocationType: transaction.revocationType }),
     ...(transaction.revocationPercentage !== undefined && {
       revocationPercentage: transaction.revocationPercentage,
     }),
@@ -146,7 +158,12 @@ export const transactionPayload = (
     ...(transaction.appAccountToken !== undefined && { appAccountToken: transaction.appAccountToken }),
     signedDate: transaction.signedDate,
     environment,
-    transactionReason: transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL",
+    transactionReason:
+      transaction.transactionReason ?? (transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL"),
+    ...(transaction.offerIdentifier !== undefined && {
+      offerType: OFFER_CODE,
+      offerIdentifier: transaction.offerIdentifier,
+    }),
     storefront: "USA",
     storefrontId: "143441",
     price: 4990,

@@ -96,7 +96,11 @@ describe("the sandbox iOS store", () => {
         { productIdentifier: "b", type: "Consumable" },
       ],
     });
-    expect(rest).toEqual({ applicationAccountIdentifier: "user-1" });
+    expect(rest).toEqual({
+      applicationAccountIdentifier: "user-1",
+      signedRenewalInfos: [],
+      originalTransactionIdentifiers: ["2000000000000002", expect.any(String)],
+    });
     expect(decodeProtectedHeader(signedAppTransaction)).toMatchObject({
       alg: "ES256",
       x5c: [expect.any(String), expect.any(String), expect.any(String)],

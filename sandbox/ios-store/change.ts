@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { period, text } from "./fields.ts";
+import { INTENTS } from "./lineage.ts";
+import { CONSUMPTION_REQUEST_REASONS } from "./notices.ts";
+
+const about = { /** Unset: the latest that it can be. */ transactionIdentifier: text.optional() };
+const refund = {
+  ...about,
+  /** 1: because of an issue with the app; 0: for any other reason. */
+  reason: z.union([z.literal(0), z.literal(1)]).default(0),
+};
+const product = {
+  productIdentifier: text,
+  /** Unset: as long as the current one. */
+  period: period.optional(),
+  /** Offer that the customer redeems with it. */
+  offerIdentifier: text.optional(),
+};
+
+const of = <Name extends string, Fields extends z.ZodRawShape>(name: Name, fields: Fields) =>
+  z.strictObject({ change: z.literal(name), ...fields });
+
+/** Changes of what was sold. */
+export const changeSchema = z.discriminatedUnion("change", [
+  /** The next period is charged now, and begins when the current one ends. In a billing retry: `recover`. */
+  of("renew", {}),
+  /** The store charges the next period a day before it begins, or now if that is nearer. */
+  of("renew-ahead", {}),
+  /** The customer turns off the renewal; access lasts until the period ends. */
+  of("cancel", {}),
+  /** The customer turns the renewal on again. */
+  of("resume", {}),
+  /** The next charge fails: a grace period where the product has one, and retries for 60 days after the period's end. */
+  of("fail-billing", {}),
+  /** The charge succeeds after it failed: in a grace period the cadence stays, later a new period begins now. */
+  of("recover", {}),
+  /** The subscription ends now. Apple never shortens a period: this stands for the time until its end. */
+  of("expire", {
+    /** Unset: `voluntary`, or `billing-retry` where a charge failed. */
+    reason: z.literal(Object.keys(INTENTS) as (keyof typeof INTENTS)[]).optional(),
+  }),
+  /** The customer buys an ended subscription again: the same lineage. */
+  of("resubscribe", { ...product, productIdentifier: text.optional() }),
+  of("refund", refund),
+  /** A share is refunded: of a quantity, some; of anything, a percentage. Each says what is refunded in all. */
+  of("refund-partly", {
+    ...refund,
+    refundedQuantity: z.int().positive().optional(),
+    percentage: z.number().positive().lt(100).optional(),
+  }),
+  of("reverse-refund", about),
+  of("decline-refund", about),
+  of("consumption-request", { ...about, reason: z.enum(CONSUMPTION_REQUEST_REASONS).default("OTHER") }),
+  /** Another product begins now, and a period with it. */
+  of("upgrade", product),
+  /** Another product begins with the next period; the current product: a planned change is given up. */
+  of("downgrade", product),
+  /** The next period is charged at an offer. */
+  of("redeem-offer", { offerIdentifier: text }),
+  /** The customer is asked to agree to a raised price, or agrees. Who has not agreed by the period's end is not renewed. */
+  of("price-increase", { consent: z.enum(["pending", "agreed"]).default("pending") }),
+  /** The current period ends later. */
+  of("extend", { /** Unset: a week. */ period: period.optional() }),
+  /** The period could not be extended. */
+  of("fail-extension", {}),
+  /** A family member gets a lineage of its own. */
+  of("share-with-family", {
+    /** The member; unset: a new person. */ appTransactionIdentifier: text.optional(),
+  }),
+  /** Ends the sharing: of a member's lineage with that member, of the purchaser's with all. */
+  of("unshare", {}),
+  /** A device makes another transaction id of the latest purchase. */
+  of("restore", {}),
+  /** A parent takes back the consent to the app. */
+  of("rescind-consent", {}),
+]);
+
+/** As a request names it. */
+export type RequestedChange = z.input<typeof changeSchema>;
+export type Change = z.output<typeof changeSchema>;
+
+/** A change that what was sold does not allow now. */
+export class ImpossibleChange extends Error {}

@@ -1,0 +1,171 @@
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { newIdentifier, transactionPayload } from "./app-store.ts";
+import type { Change } from "./change.ts";
+import type { Account } from "./lineage.ts";
+import type { Notice } from "./notices.ts";
+import {
+  appNotifications,
+  notificationOf,
+  signNotification,
+  type AppNotification,
+  type NotifiedApp,
+} from "./notifications.ts";
+import { personsPurchases, type PersonsPurchases } from "./payloads.ts";
+import { goodsOf, isLive, transactionOf, type Bought } from "./purchase.ts";
+import type { Pushes } from "./pushes.ts";
+import type { Shop } from "./shop.ts";
+import { signJws, type JwsSigner } from "./signing.ts";
+
+/** The shop with its notifications: what is due has happened before a request is answered, and its own notifications are sent. */
+export interface Counter {
+  buy(purchase: Bought): Promise<PersonsPurchases>;
+  /** Null: there is no such purchase. */
+  change(originalTransactionIdentifier: string, change: Change): Promise<PersonsPurchases | null>;
+  /** Null: there is no such purchase. */
+  read(originalTransactionIdentifier: string): Promise<PersonsPurchases | null>;
+  readAll(): Promise<readonly PersonsPurchases[]>;
+  notify(notification: AppNotification, app: NotifiedApp): Promise<void>;
+  runUntil(moment: Instant): Promise<void>;
+}
+
+const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
+
+export const createCounter = ({
+  shop,
+  pushes,
+  signer,
+  now,
+  ...defaults
+}: {
+  readonly shop: Shop;
+  readonly pushes: Pushes;
+  readonly signer: JwsSigner;
+  readonly now: () => Instant;
+  readonly bundleIdentifier: string;
+  readonly appAppleIdentifier: number;
+}): Counter => {
+  const tell = async (notices: readonly Notice[]): Promise<void> => {
+    for (const notice of notices) {
+      const account = shop.account(notice.lineage.account);
+      const signedPayload = signNotification(notificationOf(account, notice, signer), signer);
+      await pushes.push(signedPayload, account.environment, notice.lineage.changedAt);
+    }
+  };
+
+  const runDue = async (moment: Instant): Promise<void> => {
+    for (;;) {
+      const eventAt = shop.nextEventAt() ?? Infinity;
+      const retryAt = pushes.nextRetryAt() ?? Infinity;
+      if (Math.min(eventAt, retryAt) > moment) return;
+      if (eventAt <= retryAt) await tell(shop.passNextEvent());
+      else await pushes.retryNext();
+    }
+  };
+
+  let last: Promise<unknown> = Promise.resolve();
+  /** Runs one task at a time, so that notifications keep the order of their events. */
+  const inTurn = async <Result>(task: () => Promise<Result>): Promise<Result> => {
+    const result = last.then(task);
+    last = result.catch(() => undefined);
+    return result;
+  };
+  /** Runs a task when everything that is due has happened. */
+  const upToDate = async <Result>(task: (at: Instant) => Promise<Result> | Result): Promise<Result> =>
+    inTurn(async () => {
+      await runDue(now());
+      return task(now());
+    });
+
+  const presented = (key: string, at: Instant): PersonsPurchases =>
+    personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
+
+  const accountOf = ({ applicationAccountIdentifier, ...customer }: Bought): Account => {
+    const environment = ENVIRONMENTS[customer.environment];
+    return {
+      bundleIdentifier: customer.bundleIdentifier ?? defaults.bundleIdentifier,
+      appAppleIdentifier: customer.appAppleIdentifier ?? defaults.appAppleIdentifier,
+      environment,
+      appTransactionIdentifier:
+        customer.appTransactionIdentifier === undefined
+          ? newIdentifier(environment)
+          : customer.appTransactionIdentifier,
+      ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
+    };
+  };
+
+  return {
+    buy: async (purchase) => {
+      const account = accountOf(purchase);
+      const { transactions } = purchase;
+      return upToDate(async (at) => {
+        const live = transactions.filter(isLive);
+        const outcomes = shop.sell(
+          account,
+          live.map((transaction) => goodsOf(transaction, at)),
+          at,
+        );
+        const parts = transactions.map((transaction): PersonsPurchases | PurchaseAsTold => {
+          const outcome = outcomes[live.indexOf(transaction)];
+          return outcome === undefined
+            ? signedAsTold(account, transaction, at, signer)
+            : personsPurchases(account, [outcome.lineage], at, signer);
+        });
+        await tell(outcomes.flatMap(({ notices }) => notices));
+        return {
+          ...personsPurchases(account, [], at, signer),
+          signedTransactions: parts.flatMap((part) => part.signedTransactions),
+          signedRenewalInfos: parts.flatMap((part) => part.signedRenewalInfos),
+          originalTransactionIdentifiers: parts.flatMap((part) => part.originalTransactionIdentifiers),
+        };
+      });
+    },
+    change: async (originalTransactionIdentifier, change) =>
+      upToDate(async (at) => {
+        const lineage = shop.lineage(originalTransactionIdentifier);
+        if (lineage === undefined) return null;
+        const outcome = shop.change(lineage, change, at);
+        await tell(outcome.notices);
+        // A change may make something due at once.
+        await runDue(at);
+        return presented(outcome.lineage.account, at);
+      }),
+    read: async (originalTransactionIdentifier) =>
+      upToDate((at) => {
+        const lineage = shop.lineage(originalTransactionIdentifier);
+        return lineage === undefined ? null : presented(lineage.account, at);
+      }),
+    readAll: async () => upToDate((at) => shop.accounts().map((key) => presented(key, at))),
+    notify: async (notification, { environment = "sandbox", ...app }) =>
+      upToDate(async (at) => {
+        const notified = {
+          bundleIdentifier: app.bundleIdentifier ?? defaults.bundleIdentifier,
+          appAppleIdentifier: app.appAppleIdentifier ?? defaults.appAppleIdentifier,
+          environment: ENVIRONMENTS[environment],
+        };
+        const signedPayload = signNotification(appNotifications[notification](notified, at), signer);
+        await pushes.push(signedPayload, notified.environment, at);
+      }),
+    runUntil: async (moment) => inTurn(async () => runDue(moment)),
+  };
+};
+
+type PurchaseAsTold = Pick<
+  PersonsPurchases,
+  "signedTransactions" | "signedRenewalInfos" | "originalTransactionIdentifiers"
+>;
+
+/** A transaction that is signed as it is told, and not remembered. */
+const signedAsTold = (
+  account: Account,
+  bought: Bought["transactions"][number],
+  at: Instant,
+  signer: JwsSigner,
+): PurchaseAsTold => {
+  const { transactionIdentifier = newIdentifier(account.environment) } = bought;
+  const transaction = transactionOf(bought, transactionIdentifier, at);
+  return {
+    signedTransactions: [signJws(transactionPayload(account, transaction), signer)],
+    signedRenewalInfos: [],
+    originalTransactionIdentifiers: [transaction.originalTransactionIdentifier ?? transactionIdentifier],
+  };
+};

@@ -1,0 +1,119 @@
+import * as z from "zod";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import type { TimedStore } from "../clock.ts";
+import type { Mount } from "../mount.ts";
+import { changeSchema, ImpossibleChange, type RequestedChange } from "./change.ts";
+import { createControl } from "./control.ts";
+import { createCounter, type Counter } from "./counter.ts";
+import type { AppNotification, NotifiedApp } from "./notifications.ts";
+import type { PersonsPurchases } from "./payloads.ts";
+import { bought, type RequestedPurchase } from "./purchase.ts";
+import { createPushes, savedPushes, type Pushes } from "./pushes.ts";
+import { createShop, savedShop } from "./shop.ts";
+import type { JwsSigner } from "./signing.ts";
+
+export interface IosStoreOptions {
+  /** Mount path without a trailing slash. */
+  readonly prefix: string;
+  readonly signer: JwsSigner;
+  /** Defaults for purchases that name no bundle or no Apple ID. */
+  readonly bundleIdentifier: string;
+  readonly appAppleIdentifier: number;
+  readonly now: () => Instant;
+  /** Where notifications are sent; null: nowhere. */
+  readonly notificationUrl: string | null | (() => string | null);
+  /** What {@link TimedStore.save} wrote; null: nothing was sold. */
+  readonly saved: string | null;
+}
+
+/**
+ * A sandbox App Store: it sells, remembers what it sold, renews it as time passes, and tells of it by App Store Server
+ * Notifications V2, signed as the App Store signs.
+ *
+ * Below its mount prefix:
+ *
+ * | | |
+ * |---|---|
+ * | `POST /purchases` | buys (`RequestedPurchase`); answers what an app sends of it, as the body of a synchronize or link request |
+ * | `GET /purchases` | `{ purchases }`: what an app would send now, for each person |
+ * | `GET /purchases/{originalTransactionId}` | the same for the person with that purchase |
+ * | `POST /purchases/{originalTransactionId}` | changes a purchase: `{ change, … }` (`RequestedChange`); answers what the person's app would send then |
+ * | `POST /notifications` | `{ enabled }`: switches notifications off and on |
+ * | `POST /notifications/test` | `{}`: sends a test notification; likewise `renewal-extension-summary` and `external-purchase-token` |
+ *
+ * A request that changes something is answered once its notifications are answered or have failed. A transaction with
+ * dates, ids or states of its own is signed as it is told and not remembered, unless it is `live`.
+ *
+ * ```sh
+ * curl -s localhost:3000/sandbox/ios-store/purchases \
+ *   -d '{ "transactions": [{ "productIdentifier": "com.example.demo.premium.monthly", "period": "P1M" }] }' |
+ *   curl -s localhost:3000/v1/customers/ios-store/synchronize -H 'content-type: application/json' -d @-
+ * curl -s localhost:3000/sandbox/ios-store/purchases/$ORIGINAL_TRANSACTION_ID -d '{ "change": "refund" }'
+ * ```
+ */
+export interface IosStoreSandbox extends TimedStore, Pick<Counter, "read" | "readAll"> {
+  readonly handle: Mount;
+  buy(purchase: RequestedPurchase): Promise<PersonsPurchases>;
+  /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */
+  change(originalTransactionIdentifier: string, change: RequestedChange): Promise<PersonsPurchases>;
+  /** @param app unset: the store's defaults, in the sandbox environment */
+  notify(notification: AppNotification, app?: NotifiedApp): Promise<void>;
+  enableNotifications: Pushes["enable"];
+}
+
+const savedStore = z
+  .object({ format: z.literal(1), shop: savedShop, pushes: savedPushes })
+  .refine(({ shop: { accounts, lineages } }) => {
+    const keys = new Set(accounts.map(([key]) => key));
+    return lineages.every(
+      ({ account, subscription, transactions }) =>
+        keys.has(account) &&
+        (subscription === null || transactions.every(({ expiresDate }) => expiresDate !== null)),
+    );
+  }, "its parts do not fit together");
+
+const parseSaved = (saved: string): z.output<typeof savedStore> => {
+  try {
+    return savedStore.parse(JSON.parse(saved));
+  } catch (cause) {
+    throw new Error("What was saved of the sandbox iOS store cannot be read.", { cause });
+  }
+};
+
+/** @throws Error if what was saved cannot be read */
+export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox => {
+  const { prefix, signer, now, notificationUrl, saved, bundleIdentifier, appAppleIdentifier } = options;
+  const shop = createShop();
+  const pushes = createPushes(() =>
+    typeof notificationUrl === "function" ? notificationUrl() : notificationUrl,
+  );
+  if (saved !== null) {
+    const sold = parseSaved(saved);
+    shop.restore(sold.shop);
+    pushes.restore(sold.pushes);
+  }
+  const counter = createCounter({ shop, pushes, signer, now, bundleIdentifier, appAppleIdentifier });
+  return {
+    handle: createControl(prefix, counter, pushes),
+    buy: async (purchase) => counter.buy(bought.parse(purchase)),
+    change: async (originalTransactionIdentifier, change) => {
+      const changed = await counter.change(originalTransactionIdentifier, changeSchema.parse(change));
+      if (changed === null) throw new ImpossibleChange("There is no such purchase.");
+      return changed;
+    },
+    read: counter.read,
+    readAll: counter.readAll,
+    notify: async (notification, app = {}) => counter.notify(notification, app),
+    enableNotifications: pushes.enable,
+    nextEventAt: () => {
+      const next = Math.min(shop.nextEventAt() ?? Infinity, pushes.nextRetryAt() ?? Infinity);
+      return next === Infinity ? null : next;
+    },
+    runUntil: counter.runUntil,
+    reset: () => {
+      shop.restore({ accounts: [], lineages: [] });
+      pushes.restore({ enabled: true, pending: [] });
+    },
+    save: () => JSON.stringify({ format: 1, shop: shop.save(), pushes: pushes.save() }),
+  };
+};

@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { text } from "./fields.ts";
+import type { Account } from "./lineage.ts";
+import type { Notice } from "./notices.ts";
+import { storeAppTransaction, storeRenewalInfo, storeTransaction } from "./payloads.ts";
+import { STATUSES } from "./renewal-info.ts";
+import { signJws, type JwsSigner } from "./signing.ts";
+
+/** A notification's fields, in Apple's own names; a field that is undefined is left out. */
+export type NotificationFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Signs an App Store Server Notification V2. The given fields replace the envelope's own, or are added to them, right or wrong.
+ *
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+ */
+export const signNotification = (fields: NotificationFields, signer: JwsSigner): string =>
+  signJws({ notificationUUID: randomUUID(), version: "2.0", ...fields }, signer);
+
+type App = Pick<Account, "bundleIdentifier" | "appAppleIdentifier" | "environment">;
+
+const appOf = ({ bundleIdentifier, appAppleIdentifier, environment }: App) => ({
+  ...(environment === "Production" && { appAppleId: appAppleIdentifier }),
+  bundleId: bundleIdentifier,
+  environment,
+});
+
+/** The fields of a notice's notification, whose parts are signed at the moment of the event. */
+export const notificationOf = (account: Account, notice: Notice, signer: JwsSigner): NotificationFields => {
+  const { lineage, transactionIdentifier, consumptionRequestReason } = notice;
+  const { subscription, changedAt } = lineage;
+  const envelope = {
+    notificationType: notice.type,
+    ...(notice.subtype !== null && { subtype: notice.subtype }),
+    signedDate: changedAt,
+  };
+  if (notice.type === "RESCIND_CONSENT")
+    return {
+      ...envelope,
+      appData: {
+        ...appOf(account),
+        signedAppTransactionInfo: storeAppTransaction(account, changedAt, signer),
+      },
+    };
+  const transaction = lineage.transactions.find(
+    (candidate) => candidate.transactionIdentifier === transactionIdentifier,
+  );
+  if (transaction === undefined) throw new Error(`There is no transaction ${transactionIdentifier}.`);
+  const signedRenewalInfo = storeRenewalInfo(account, lineage, signer);
+  return {
+    ...envelope,
+    data: {
+      ...appOf(account),
+      bundleVersion: "1",
+      signedTransactionInfo: storeTransaction(account, lineage, transaction, signer),
+      ...(signedRenewalInfo !== null && { signedRenewalInfo }),
+      ...(subscription !== null && { status: STATUSES[subscription.standing.kind] }),
+      ...(consumptionRequestReason !== null && { consumptionRequestReason }),
+    },
+  };
+};
+
+/** The app of a notification without a purchase; unset: the store's own, in the sandbox environment. */
+export const notifiedApp = z.strictObject({
+  bundleIdentifier: text.optional(),
+  appAppleIdentifier: z.int().positive().optional(),
+  environment: z.enum(["production", "sandbox"]).optional(),
+});
+export type NotifiedApp = z.output<typeof notifiedApp>;
+
+/** Notifications that are about an app, and about nobody's purchase. */
+export const appNotifications = {
+  /** Answers the request for a test notification. */
+  test: (app: App, at: Instant): NotificationFields => ({
+    notificationType: "TEST",
+    signedDate: at,
+    data: appOf(app),
+  }),
+  /** The end of an extension of all subscriptions to a product. */
+  "renewal-extension-summary": (app: App, at: Instant): NotificationFields => ({
+    notificationType: "RENEWAL_EXTENSION",
+    subtype: "SUMMARY",
+    signedDate: at,
+    summary: {
+      requestIdentifier: randomUUID(),
+      ...appOf(app),
+      productId: "com.example.sandbox",
+      storefrontCountryCodes: ["USA"],
+      succeededCount: 1,
+      failedCount: 0,
+    },
+  }),
+  /** A token of a purchase outside the store that was not reported. */
+  "external-purchase-token": (app: App, at: Instant): NotificationFields => ({
+    notificationType: "EXTERNAL_PURCHASE_TOKEN",
+    subtype: "UNREPORTED",
+    signedDate: at,
+    externalPurchaseToken: {
+      externalPurchaseId: `${app.environment === "Sandbox" ? "SANDBOX_" : ""}${randomUUID()}`,
+      tokenCreationDate: at,
+      appAppleId: app.appAppleIdentifier,
+      bundleId: app.bundleIdentifier,
+    },
+  }),
+} as const;
+export type AppNotification = keyof typeof appNotifications;
