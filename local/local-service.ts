@@ -3,9 +3,13 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { endpoints } from "../lib/contract/endpoints.ts";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
-import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
+import {
+  createAndroidPublisherSandbox,
+  type AndroidPublisherSandbox,
+} from "../sandbox/android-store/publisher.ts";
 import { createIosPurchases } from "../sandbox/ios-store/purchases-endpoint.ts";
 import {
   exportChain,
@@ -71,7 +75,10 @@ export interface LocalService {
 /** Default name of the local table. */
 const TABLE_NAME = "customer-entitlements";
 const CHAIN_FILE = "sandbox-ios-store.json";
+const ANDROID_FILE = "sandbox-android-store.json";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
+const ANDROID_NOTIFICATIONS = "/v1/notifications/android-store";
+const ANDROID_PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 const IOS_PREFIX = "/sandbox/ios-store";
 
 const now = (): number => Date.now();
@@ -89,6 +96,27 @@ const signingChain = (folder: DataFolder): SigningChain => {
   const chain = makeChain();
   folder.write(CHAIN_FILE, exportChain(chain));
   return chain;
+};
+
+const androidStore = (folder: DataFolder, address: string): AndroidPublisherSandbox => {
+  const pushUrl = `${address}${ANDROID_NOTIFICATIONS}`;
+  const served = Object.values(endpoints).map(({ path }): string => path);
+  try {
+    return createAndroidPublisherSandbox({
+      now,
+      prefix: ANDROID_PREFIX,
+      pushUrl: served.includes(ANDROID_NOTIFICATIONS) ? pushUrl : null,
+      audience: pushUrl,
+      serviceAccount: ANDROID_PUSHES_AS,
+      saved: folder.read(ANDROID_FILE),
+    });
+  } catch (cause) {
+    if (cause instanceof LocalError) throw cause;
+    throw new LocalError(
+      `${ANDROID_FILE} in the data folder cannot be read; remove it, and the sandbox Android store starts empty.`,
+      { cause },
+    );
+  }
 };
 
 /**
@@ -170,10 +198,8 @@ const start = async (
   signal.throwIfAborted();
   const region = connection.region ?? ANY_REGION;
   const chain = signingChain(folder);
-  const android =
-    options.androidPublisherUrl === undefined
-      ? createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX })
-      : null;
+  const android = options.androidPublisherUrl === undefined ? androidStore(folder, address) : null;
+  if (android !== null) cleanups.push(() => folder.write(ANDROID_FILE, android.save()));
   const publisherUrl = options.androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
   const demo = await preparingTable(connection.endpoint, async () => {
     await ensureTable(client, tableName, tableOf(assembly, region));
