@@ -2,14 +2,16 @@ import * as z from "zod";
 import { failedPaymentTerms, period } from "./purchases.ts";
 
 /**
- * Changes of a purchase. A one-time purchase supports only `complete`, `decline`, `refund`, `revoke`, `refund-partly`,
- * `refund-without-revocation`, `void-order`, `refund-review` and `consume`.
+ * Changes of a purchase. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,
+ * `refund-partly`, `refund-without-revocation`, `void-order`, `refund-review` and `consume`.
  */
 export const CHANGES = [
   /** A pending purchase is paid. */
   "complete",
   /** A pending purchase is canceled. */
   "decline",
+  /** The app acknowledges the purchase itself. */
+  "acknowledge",
   /** The next period begins at the end of the current one, or now if that has passed. Ends a cancellation, pause or hold. */
   "renew",
   /** The user cancels the renewal; access lasts until the period ends. */

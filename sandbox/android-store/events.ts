@@ -10,7 +10,8 @@ import {
   type SoldPurchase,
   type SoldSubscription,
 } from "./purchases.ts";
-import { awaitsConsent, revokedSubscription } from "./subscription-changes.ts";
+import { awaitsConsent } from "./subscription-prices.ts";
+import { revokedSubscription } from "./subscription-refunds.ts";
 import {
   active,
   endedByStore,

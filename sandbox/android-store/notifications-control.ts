@@ -43,7 +43,7 @@ export const createNotificationsControl = (
       const wanted = testRequest.safeParse(parseJson(body));
       if (!wanted.success) return controlError(400, z.prettifyError(wanted.error));
       const at = shop.time();
-      pushes.publish([developerNotification(wanted.data.packageName, "", "test", at)], at);
+      pushes.publish([developerNotification(wanted.data.packageName, "", "test", at)], at, "test");
       return { status: 202, body: {} };
     }
     return controlError(405, "POST is expected.");

@@ -6,8 +6,8 @@ import type { PushKeys } from "./push-keys.ts";
 
 /** A Pub/Sub topic with one push subscription. */
 export interface Pushes {
-  /** Publishes notifications in order, each answered or failed before the next. */
-  publish(notifications: readonly unknown[], at: Instant): void;
+  /** Publishes notifications in order: of one ordering key each is answered or has failed before the next is pushed. */
+  publish(notifications: readonly unknown[], at: Instant, orderingKey: string): void;
   /** Resolves when every push under way is answered or failed. */
   pushed(): Promise<void>;
   /** When a push that failed is sent again; null: none is. */
@@ -93,6 +93,8 @@ export const createPushes = (
   const { serviceAccount = SERVICE_ACCOUNT, pushTimeout = TIMEOUT } = options;
   const waiting = new Set(saved);
   const underWay = new Set<Promise<void>>();
+  /** The last pushes of each ordering key. */
+  const tails = new Map<string, Promise<void>>();
   let isEnabled = true;
   /** Counts how often everything was forgotten: a push that fails later is not sent again. */
   let forgotten = 0;
@@ -147,16 +149,20 @@ export const createPushes = (
     await work.finally(() => underWay.delete(work));
   };
 
-  const pushAll = async (url: string, notifications: readonly unknown[], at: Instant): Promise<void> => {
+  const pushAll = async (
+    url: string,
+    notifications: readonly unknown[],
+    at: Instant,
+    generation: number,
+  ): Promise<void> => {
     const waits = notifications.map((data) => ({
       message: newMessage(data, at),
       publishedAt: at,
       tries: 1,
       nextAt: at + BACKOFF.first,
     }));
-    const before = forgotten;
     for (const wait of waits)
-      if (!(await push(url, wait.message, at)) && before === forgotten) waiting.add(wait);
+      if (!(await push(url, wait.message, at)) && generation === forgotten) waiting.add(wait);
   };
 
   const sendAgain = async (at: Instant): Promise<void> => {
@@ -176,9 +182,14 @@ export const createPushes = (
   };
 
   return {
-    publish: (notifications, at) => {
+    publish: (notifications, at, orderingKey) => {
       const url = pushUrl();
-      if (isEnabled && url !== null && notifications.length > 0) void track(pushAll(url, notifications, at));
+      if (!isEnabled || url === null || notifications.length === 0) return;
+      const generation = forgotten;
+      const before = tails.get(orderingKey) ?? Promise.resolve();
+      const pushed = before.then(() => pushAll(url, notifications, at, generation));
+      tails.set(orderingKey, pushed);
+      void track(pushed).finally(() => tails.get(orderingKey) === pushed && tails.delete(orderingKey));
     },
     pushed: async () => {
       await Promise.all(underWay);

@@ -7,6 +7,7 @@ import { developerNotification, type DeveloperNotification } from "./notificatio
 import { changedOneTimePurchase } from "./one-time-changes.ts";
 import { ImpossibleChange, type Outcome } from "./outcome.ts";
 import {
+  ACKNOWLEDGED,
   acknowledged,
   endOf,
   isPaid,
@@ -19,6 +20,7 @@ import {
   type SoldSubscription,
   type StoredPurchase,
 } from "./purchases.ts";
+import type { Pushes } from "./pushes.ts";
 import { soldPurchase } from "./saved.ts";
 import { changedSubscription } from "./subscription-changes.ts";
 import { expired, stateOf, tell } from "./subscription-states.ts";
@@ -68,7 +70,7 @@ export const savedShop = z.object({
 /** @param publish receives the notifications of one change or event, in order */
 export const createShop = (
   now: () => Instant,
-  publish: (notifications: readonly DeveloperNotification[], at: Instant) => void,
+  publish: Pushes["publish"],
   saved: z.output<typeof savedShop> | null,
 ): ShopKeeping => {
   const purchases = new Map<string, SoldPurchase>(saved?.purchases);
@@ -123,7 +125,7 @@ export const createShop = (
     const end = replaced === null ? null : endOf(replaced.answer);
     if (
       purchase.deferred === true &&
-      (replaced === null || pending || isPrepaid(replaced.answer) || end === null)
+      (replaced === null || pending || isPrepaid(replaced.answer) || end === null || end <= at)
     )
       throw new ImpossibleChange(
         "A deferred purchase replaces a subscription that renews, and is not pending.",
@@ -140,7 +142,7 @@ export const createShop = (
     const at = time();
     const purchaseToken = `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
     const sale = bought(purchase, at);
-    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at);
+    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at, purchaseToken);
     return purchaseToken;
   };
 
@@ -188,12 +190,18 @@ export const createShop = (
       return buy(successor(purchaseToken, change, details));
     const sold = purchases.get(purchaseToken);
     if (sold === undefined) throw new ImpossibleChange("There is no such purchase.");
+    if (change === "acknowledge") {
+      if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
+        throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
+      purchases.set(purchaseToken, acknowledged(sold));
+      return purchaseToken;
+    }
     const at = time();
     const made =
       sold.productKind === "subscription"
         ? changedSubscription(sold, change, details, at)
         : changedOneTimePurchase(sold, change, details, at);
-    publish([...keep(purchaseToken, made, at), ...expireReplaced(made.sold, at)], at);
+    publish([...keep(purchaseToken, made, at), ...expireReplaced(made.sold, at)], at, purchaseToken);
     return purchaseToken;
   };
 
@@ -243,7 +251,7 @@ export const createShop = (
       latest = Math.max(latest, next.at);
       const made = afterEvent(next.sold, latest);
       if (made === null) drop(next.purchaseToken);
-      else publish(keep(next.purchaseToken, made, latest), latest);
+      else publish(keep(next.purchaseToken, made, latest), latest, next.purchaseToken);
     },
     reset: () => {
       purchases.clear();

@@ -1,4 +1,5 @@
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import type { ChangeDetails } from "./changes.ts";
 import type { SubscriptionNotification } from "./notifications.ts";
 import { ImpossibleChange, outcome, type Outcome } from "./outcome.ts";
 import {
@@ -30,6 +31,13 @@ type Contexts = Pick<
 >;
 
 const DEFAULT_HOLD = "P30D";
+
+/** A change of one subscription; throws ImpossibleChange. */
+export type SubscriptionStep = (
+  sold: SoldSubscription,
+  details: ChangeDetails,
+  now: Instant,
+) => Outcome<SoldSubscription>;
 
 export const stateOf = ({ answer }: SoldSubscription): string =>
   (answer.subscriptionState ?? "").replace("SUBSCRIPTION_STATE_", "");
@@ -87,6 +95,12 @@ const isOver = (line: SubscriptionLine, end: Instant): boolean =>
   line.deferredItemReplacement === undefined &&
   (timeOf(line) ?? end) < end;
 
+/** Lines that are not over. */
+export const currentLinesOf = (sold: SoldSubscription): readonly SubscriptionLine[] => {
+  const end = endOf(sold.answer) ?? 0;
+  return linesOf(sold).filter((line) => !isOver(line, end));
+};
+
 /** Whether a line ends with the period instead of being renewed. */
 export const endsWithPeriod = ({ deferredItemRemoval, deferredItemReplacement }: SubscriptionLine): boolean =>
   deferredItemRemoval !== undefined || deferredItemReplacement !== undefined;
@@ -133,7 +147,7 @@ const atNewPrice = (line: SubscriptionLine): SubscriptionLine => {
 /** Paid for until the given end: the lines that go on get it, with a new order; the others end. */
 export const active = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription => {
   const end = endOf(sold.answer) ?? now;
-  const goesOn = linesOf(sold).some((line) => !endsWithPeriod(line) && !isOver(line, end));
+  const goesOn = currentLinesOf(sold).some((line) => !endsWithPeriod(line));
   const order = orderId();
   const lines = linesOf(sold).map((line): SubscriptionLine => {
     if (isOver(line, end)) return line;
