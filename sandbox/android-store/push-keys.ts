@@ -26,8 +26,6 @@ interface PushKey {
   readonly privateKey: KeyObject;
 }
 
-const LISTED = 2;
-
 const makeKey = (): PushKey => ({
   identifier: randomBytes(20).toString("hex"),
   privateKey: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey,
@@ -67,7 +65,7 @@ export const createPushKeys = (saved: z.output<typeof savedKeys>): PushKeys => {
       };
     },
     rotate: () => {
-      keys = [makeKey(), newest()].slice(0, LISTED);
+      keys = [makeKey(), newest()];
     },
     save: () =>
       keys.map(({ identifier, privateKey }) => ({
