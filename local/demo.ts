@@ -1,3 +1,4 @@
+import type { AndroidStoreNotifications } from "../lib/applications/application.ts";
 import { authorize } from "../lib/applications/authorize.ts";
 import { applyManifest } from "../lib/administration/apply.ts";
 import { issueCredential, type Credential } from "../lib/applications/credential.ts";
@@ -32,6 +33,8 @@ export interface DemoAndroidStore {
   readonly publisherUrl: string;
   /** `external_account` JSON whose tokens come from `publisherUrl`. */
   readonly credential: Record<string, unknown>;
+  /** Who pushes its notifications. */
+  readonly notifications: AndroidStoreNotifications;
 }
 
 const manifest = (androidStore: DemoAndroidStore): Manifest => {
@@ -48,7 +51,11 @@ const manifest = (androidStore: DemoAndroidStore): Manifest => {
           },
         ],
         "android-store": [
-          { packageName: DEMO.packageName, credential: { workloadIdentity: androidStore.credential } },
+          {
+            packageName: DEMO.packageName,
+            credential: { workloadIdentity: androidStore.credential },
+            notifications: androidStore.notifications,
+          },
         ],
       },
       entitlements: {

@@ -35,6 +35,12 @@ export const tokenError = (error: string, description: string): Answer => ({
 
 export const controlError = (status: number, message: string): Answer => ({ status, body: { message } });
 
+export const NO_APPLICATION = googleError(
+  404,
+  "applicationNotFound",
+  "No application was found for the given package name.",
+  "packageName",
+);
 export const NO_TOKEN = googleError(
   404,
   "purchaseTokenNotFound",

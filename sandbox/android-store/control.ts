@@ -1,13 +1,16 @@
 import * as z from "zod";
 import { controlError, decode, parseJson, type Answer } from "./answers.ts";
-import { CHANGES, ImpossibleChange } from "./changes.ts";
-import { period, sandboxPurchase } from "./purchases.ts";
-import type { Shop } from "./shop.ts";
+import { changeDetails, CHANGES } from "./changes.ts";
+import { ImpossibleChange } from "./outcome.ts";
+import { sandboxPurchase } from "./purchases.ts";
+import type { ShopKeeping } from "./shop.ts";
 
-const changeRequest = z.object({ change: z.enum(CHANGES), period: period.optional() });
+const changeRequest = changeDetails.extend({ change: z.enum(CHANGES) });
 
 /** Developer's endpoints of the sandbox: create, change and inspect purchases. */
-export const createControl = (shop: Shop): ((method: string, path: string, body: string) => Answer) => {
+export const createControl = (
+  shop: ShopKeeping,
+): ((method: string, path: string, body: string) => Answer) => {
   const presented = (purchaseToken: string) => {
     const { answer, ...stored } = shop.read(purchaseToken) ?? {};
     return { purchaseToken, ...stored, purchase: answer };
@@ -32,8 +35,8 @@ export const createControl = (shop: Shop): ((method: string, path: string, body:
       case "POST": {
         const wanted = changeRequest.safeParse(parseJson(body));
         if (!wanted.success) return controlError(400, z.prettifyError(wanted.error));
-        shop.change(purchaseToken, wanted.data.change, wanted.data.period);
-        return { status: 200, body: presented(purchaseToken) };
+        const { change, ...details } = wanted.data;
+        return { status: 200, body: presented(shop.change(purchaseToken, change, details)) };
       }
       default:
         return controlError(405, "GET, POST or DELETE is expected.");

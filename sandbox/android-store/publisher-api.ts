@@ -1,33 +1,32 @@
-import { decode, googleError, NO_TOKEN, WRONG_PRODUCT, type Answer } from "./answers.ts";
-import { ACKNOWLEDGED, acknowledged, isPaid, productsOf, type StoredPurchase } from "./purchases.ts";
-import type { Shop } from "./shop.ts";
+import { decode, googleError, NO_APPLICATION, NO_TOKEN, WRONG_PRODUCT, type Answer } from "./answers.ts";
+import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "./purchases.ts";
+import type { ShopKeeping } from "./shop.ts";
+import { listVoidedPurchases } from "./voided-purchases.ts";
 
 const READ = /^\/applications\/([^/]+)\/purchases\/(subscriptionsv2|productsv2)\/tokens\/([^/:]+)$/;
 const ACKNOWLEDGE =
   /^\/applications\/([^/]+)\/purchases\/(subscriptions|products)\/([^/]+)\/tokens\/([^/:]+):acknowledge$/;
 
+const VOIDED = /^\/applications\/([^/]+)\/purchases\/voidedpurchases$/;
+
 /**
- * The API's methods that read and acknowledge purchases.
+ * The API's methods that read, acknowledge and list voided purchases.
  *
  * @param packageNames existing packages; undefined: every package exists
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */
 export const createPublisherApi = (
-  shop: Shop,
+  shop: ShopKeeping,
   packageNames: readonly string[] | undefined,
-): ((method: string, path: string) => Answer) => {
+): ((method: string, path: string, parameters: URLSearchParams) => Answer) => {
+  const isUnknown = (packageName: string): boolean => packageNames?.includes(packageName) === false;
+
   const find = (
     packageName: string,
     productKind: StoredPurchase["productKind"],
     purchaseToken: string,
   ): StoredPurchase | Answer => {
-    if (packageNames?.includes(packageName) === false)
-      return googleError(
-        404,
-        "applicationNotFound",
-        "No application was found for the given package name.",
-        "packageName",
-      );
+    if (isUnknown(packageName)) return NO_APPLICATION;
     if (shop.isDropped(purchaseToken))
       return productKind === "subscription"
         ? googleError(
@@ -54,11 +53,11 @@ export const createPublisherApi = (
       return googleError(400, "invalid", "The purchase is not in a state that can be acknowledged.");
     if (stored.answer.acknowledgementState === ACKNOWLEDGED)
       return googleError(400, "invalid", "The purchase has been acknowledged already.");
-    shop.put(purchaseToken, acknowledged(stored));
+    shop.acknowledge(purchaseToken);
     return { status: 200, body: {} };
   };
 
-  return (method, path) => {
+  return (method, path, parameters) => {
     const read = READ.exec(path)?.slice(1).map(decode);
     if (method === "GET" && read !== undefined) {
       const [packageName = "", resource = "", purchaseToken = ""] = read;
@@ -72,6 +71,13 @@ export const createPublisherApi = (
       const kind = resource === "subscriptions" ? "subscription" : "one_time_product";
       const found = find(packageName, kind, purchaseToken);
       return "status" in found ? found : acknowledge(purchaseToken, found, product);
+    }
+    const voided = VOIDED.exec(path)?.slice(1).map(decode);
+    if (method === "GET" && voided !== undefined) {
+      const [packageName = ""] = voided;
+      return isUnknown(packageName)
+        ? NO_APPLICATION
+        : listVoidedPurchases(shop.voidedOf(packageName), parameters, shop.time());
     }
     return { status: 404, body: "<!DOCTYPE html><title>Error 404 (Not Found)</title>" };
   };

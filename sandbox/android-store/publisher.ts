@@ -1,14 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { JSONWebKeySet } from "jose";
+import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { readBody, send, type Answer } from "./answers.ts";
+import type { TimedStore } from "../clock.ts";
+import { parseJson, readBody, send, type Answer } from "./answers.ts";
 import { createControl } from "./control.ts";
+import { createCertificates, createNotificationsControl } from "./notifications-control.ts";
 import { createPublisherApi } from "./publisher-api.ts";
-import { createShop, type Shop } from "./shop.ts";
+import { createPushKeys, savedKeys } from "./push-keys.ts";
+import { createPushes, savedPushes, type PushOptions, type Pushes } from "./pushes.ts";
+import { createShop, savedShop, type Shop } from "./shop.ts";
 import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
 
 /**
- * A local Android Publisher API (v3) with its token exchange: the methods that read and acknowledge purchases, Google's
- * error bodies, and endpoints to create and change purchases.
+ * A local Google Play: the Android Publisher API (v3) with its token exchange and Google's error bodies, endpoints to
+ * create and change purchases, and Real-time Developer Notifications as Pub/Sub pushes them. What it sold changes by
+ * itself as `runUntil` says that time has passed, and only then: renewals, failed payments, pauses, the refund of what
+ * nobody acknowledged.
  *
  * Below its mount prefix:
  *
@@ -16,11 +24,16 @@ import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
  * |---|---|
  * | `POST /purchases` | creates a purchase: `{ packageName, productKind, productIdentifier, … }` (`SandboxPurchase`); answers 201 `{ purchaseToken, purchase }` |
  * | `GET /purchases`, `GET /purchases/{purchaseToken}` | existing purchases, in the API's own shapes |
- * | `POST /purchases/{purchaseToken}` | changes a purchase: `{ change, period? }` (`CHANGES`) |
+ * | `POST /purchases/{purchaseToken}` | changes a purchase: `{ change, … }` (`CHANGES`, `ChangeDetails`); answers the one that takes its place, if one does |
  * | `DELETE /purchases/{purchaseToken}` | drops a purchase: 410 from then on |
+ * | `POST /notifications` | switches pushes off and on: `{ enabled }` |
+ * | `POST /notifications/test` | pushes a test notification: `{ packageName }` |
+ * | `GET /certs`, `POST /certs/rotate` | the keys of the pushes' tokens, as a JWK set; a new one |
  * | `POST /token` | OAuth token exchange (RFC 8693), and the JWT grant of service accounts (RFC 7523) |
  * | `POST /serviceAccounts/{e-mail}:generateAccessToken` | impersonation, as in IAM Credentials |
  * | `/androidpublisher/v3/…` | the API; requires an access token |
+ *
+ * A request that changes something is answered once its pushes are.
  *
  * ```sh
  * curl -X POST localhost:3000/sandbox/android-publisher/purchases -H 'content-type: application/json' \
@@ -29,10 +42,13 @@ import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
  * ```
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
+ * @see https://developer.android.com/google/play/billing/rtdn-reference
  */
 export interface AndroidPublisherSandbox
   extends
-    Omit<Shop, "isDropped" | "tokens">,
+    Shop,
+    TimedStore,
+    Pick<Pushes, "pushed">,
     Pick<TokenEndpoints, "externalAccount" | "createServiceAccount" | "revokeAccessTokens"> {
   /** Answers requests below the prefix. Returns false, without side effects, for paths that are not its own. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
@@ -40,11 +56,16 @@ export interface AndroidPublisherSandbox
   failNext(endpoint: SandboxEndpoint, ...faults: Fault[]): void;
   /** Discards the faults that no request has met yet. */
   clearFaults(): void;
+  /** A push's request as the store would send it, with any claims, header or message, right or wrong. */
+  readonly pushRequest: Pushes["request"];
+  /** The keys that `GET /certs` answers. */
+  certificates(): Promise<JSONWebKeySet>;
   /** All requests received, including those that met a fault. */
   readonly calls: SandboxCall[];
 }
 
-export type SandboxEndpoint = "token" | "impersonation" | "publisher" | "control";
+export type SandboxEndpoint =
+  "token" | "impersonation" | "publisher" | "control" | "certificates" | "notifications";
 
 export interface SandboxCall {
   readonly endpoint: SandboxEndpoint;
@@ -65,55 +86,110 @@ const endpointOf = (path: string): SandboxEndpoint | null => {
   if (path === "/token") return "token";
   if (path.startsWith("/serviceAccounts/")) return "impersonation";
   if (path.startsWith(`${API}/`)) return "publisher";
+  if (path === "/certs" || path === "/certs/rotate") return "certificates";
+  if (path === "/notifications" || path === "/notifications/test") return "notifications";
   return path === "/purchases" || path.startsWith("/purchases/") ? "control" : null;
 };
+
+const savedStore = z.object({ shop: savedShop, pushes: savedPushes, keys: savedKeys });
 
 /**
  * @param options.prefix mount path without a trailing slash; empty: the root
  * @param options.packageNames existing packages; unset: every package exists
+ * @param options.saved what `save` returned; null: a new store
+ * @throws if `saved` is not what `save` returns
  */
-export const createAndroidPublisherSandbox = (options: {
-  now: () => Instant;
-  prefix?: string;
-  packageNames?: readonly string[];
-}): AndroidPublisherSandbox => {
+export const createAndroidPublisherSandbox = (
+  options: {
+    now: () => Instant;
+    prefix?: string;
+    packageNames?: readonly string[];
+    saved?: string | null;
+  } & PushOptions,
+): AndroidPublisherSandbox => {
   const { now, prefix = "", packageNames } = options;
-  const shop = createShop(now);
+  const saved = options.saved == null ? null : savedStore.parse(parseJson(options.saved));
+  const keys = createPushKeys(saved?.keys ?? []);
+  const pushes = createPushes(options, keys, () => shop.time(), saved?.pushes ?? []);
+  const shop = createShop(now, pushes.publish, saved?.shop ?? null);
   const { answerToken, answerImpersonation, refusal, ...accounts } = createTokenEndpoints(now);
   const answerPublisher = createPublisherApi(shop, packageNames);
   const answerControl = createControl(shop);
+  const answerCertificates = createCertificates(keys);
+  const answerNotifications = createNotificationsControl(shop, pushes);
   const faults: Record<SandboxEndpoint, Fault[]> = {
     token: [],
     impersonation: [],
     publisher: [],
     control: [],
+    certificates: [],
+    notifications: [],
   };
   const calls: SandboxCall[] = [];
 
   const answer = (
     endpoint: SandboxEndpoint,
     { method = "GET", headers: { authorization } }: IncomingMessage,
-    path: string,
+    { path, parameters }: { readonly path: string; readonly parameters: URLSearchParams },
     body: string,
-  ): Answer => {
+  ): Answer | Promise<Answer> => {
     switch (endpoint) {
       case "token":
         return answerToken(method, body);
       case "impersonation":
         return answerImpersonation(body, authorization);
       case "publisher":
-        return refusal(authorization) ?? answerPublisher(method, path.slice(API.length));
+        return refusal(authorization) ?? answerPublisher(method, path.slice(API.length), parameters);
       case "control":
         return answerControl(method, path, body);
+      case "certificates":
+        return answerCertificates(method, path);
+      case "notifications":
+        return answerNotifications(method, path, body);
     }
   };
 
-  const { isDropped: _, tokens: __, ...sold } = shop;
+  const nextEventAt = (): Instant | null => {
+    const moments = [shop.nextEventAt(), pushes.nextAt()].filter((moment) => moment !== null);
+    return moments.length === 0 ? null : Math.min(...moments);
+  };
+
+  const run = async (moment: Instant): Promise<void> => {
+    await pushes.pushed();
+    for (let next = nextEventAt(); next !== null && next <= moment; next = nextEventAt()) {
+      if (shop.nextEventAt() === next) shop.makeNextHappen(next);
+      else await pushes.sendAgain(next);
+      await pushes.pushed();
+    }
+    shop.passTime(moment);
+  };
+  /** Runs follow each other, so that no event happens twice. */
+  let running = Promise.resolve();
+
   return {
-    ...sold,
+    buy: shop.buy,
+    put: shop.put,
+    read: shop.read,
+    change: shop.change,
+    drop: shop.drop,
+    pushed: pushes.pushed,
+    pushRequest: pushes.request,
+    certificates: keys.list,
+    nextEventAt,
+    runUntil: (moment) => (running = running.catch(() => undefined).then(() => run(moment))),
+    reset: () => {
+      shop.reset();
+      pushes.forget();
+    },
+    save: () =>
+      JSON.stringify({
+        shop: shop.save(),
+        pushes: pushes.save(),
+        keys: keys.save(),
+      } satisfies z.input<typeof savedStore>),
     ...accounts,
     handle: async (request, response) => {
-      const { pathname } = new URL(request.url ?? "/", "http://sandbox");
+      const { pathname, searchParams: parameters } = new URL(request.url ?? "/", "http://sandbox");
       if (!pathname.startsWith(`${prefix}/`)) return false;
       const path = pathname.slice(prefix.length);
       const endpoint = endpointOf(path);
@@ -126,7 +202,11 @@ export const createAndroidPublisherSandbox = (options: {
         request.socket.destroy();
         return true;
       }
-      send(response, fault ?? answer(endpoint, request, path, body));
+      const answered = fault ?? (await answer(endpoint, request, { path, parameters }, body));
+      // Others are asked while a push is under way, and would wait for themselves.
+      const changes = endpoint === "control" || endpoint === "notifications";
+      if (changes && request.method !== "GET") await pushes.pushed();
+      send(response, answered);
       return true;
     },
     failNext: (endpoint, ...next) => {

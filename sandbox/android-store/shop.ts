@@ -1,65 +1,208 @@
 import { randomBytes } from "node:crypto";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import { changedOneTimePurchase, changedSubscription, ImpossibleChange, type Change } from "./changes.ts";
+import * as z from "zod";
+import { isInstant, type Instant } from "../../lib/entitlements/time.ts";
+import type { Change, ChangeDetails } from "./changes.ts";
+import { afterEvent, nextEventOf } from "./events.ts";
+import { developerNotification, type DeveloperNotification } from "./notifications.ts";
+import { changedOneTimePurchase } from "./one-time-changes.ts";
+import { ImpossibleChange, type Outcome } from "./outcome.ts";
 import {
+  ACKNOWLEDGED,
+  acknowledged,
+  endOf,
   isPaid,
+  isPrepaid,
   newOneTimePurchase,
   newSubscription,
   periodOf,
   type SandboxPurchase,
+  type SoldPurchase,
+  type SoldSubscription,
   type StoredPurchase,
 } from "./purchases.ts";
+import type { Pushes } from "./pushes.ts";
+import { soldPurchase } from "./saved.ts";
+import { changedSubscription } from "./subscription-changes.ts";
+import { expired, stateOf, tell } from "./subscription-states.ts";
+import { voidedPurchase, type VoidedPurchase } from "./voided-purchases.ts";
 
 /** Purchases that the store has sold, by purchase token. */
 export interface Shop {
   /** Creates a purchase and returns its token. */
   buy(purchase: SandboxPurchase): string;
-  /** Stores an API response unchanged. */
+  /** Stores an API response unchanged. It never changes by itself. */
   put(purchaseToken: string, stored: StoredPurchase): void;
   read(purchaseToken: string): StoredPurchase | undefined;
-  change(purchaseToken: string, change: Change, period?: string): void;
+  /**
+   * @param details what the change needs, or only its period
+   * @returns the token of the changed purchase, or of the one that took its place
+   * @throws ImpossibleChange
+   */
+  change(purchaseToken: string, change: Change, details?: string | ChangeDetails): string;
   /** The store drops the purchase: 410 from then on. */
   drop(purchaseToken: string): void;
-  isDropped(purchaseToken: string): boolean;
-  tokens(): readonly string[];
 }
 
-export const createShop = (now: () => Instant): Shop => {
-  const purchases = new Map<string, StoredPurchase>();
-  const dropped = new Set<string>();
+/** The shop's side that only the store itself sees. */
+export interface ShopKeeping extends Shop {
+  acknowledge(purchaseToken: string): void;
+  isDropped(purchaseToken: string): boolean;
+  tokens(): readonly string[];
+  /** Voided purchases of a package, oldest first. */
+  voidedOf(packageName: string): readonly VoidedPurchase[];
+  /** The store's time: never before what has happened already. */
+  time(): Instant;
+  passTime(moment: Instant): void;
+  nextEventAt(): Instant | null;
+  /** Makes the earliest event happen that is due by the given time. */
+  makeNextHappen(moment: Instant): void;
+  reset(): void;
+  save(): z.input<typeof savedShop>;
+}
 
-  /** Stores a purchase. A paid subscription expires the one that it replaces. */
-  const store = (purchaseToken: string, stored: StoredPurchase): void => {
-    purchases.set(purchaseToken, stored);
-    if (stored.productKind !== "subscription" || !isPaid(stored)) return;
-    const { linkedPurchaseToken } = stored.answer;
-    const replaced = linkedPurchaseToken == null ? undefined : purchases.get(linkedPurchaseToken);
-    if (linkedPurchaseToken != null && replaced !== undefined && isPaid(replaced))
-      change(linkedPurchaseToken, "expire");
+export const savedShop = z.object({
+  time: z.number().refine(isInstant),
+  purchases: z.array(z.tuple([z.string(), soldPurchase])),
+  dropped: z.array(z.string()),
+  voided: z.array(voidedPurchase),
+});
+
+/** @param publish receives the notifications of one change or event, in order */
+export const createShop = (
+  now: () => Instant,
+  publish: Pushes["publish"],
+  saved: z.output<typeof savedShop> | null,
+): ShopKeeping => {
+  const purchases = new Map<string, SoldPurchase>(saved?.purchases);
+  const dropped = new Set<string>(saved?.dropped);
+  const voided: VoidedPurchase[] = [...(saved?.voided ?? [])];
+  let latest: Instant = saved?.time ?? 0;
+
+  const time = (): Instant => (latest = Math.max(latest, now()));
+
+  /** Stores an outcome, and returns what the store tells of it. */
+  const keep = (
+    purchaseToken: string,
+    { sold, notices, voided: order }: Outcome,
+    at: Instant,
+  ): DeveloperNotification[] => {
+    const { packageName, productKind } = sold;
+    purchases.set(purchaseToken, sold);
+    const told = [...notices];
+    const known = voided.some((one) => one.orderId === order?.orderId && one.quantity === null);
+    if (order !== null && !known) {
+      voided.push({ packageName, purchaseToken, productKind, voidedAt: at, ...order });
+      told.push({
+        voided: productKind,
+        orderId: order.orderId,
+        refund: order.quantity === null ? "full" : "quantityBasedPartial",
+      });
+    }
+    return told.map((notice) => developerNotification(packageName, purchaseToken, notice, at));
+  };
+
+  /** A paid subscription expires the one that it replaces. */
+  const expireReplaced = (sold: SoldPurchase, at: Instant): DeveloperNotification[] => {
+    if (sold.productKind !== "subscription" || !isPaid(sold)) return [];
+    const token = sold.answer.linkedPurchaseToken;
+    const replaced = token == null ? undefined : purchases.get(token);
+    if (token == null || replaced?.productKind !== "subscription" || !isPaid(replaced)) return [];
+    return keep(token, tell(expired(replaced, at, { replacementCancellation: {} }), "EXPIRED"), at);
+  };
+
+  const running = (purchaseToken: string | undefined): SoldSubscription | null => {
+    const sold = purchaseToken === undefined ? undefined : purchases.get(purchaseToken);
+    return sold?.productKind === "subscription" && isPaid(sold) ? sold : null;
+  };
+
+  const bought = (purchase: SandboxPurchase, at: Instant): Outcome => {
+    const { productKind, productIdentifier: sku, pending = false } = purchase;
+    if (productKind === "one_time_product") {
+      const sold = newOneTimePurchase(purchase, at);
+      return { sold, notices: pending ? [] : [{ oneTimeProduct: "PURCHASED", sku }], voided: null };
+    }
+    const replaced = running(purchase.replaces);
+    const end = replaced === null ? null : endOf(replaced.answer);
+    if (
+      purchase.deferred === true &&
+      (replaced === null || pending || isPrepaid(replaced.answer) || end === null || end <= at)
+    )
+      throw new ImpossibleChange(
+        "A deferred purchase replaces a subscription that renews, and is not pending.",
+      );
+    const extended = purchase.prepaid === true && replaced !== null && isPrepaid(replaced.answer);
+    const sold = newSubscription(purchase, at, {
+      follows: purchase.deferred === true && replaced !== null ? replaced.answer : null,
+      paidFrom: extended && !pending ? Math.max(end ?? at, at) : at,
+    });
+    return pending ? tell(sold) : tell(sold, "PURCHASED");
   };
 
   const buy = (purchase: SandboxPurchase): string => {
+    const at = time();
     const purchaseToken = `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
-    const { packageName, productKind } = purchase;
-    store(
-      purchaseToken,
-      productKind === "subscription"
-        ? { packageName, productKind, answer: newSubscription(purchase, now()) }
-        : { packageName, productKind, answer: newOneTimePurchase(purchase, now()) },
-    );
+    const sale = bought(purchase, at);
+    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at, purchaseToken);
     return purchaseToken;
   };
 
-  const change = (purchaseToken: string, change: Change, period = "P1M"): void => {
-    const stored = purchases.get(purchaseToken);
-    if (stored === undefined) throw new ImpossibleChange("There is no such purchase.");
-    const length = periodOf(period);
-    store(
-      purchaseToken,
-      stored.productKind === "subscription"
-        ? { ...stored, answer: changedSubscription(stored.answer, change, length, now()) }
-        : { ...stored, answer: changedOneTimePurchase(stored.answer, change, now()) },
-    );
+  /** The purchase that takes the place of another. */
+  const successor = (
+    purchaseToken: string,
+    change: "replace" | "upgrade" | "top-up",
+    details: ChangeDetails,
+  ): SandboxPurchase => {
+    const replaced = running(purchaseToken);
+    const terms = replaced?.terms;
+    if (replaced === null || terms == null)
+      throw new ImpossibleChange(
+        "Only a subscription that was sold here, and has not ended, can be replaced.",
+      );
+    const { answer, packageName } = replaced;
+    const line = answer.lineItems?.at(-1);
+    const topUp = change === "top-up";
+    if (topUp && (!isPrepaid(answer) || stateOf(replaced) !== "ACTIVE" || details.pending === true))
+      throw new ImpossibleChange("A top-up extends a prepaid plan that has not ended, and is paid at once.");
+    const { productIdentifier, basePlanIdentifier = line?.offerDetails?.basePlanId } = details;
+    const account = answer.externalAccountIdentifiers?.obfuscatedExternalAccountId;
+    return {
+      packageName,
+      productKind: "subscription",
+      productIdentifier: productIdentifier ?? line?.productId ?? "",
+      replaces: purchaseToken,
+      period: details.period ?? terms.period,
+      silentPeriod: details.silentPeriod === undefined ? terms.silentPeriod : details.silentPeriod,
+      gracePeriod: details.gracePeriod === undefined ? terms.gracePeriod : details.gracePeriod,
+      accountHold: details.accountHold === undefined ? terms.accountHold : details.accountHold,
+      prepaid: topUp,
+      pending: details.pending ?? false,
+      deferred: details.deferred ?? false,
+      test: answer.testPurchase !== undefined,
+      ...(basePlanIdentifier != null && { basePlanIdentifier }),
+      ...(account != null && { obfuscatedAccountIdentifier: account }),
+    };
+  };
+
+  const change: Shop["change"] = (purchaseToken, change, given = {}) => {
+    const details = typeof given === "string" ? { period: given } : given;
+    if (details.period !== undefined) periodOf(details.period);
+    if (change === "replace" || change === "upgrade" || change === "top-up")
+      return buy(successor(purchaseToken, change, details));
+    const sold = purchases.get(purchaseToken);
+    if (sold === undefined) throw new ImpossibleChange("There is no such purchase.");
+    if (change === "acknowledge") {
+      if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
+        throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
+      purchases.set(purchaseToken, acknowledged(sold));
+      return purchaseToken;
+    }
+    const at = time();
+    const made =
+      sold.productKind === "subscription"
+        ? changedSubscription(sold, change, details, at)
+        : changedOneTimePurchase(sold, change, details, at);
+    publish([...keep(purchaseToken, made, at), ...expireReplaced(made.sold, at)], at, purchaseToken);
+    return purchaseToken;
   };
 
   const drop = (purchaseToken: string): void => {
@@ -67,16 +210,55 @@ export const createShop = (now: () => Instant): Shop => {
     dropped.add(purchaseToken);
   };
 
+  const nextEvent = (): { purchaseToken: string; sold: SoldPurchase; at: Instant } | null => {
+    let next: { purchaseToken: string; sold: SoldPurchase; at: Instant } | null = null;
+    for (const [purchaseToken, sold] of purchases) {
+      const at = nextEventOf(sold);
+      if (at !== null && (next === null || at < next.at)) next = { purchaseToken, sold, at };
+    }
+    return next;
+  };
+
   return {
     buy,
     put: (purchaseToken, stored) => {
       dropped.delete(purchaseToken);
-      purchases.set(purchaseToken, stored);
+      purchases.set(purchaseToken, { ...stored, terms: null });
     },
-    read: (purchaseToken) => purchases.get(purchaseToken),
+    read: (purchaseToken) => {
+      const sold = purchases.get(purchaseToken);
+      if (sold === undefined) return undefined;
+      const { terms: _, ...stored } = sold;
+      return stored;
+    },
     change,
+    acknowledge: (purchaseToken) => {
+      const sold = purchases.get(purchaseToken);
+      if (sold !== undefined) purchases.set(purchaseToken, acknowledged(sold));
+    },
     drop,
     isDropped: (purchaseToken) => dropped.has(purchaseToken),
     tokens: () => [...purchases.keys()],
+    voidedOf: (packageName) => voided.filter((one) => one.packageName === packageName),
+    time,
+    passTime: (moment) => {
+      latest = Math.max(latest, moment);
+    },
+    nextEventAt: () => nextEvent()?.at ?? null,
+    makeNextHappen: (moment) => {
+      const next = nextEvent();
+      if (next === null || next.at > moment) return;
+      latest = Math.max(latest, next.at);
+      const made = afterEvent(next.sold, latest);
+      if (made === null) drop(next.purchaseToken);
+      else publish(keep(next.purchaseToken, made, latest), latest, next.purchaseToken);
+    },
+    reset: () => {
+      purchases.clear();
+      dropped.clear();
+      voided.length = 0;
+      latest = 0;
+    },
+    save: () => ({ time: latest, purchases: [...purchases], dropped: [...dropped], voided }),
   };
 };

@@ -118,6 +118,12 @@ test("it serves at the printed address, stops everything with exit code 0, and h
     });
   const linked = await answerOf(await link());
   expect(linked.entitlements).toHaveLength(1);
+  const soldOnAndroid = async (): Promise<string[]> => {
+    const { purchases } = await answerOf(await fetch(`${address}/sandbox/android-publisher/purchases`));
+    return purchases.map(({ purchaseToken }: { purchaseToken: string }) => purchaseToken);
+  };
+  const sold = await soldOnAndroid();
+  expect(sold).toHaveLength(1);
   first.child.kill("SIGTERM");
   expect(await first.ended).toMatchObject({ exitCode: 0, stderr: "" });
   expect(await leftBy(environment)).toEqual([]);
@@ -133,6 +139,8 @@ test("it serves at the printed address, stops everything with exit code 0, and h
     ),
   );
   expect(await answers(Number(third.DYNAMODB_PORT))).toBe(false);
+  expect(await soldOnAndroid()).toEqual(expect.arrayContaining(sold));
+  expect(statSync(join(data, "sandbox-android-store.json")).mode & 0o077).toBe(0);
   expect(await answerOf(await link())).toMatchObject({ customerIdentifier: linked.customerIdentifier });
   const read = await fetch(`${address}/v1/customers/somebody/entitlements`, {
     headers: { Authorization: `Bearer ${apiKey}` },

@@ -24,6 +24,8 @@ export const TIMING = { request: 5_000, pause: 10, total: 15_000 };
 /** Short, for requests that hang on purpose. */
 export const HASTY = { request: 1_000, pause: 10, total: 4_000 };
 
+type SandboxOptions = Parameters<typeof createAndroidPublisherSandbox>[0];
+
 export interface LocalAndroidStore {
   readonly sandbox: AndroidPublisherSandbox;
   readonly rootUrl: string;
@@ -35,7 +37,9 @@ export interface LocalAndroidStore {
 }
 
 /** The sandbox on a free port, under a path prefix. Signs with dummy AWS credentials. */
-export const startAndroidStore = async (): Promise<LocalAndroidStore> => {
+export const startAndroidStore = async (
+  sandboxOptions: Partial<SandboxOptions> = {},
+): Promise<LocalAndroidStore> => {
   process.env["AWS_REGION"] ??= "us-east-1";
   process.env["AWS_ACCESS_KEY_ID"] ??= "local";
   process.env["AWS_SECRET_ACCESS_KEY"] ??= "local";
@@ -43,6 +47,7 @@ export const startAndroidStore = async (): Promise<LocalAndroidStore> => {
     now: () => NOW,
     prefix: PREFIX,
     packageNames: [PACKAGE_NAME],
+    ...sandboxOptions,
   });
   const server = createServer((request, response) => {
     sandbox.handle(request, response).then(
@@ -65,7 +70,7 @@ export const startAndroidStore = async (): Promise<LocalAndroidStore> => {
       createAndroidStore({
         rootUrl,
         readSecret: () => Promise.reject(new Error("There is no secret.")),
-        now: () => NOW,
+        now: sandboxOptions.now ?? (() => NOW),
         timing: TIMING,
         ...options,
       }),

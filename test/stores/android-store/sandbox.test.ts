@@ -107,6 +107,43 @@ test("a purchase deleted over HTTP is gone", async () => {
   expect(await standing(token, "subscription")).toBe("gone");
 });
 
+test("a change that makes another purchase answers it, over HTTP", async () => {
+  const older = await buy({ productKind: "subscription", productIdentifier: "premium" });
+  const { status, body } = await request("POST", `purchases/${older}`, {
+    change: "replace",
+    productIdentifier: "pro",
+    period: "P1Y",
+  });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    purchaseToken: expect.not.stringMatching(`^${older}$`),
+    purchase: { linkedPurchaseToken: older, lineItems: [{ productId: "pro" }] },
+  });
+  expect(await standing(older, "subscription")).toBe("expired");
+});
+
+test.each([
+  [{ change: "renew", period: "soon" }, "period"],
+  [{ change: "refund-partly", quantity: 0 }, "quantity"],
+  [{ change: "fail-billing", gracePeriod: "P0D" }, "gracePeriod"],
+])("a change with invalid details is refused, and named: %j", async (change, path) => {
+  const token = await buy({ productKind: "subscription", productIdentifier: "premium" });
+  const before = await request("GET", `purchases/${token}`);
+  const { status, body } = await request("POST", `purchases/${token}`, change);
+  expect([status, body?.["message"]]).toEqual([400, expect.stringContaining(`at ${path}`)]);
+  expect(await request("GET", `purchases/${token}`)).toEqual(before);
+});
+
+test("a purchase that the app acknowledged itself does not wait for it", async () => {
+  const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime" });
+  const acknowledge = () => request("POST", `purchases/${token}`, { change: "acknowledge" });
+  expect(await acknowledge()).toMatchObject({
+    status: 200,
+    body: { purchase: { acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" } },
+  });
+  expect(await acknowledge()).toMatchObject({ status: 409 });
+});
+
 test("invalid purchases and impossible changes are refused", async () => {
   const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime" });
   expect(await request("POST", "purchases", { productKind: "subscription" })).toMatchObject({ status: 400 });

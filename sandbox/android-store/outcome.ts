@@ -1,0 +1,19 @@
+import type { Notice } from "./notifications.ts";
+import type { SoldPurchase } from "./purchases.ts";
+import type { VoidedOrder } from "./voided-purchases.ts";
+
+export class ImpossibleChange extends Error {}
+
+/** What a change or the time makes of a purchase, and what the store tells of it. */
+export interface Outcome<Sold extends SoldPurchase = SoldPurchase> {
+  readonly sold: Sold;
+  readonly notices: readonly Notice[];
+  /** Order that is voided; null: none is. */
+  readonly voided: VoidedOrder | null;
+}
+
+export const outcome = <Sold extends SoldPurchase>(sold: Sold, ...notices: Notice[]): Outcome<Sold> => ({
+  sold,
+  notices,
+  voided: null,
+});
