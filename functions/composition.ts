@@ -8,7 +8,10 @@ import type { CustomerChange } from "../lib/customers/customer-change.ts";
 import type { FactStore } from "../lib/customers/fact-store.ts";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
 import type { AndroidStoreLinking } from "../lib/customers/link-android-store-customer.ts";
+import { createNotificationLog } from "../lib/customers/notification-log.ts";
 import type { AccountReading } from "../lib/customers/read-account-entitlements.ts";
+import type { IosStoreReception } from "../lib/customers/receive-ios-store-notification.ts";
+import type { NotificationWatch } from "../lib/customers/watch-notifications.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
@@ -19,6 +22,7 @@ import { createApplicationTable } from "../lib/table/applications.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
+import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import {
@@ -123,4 +127,26 @@ export const composeIosStoreCustomers = (
   directory: directoryOf(configuration),
   verifier: observedVerifier(createIosStoreVerifier(), configuration.observe ?? nobody),
   trustedRoots: configuration.trustedRoots,
+});
+
+export interface NotificationLogging {
+  /** Takes a failure to note a notification. */
+  readonly onNoteFailure: (error: unknown) => void;
+}
+
+export const composeIosStoreReception = (
+  configuration: ServiceConfiguration & IosStoreTrust & NotificationLogging,
+): IosStoreReception => {
+  const { table, onNoteFailure, observe = nobody } = configuration;
+  return {
+    ...composeIosStoreCustomers(configuration),
+    note: createNotificationLog(createNotificationTimes(table), onNoteFailure),
+    onReceived: (received) => observe({ kind: "notification", store: "ios-store", ...received }),
+  };
+};
+
+export const composeNotificationWatch = (configuration: ServiceConfiguration): NotificationWatch => ({
+  times: createNotificationTimes(configuration.table),
+  directory: directoryOf(configuration),
+  now: configuration.now,
 });

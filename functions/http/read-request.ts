@@ -36,7 +36,8 @@ const requestOf = <E extends Endpoint>(
   endpoint: E,
   event: APIGatewayProxyEvent,
 ): z.output<ReturnType<E["request"]>> => {
-  const input = endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event);
+  const input =
+    endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event, endpoint.bodyBytes);
   const parsed = endpoint.request().safeParse(input);
   if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
   throw invalid(

@@ -88,9 +88,16 @@ const textOf = ({
   return bytes.toString("utf8");
 };
 
-/** @throws ServiceError `INVALID_REQUEST` if the body is not JSON in UTF-8, or exceeds a bound */
-export const readRequestBody = (event: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">): unknown => {
+/**
+ * @param mostBytes most bytes of the decoded body; unset: the gateway's limit
+ * @throws ServiceError `INVALID_REQUEST` if the body is not JSON in UTF-8, or exceeds a bound
+ */
+export const readRequestBody = (
+  event: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">,
+  mostBytes = Infinity,
+): unknown => {
   const text = textOf(event);
+  if (Buffer.byteLength(text) > mostBytes) throw invalid(`must be at most ${mostBytes} bytes`);
   const excess = findExcess(text);
   if (excess !== null) throw invalid(MESSAGES[excess.bound]);
   try {

@@ -1,3 +1,5 @@
+import type { ErrorCode } from "../../lib/contract/errors.ts";
+import type { Store } from "../../lib/contract/schemas.ts";
 import type { CustomerTable } from "../../lib/customers/customer-table.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
@@ -29,6 +31,13 @@ export type ServiceEvent =
       readonly because: Failure["outcome"];
       readonly status: number | null;
       readonly reason: string | null;
+    }
+  /** A store's notification was stored, cannot be used, or failed with an error code. `type`: the store's word. */
+  | {
+      readonly kind: "notification";
+      readonly store: Store;
+      readonly outcome: "STORED" | "UNUSED" | ErrorCode;
+      readonly type: string | null;
     }
   | { readonly kind: "conflict-retried" };
 
@@ -73,6 +82,8 @@ export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): 
       return verdict;
     },
     verifyRenewalInfos: async (...given) => seen(await verifier.verifyRenewalInfos(...given)),
+    verifyNotification: async (...given) => seen(await verifier.verifyNotification(...given)),
+    verifyNotificationParts: async (...given) => seen(await verifier.verifyNotificationParts(...given)),
   };
 };
 

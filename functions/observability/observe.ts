@@ -15,6 +15,8 @@ export interface Observations {
   readonly storeReason?: string;
   readonly conflicts?: number;
   readonly acknowledgementDue?: true;
+  /** The store's word for what a notification is about. */
+  readonly notificationType?: string;
   /** Why a JWS was rejected. */
   readonly refusedBecause?: string;
 }
@@ -58,6 +60,9 @@ export const observe: Observe = (event) => {
       if (event.because === "credential-rejected")
         count("storeErrors", { store: "android-store", reason: event.because });
       return;
+    case "notification":
+      if (event.type !== null) current = { ...current, notificationType: event.type };
+      return count("notifications", { store: event.store, outcome: event.outcome });
     case "conflict-retried":
       current = { ...current, conflicts: (current.conflicts ?? 0) + 1 };
       return count("conflictsRetried");

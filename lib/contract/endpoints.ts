@@ -5,8 +5,11 @@ import {
   accountEntitlementsRequest,
   androidStoreLinkRequest,
   iosStoreLinkRequest,
+  iosStoreNotificationRequest,
   iosStoreSynchronizeRequest,
+  LIMITS,
   linkResponse,
+  notificationResponse,
   synchronizeResponse,
   type Scope,
   type Store,
@@ -34,6 +37,8 @@ export interface Endpoint {
   readonly table: "queries" | "changes";
   /** Whether its function may read the secrets of store credentials. */
   readonly readsSecrets: boolean;
+  /** Most bytes of a body, after decompression; absent: the gateway's limit. */
+  readonly bodyBytes?: number;
   /** Memory and timeout of its function and limits of its route, unless a deployment's parameters override them. */
   readonly defaults: {
     readonly memoryMegabytes: number;
@@ -166,6 +171,23 @@ export const endpoints = {
       requestsPerSecond: 200,
       burst: 400,
     },
+  },
+  receiveIosStoreNotification: {
+    method: "POST",
+    path: "/v1/notifications/ios-store",
+    scope: null,
+    store: "ios-store",
+    function: "receive-ios-store-notification",
+    summary: "Receive an iOS-store notification",
+    description:
+      "Takes an App Store Server Notification (version 2), verifies its signatures, and stores what they say. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
+    request: iosStoreNotificationRequest,
+    response: notificationResponse,
+    errors: ["INVALID_REQUEST", "INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND", "STORE_UNAVAILABLE"],
+    table: "changes",
+    readsSecrets: false,
+    bodyBytes: LIMITS.notificationBytes,
+    defaults: LINK_DEFAULTS,
   },
 } as const satisfies Record<string, Endpoint>;
 

@@ -27,6 +27,14 @@ export const METRICS = {
   acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
   /** Acknowledgements given up in production: refused for good, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",
+  /**
+   * Notifications of the stores. Dimensions `Store` and `Outcome`: `STORED` (facts were stored, or known already), `UNUSED`
+   * (it can never be used) or an error
+   * code, `INTERNAL_ERROR` where the service itself failed.
+   */
+  notifications: "Notifications",
+  /** Bundles and packages that had notifications within 30 days, but none for a day. */
+  silentApplications: "SilentApplications",
   coldStarts: "ColdStarts",
 } as const;
 

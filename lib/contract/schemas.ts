@@ -15,6 +15,7 @@ export const LIMITS = {
   purchaseTokenCharacters: 4096,
   productIdentifierCharacters: 256,
   packageNameCharacters: 256,
+  notificationBytes: 64 * 1024,
 } as const;
 
 /** Stored by position, as {@link ENVIRONMENTS} are: append only. */
@@ -65,11 +66,8 @@ const described = <Schema extends z.ZodMiniType>(description: string, schema: Sc
   return schema;
 };
 
-const jws = (description: string) =>
-  described(
-    description,
-    z.string().check(z.maxLength(LIMITS.jwsBytes, `must be at most ${LIMITS.jwsBytes} bytes`)),
-  );
+const jws = (description: string, limit: number = LIMITS.jwsBytes) =>
+  described(description, z.string().check(z.maxLength(limit, `must be at most ${limit} bytes`)));
 
 /** Fields that an app gets from StoreKit, whether the app or its backend sends them. */
 const signedByStore = () => ({
@@ -143,6 +141,18 @@ export const accountEntitlementsRequest = once(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
 );
 
+/** Body of an App Store Server Notification of version 2. */
+export const iosStoreNotificationRequest = once(() =>
+  z
+    .object({
+      signedPayload: jws(
+        "The notification that the App Store signed, a compact JWS.",
+        LIMITS.notificationBytes,
+      ),
+    })
+    .register(z.globalRegistry, { id: "IosStoreNotificationRequest" }),
+);
+
 const uuid = (description: string) => described(description, z.uuid());
 const time = (description: string) => described(description, z.iso.datetime({ precision: 3 }));
 const nullableTime = (description: string) =>
@@ -210,9 +220,16 @@ export const accountEntitlements = once(() =>
     .register(z.globalRegistry, { id: "AccountEntitlements" }),
 );
 
+/** Answer to a store's notification: nothing but its status. */
+export const notificationResponse = once(() =>
+  z.object({}).register(z.globalRegistry, { id: "NotificationResponse" }),
+);
+
 export type AndroidStoreLinkRequest = z.infer<ReturnType<typeof androidStoreLinkRequest>>;
 export type IosStoreLinkRequest = z.infer<ReturnType<typeof iosStoreLinkRequest>>;
 export type IosStoreSynchronizeRequest = z.infer<ReturnType<typeof iosStoreSynchronizeRequest>>;
+export type IosStoreNotificationRequest = z.infer<ReturnType<typeof iosStoreNotificationRequest>>;
 export type LinkResponse = z.infer<ReturnType<typeof linkResponse>>;
 export type SynchronizeResponse = z.infer<ReturnType<typeof synchronizeResponse>>;
+export type NotificationResponse = z.infer<ReturnType<typeof notificationResponse>>;
 export type AccountEntitlements = z.infer<ReturnType<typeof accountEntitlements>>;
