@@ -14,12 +14,13 @@ import {
   STORES,
 } from "../../lib/contract/schemas.ts";
 
-test("the four endpoints have their methods, paths and scopes", () => {
+test("the endpoints have their methods, paths and scopes", () => {
   expect(Object.values(endpoints).map(({ method, path, scope }) => `${method} ${path} ${scope}`)).toEqual([
     "POST /v1/customers/android-store/link customers:write",
     "POST /v1/customers/ios-store/link customers:write",
     "GET /v1/customers/{applicationAccountIdentifier}/entitlements entitlements:read",
     "POST /v1/customers/ios-store/synchronize null",
+    "POST /v1/notifications/ios-store null",
   ]);
 });
 
@@ -29,6 +30,7 @@ test("every error code has its status", () => {
     INVALID_APP_TRANSACTION: 400,
     INVALID_TRANSACTION: 400,
     INVALID_RENEWAL_INFO: 400,
+    INVALID_NOTIFICATION: 400,
     INVALID_PURCHASE: 400,
     PURCHASE_NO_LONGER_AVAILABLE: 400,
     ENVIRONMENT_NOT_ACCEPTED: 400,
