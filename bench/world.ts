@@ -47,6 +47,8 @@ const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifi
   verifyTransaction: (...given) => stopwatch.during(() => verifier.verifyTransaction(...given)),
   verifyTransactions: (...given) => stopwatch.during(() => verifier.verifyTransactions(...given)),
   verifyRenewalInfos: (...given) => stopwatch.during(() => verifier.verifyRenewalInfos(...given)),
+  verifyNotification: (...given) => stopwatch.during(() => verifier.verifyNotification(...given)),
+  verifyNotificationParts: (...given) => stopwatch.during(() => verifier.verifyNotificationParts(...given)),
 });
 
 const pause = (attempt: number): Promise<void> => sleep(10 * attempt);

@@ -9,7 +9,10 @@ import type { FactStore } from "../lib/customers/fact-store.ts";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
 import type { AndroidStoreLinking } from "../lib/customers/link-android-store-customer.ts";
 import type { AndroidStoreReception } from "../lib/customers/receive-android-store-notification.ts";
+import { createNotificationLog } from "../lib/customers/notification-log.ts";
 import type { AccountReading } from "../lib/customers/read-account-entitlements.ts";
+import type { IosStoreReception } from "../lib/customers/receive-ios-store-notification.ts";
+import type { NotificationWatch } from "../lib/customers/watch-notifications.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
@@ -21,6 +24,7 @@ import { createApplicationTable } from "../lib/table/applications.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
+import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import {
@@ -122,12 +126,19 @@ export interface PushTokenAccess {
 }
 
 export const composeAndroidStoreReception = (
-  configuration: ServiceConfiguration & AndroidStoreAccess & PushTokenAccess,
+  configuration: ServiceConfiguration & AndroidStoreAccess & PushTokenAccess & NotificationLogging,
 ): AndroidStoreReception => {
-  const { googleCertificatesUrl: certificatesUrl, now, observe = nobody } = configuration;
+  const {
+    googleCertificatesUrl: certificatesUrl,
+    table,
+    onNoteFailure,
+    now,
+    observe = nobody,
+  } = configuration;
   return {
     ...composeAndroidStoreLinking(configuration),
     pushTokens: observedPushTokens(createPushTokenVerifier({ certificatesUrl, now }), observe),
+    note: createNotificationLog(createNotificationTimes(table), onNoteFailure),
     onReceived: (received) => observe({ kind: "notification", store: "android-store", ...received }),
   };
 };
@@ -143,4 +154,26 @@ export const composeIosStoreCustomers = (
   directory: directoryOf(configuration),
   verifier: observedVerifier(createIosStoreVerifier(), configuration.observe ?? nobody),
   trustedRoots: configuration.trustedRoots,
+});
+
+export interface NotificationLogging {
+  /** Takes a failure to note a notification. */
+  readonly onNoteFailure: (error: unknown) => void;
+}
+
+export const composeIosStoreReception = (
+  configuration: ServiceConfiguration & IosStoreTrust & NotificationLogging,
+): IosStoreReception => {
+  const { table, onNoteFailure, observe = nobody } = configuration;
+  return {
+    ...composeIosStoreCustomers(configuration),
+    note: createNotificationLog(createNotificationTimes(table), onNoteFailure),
+    onReceived: (received) => observe({ kind: "notification", store: "ios-store", ...received }),
+  };
+};
+
+export const composeNotificationWatch = (configuration: ServiceConfiguration): NotificationWatch => ({
+  times: createNotificationTimes(configuration.table),
+  directory: directoryOf(configuration),
+  now: configuration.now,
 });

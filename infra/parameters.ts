@@ -37,9 +37,9 @@ export interface TableParameters {
 }
 
 export interface FunctionParameters {
-  /** In MB. Default: the endpoint's; authorizer: 1,024; acknowledger: 512. */
+  /** In MB. Default: the endpoint's; authorizer: 1,024; acknowledger and watcher: 512. */
   readonly memory: number;
-  /** In seconds. Default: the endpoint's; authorizer: 10; acknowledger: 300. */
+  /** In seconds. Default: the endpoint's; authorizer: 10; acknowledger: 300; watcher: 60. */
   readonly timeout: number;
   /** Concurrent executions reserved for this function, and its maximum; null (default): the account's shared pool. */
   readonly reservedConcurrency: number | null;
@@ -51,10 +51,12 @@ export interface ApiParameters {
   /** Default: each endpoint's own; development stage: 10 requests per second and a burst of 20 per endpoint. */
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
   /**
-   * Synchronize requests per IP address in five minutes, counted by AWS WAF; null: no WAF.
-   * Default: 1,000; development stage: null.
+   * Requests without a credential per IP address in five minutes, counted by AWS WAF: synchronize, and iOS-store
+   * notifications from elsewhere than Apple's addresses; null: they are not counted. Default: 1,000; development stage: null.
    */
   readonly synchronizesPerAddress: number | null;
+  /** Whether AWS WAF refuses iOS-store notifications from elsewhere than Apple's addresses. Default: false. */
+  readonly iosNotificationsFromAppleOnly: boolean;
   /** Custom domain. Default: null, API Gateway's own address. */
   readonly domain: DomainParameters | null;
   /** Whether the stack sets API Gateway's logging role, of which an account and region has one. Default: true. */
@@ -174,6 +176,7 @@ class Context {
 const OTHER_FUNCTIONS = {
   authorizeCredential: { memory: 1024, timeout: 10, longest: 28 },
   acknowledgeDuePurchases: { memory: 512, timeout: 300, longest: 900 },
+  watchNotifications: { memory: 512, timeout: 60, longest: 900 },
 } as const;
 
 /** API Gateway's integration timeout is 29 seconds. */
@@ -183,6 +186,7 @@ const FUNCTION_NAMES: readonly FunctionName[] = [
   "authorizeCredential",
   ...ENDPOINT_NAMES,
   "acknowledgeDuePurchases",
+  "watchNotifications",
 ];
 
 const DEFAULT_STAGE = "production";
@@ -303,6 +307,7 @@ const read = (context: Context): Parameters => {
         orNone(whole(10, 2_000_000_000)),
         presets.synchronizesPerAddress,
       ),
+      iosNotificationsFromAppleOnly: context.take("iosNotificationsFromAppleOnly", flag, false),
       domain: domainParameters(context),
       managesLogRole: context.take("managesLogRole", flag, true),
     },

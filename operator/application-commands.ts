@@ -12,6 +12,7 @@ import { lostAccess } from "../lib/administration/lost-access.ts";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
 import type { AuditRecord } from "../lib/administration/operation-table.ts";
+import { storesOf, type Application } from "../lib/applications/application.ts";
 import { STORES } from "../lib/contract/schemas.ts";
 import type { Transfer } from "../lib/customers/records.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
@@ -124,13 +125,29 @@ export const listApplications = async ({ applications, table }: Session): Promis
   };
 };
 
-/** Shows an application as a manifest. */
+/** Last notification of each bundle and package of an application; `signedAt` null: none yet. */
+const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
+  const stored = await notifications.ofApplication(application.identifier);
+  return storesOf(application).map(({ store, bundleOrPackage }) => {
+    const last = stored.find((one) => one.store === store && one.bundleOrPackage === bundleOrPackage);
+    return { store, bundleOrPackage, signedAt: last === undefined ? null : isoTime(last.signedAt) };
+  });
+};
+
+/** Shows an application as a manifest, with the last notification of each store in comments. */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
   const manifest = manifestOf(application);
+  const lastNotifications = await lastNotificationsOf(session, application);
   return {
-    json: { applicationIdentifier: application.identifier, ...manifest },
-    text: stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
+    json: { applicationIdentifier: application.identifier, ...manifest, lastNotifications },
+    text: [
+      stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
+      ...lastNotifications.map(
+        ({ store, bundleOrPackage, signedAt }) =>
+          `# Last notification of ${store} ${bundleOrPackage}: ${signedAt ?? "none yet"}`,
+      ),
+    ].join("\n"),
   };
 };
 

@@ -14,7 +14,9 @@ import {
 } from "../lib/identifiers.ts";
 import { composeOperations } from "./composition.ts";
 import { createApplicationTable, type ApplicationTable } from "../lib/table/applications.ts";
+import type { NotificationTimes } from "../lib/customers/notification-log.ts";
 import { createCredentialTable, type CredentialTable } from "../lib/table/credentials.ts";
+import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
 import type { Connection } from "./connection.ts";
@@ -25,6 +27,7 @@ export interface Session {
   readonly table: Table;
   readonly applications: ApplicationTable;
   readonly credentials: CredentialTable;
+  readonly notifications: Pick<NotificationTimes, "ofApplication">;
   /** Origins besides Google's from which a workload identity may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
   readonly moment: Instant;
@@ -39,6 +42,7 @@ export const openSession = (
   table,
   applications: createApplicationTable(table),
   credentials: createCredentialTable(table),
+  notifications: createNotificationTimes(table),
   trustsOrigin,
   moment,
   waitForIndex,

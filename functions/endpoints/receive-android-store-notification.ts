@@ -3,6 +3,7 @@ import { receiveAndroidStoreNotification } from "../../lib/customers/receive-and
 import { composeAndroidStoreReception } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
+import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
@@ -14,6 +15,7 @@ const reception = composeAndroidStoreReception({
   readSecret,
   now,
   observe,
+  onNoteFailure: (error) => logger.warn("notification not noted", { error: safely(error) }),
 });
 
 export const handler = endpoint(endpoints.receiveAndroidStoreNotification, (push) =>

@@ -86,6 +86,8 @@ export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): 
       return verdict;
     },
     verifyRenewalInfos: async (...given) => seen(await verifier.verifyRenewalInfos(...given)),
+    verifyNotification: async (...given) => seen(await verifier.verifyNotification(...given)),
+    verifyNotificationParts: async (...given) => seen(await verifier.verifyNotificationParts(...given)),
   };
 };
 

@@ -7,6 +7,7 @@ export const ENTRIES: Readonly<Record<string, string>> = {
     Object.values(endpoints).map(({ function: name }) => [name, `endpoints/${name}.ts`] as const),
   ),
   "acknowledge-due-purchases": "schedules/acknowledge-due-purchases.ts",
+  "watch-notifications": "schedules/watch-notifications.ts",
 };
 
 /** Path of a function's module, relative to `functions/`. */

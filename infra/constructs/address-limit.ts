@@ -1,77 +1,125 @@
 import { Stack } from "aws-cdk-lib";
-import { CfnWebACL, CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
+import { CfnIPSet, CfnWebACL, CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import { ERRORS } from "../../lib/contract/errors.ts";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
+import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { contractBody } from "./gateway-responses.ts";
 
 export interface AddressLimitProps {
   readonly serviceName: string;
   readonly apiId: string;
   readonly stageName: string;
-  /** Requests per IP address in five minutes. */
-  readonly requests: number;
+  /** Requests per IP address in five minutes; null: any number. */
+  readonly requests: number | null;
+  /** Whether iOS-store notifications are refused unless Apple's addresses send them. */
+  readonly iosNotificationsFromAppleOnly: boolean;
 }
 
 const WINDOW_SECONDS = 300;
-const BODY = "too-many-requests";
 
 /**
- * Rate limit per IP address on synchronize, the only endpoint without a credential. AWS WAF answers requests over the
- * limit with the contract's body, until the address's rate falls below it.
+ * The addresses that the App Store notifies from, in production and in the sandbox.
+ *
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications
+ */
+const APPLES_ADDRESSES = ["17.0.0.0/8"];
+
+type Statement = CfnWebACL.StatementProperty;
+
+const sentTo = ({ path }: Endpoint): Statement => ({
+  byteMatchStatement: {
+    fieldToMatch: { uriPath: {} },
+    // The API's stage precedes the path, and a slash may follow it.
+    positionalConstraint: "CONTAINS",
+    searchString: path,
+    textTransformations: [{ priority: 0, type: "URL_DECODE" }],
+  },
+});
+
+const all = (...statements: Statement[]): Statement => ({ andStatement: { statements } });
+const any = (...statements: Statement[]): Statement => ({ orStatement: { statements } });
+
+/** Answers with the contract's body of the error. */
+const refusing = (
+  code: ErrorCode,
+  responseHeaders: readonly { readonly name: string; readonly value: string }[] = [],
+): CfnWebACL.RuleActionProperty => ({
+  block: {
+    customResponse: {
+      responseCode: ERRORS[code].status,
+      customResponseBodyKey: bodyKeyOf(code),
+      ...(responseHeaders.length > 0 && { responseHeaders: [...responseHeaders] }),
+    },
+  },
+});
+
+const bodyKeyOf = (code: ErrorCode): string => code.toLowerCase().replaceAll("_", "-");
+
+const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.CustomResponseBodyProperty> =>
+  Object.fromEntries(
+    codes.map((code) => [bodyKeyOf(code), { contentType: "APPLICATION_JSON", content: contractBody(code) }]),
+  );
+
+/**
+ * AWS WAF on the endpoints whose body is the only proof. It limits requests per IP address, not counting Apple's
+ * notifications, of which few addresses send many; over the limit it answers with the contract's body, until the address's
+ * rate falls below it. Where only Apple may notify, the route does not exist for others.
  *
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/waf-rule-statement-type-rate-based.html
  */
 export class AddressLimit extends Construct {
   constructor(scope: Construct, id: string, props: AddressLimitProps) {
     super(scope, id);
-    const { status } = ERRORS.TOO_MANY_REQUESTS;
     const metric = (name: string): CfnWebACL.VisibilityConfigProperty => ({
       cloudWatchMetricsEnabled: true,
       metricName: `${props.serviceName}-${name}`,
       // Samples contain headers, and with them credentials.
       sampledRequestsEnabled: false,
     });
+    const apple = new CfnIPSet(this, "ApplesAddresses", {
+      name: `${props.serviceName}-apple`,
+      description: "The App Store notifies from these",
+      scope: "REGIONAL",
+      ipAddressVersion: "IPV4",
+      addresses: APPLES_ADDRESSES,
+    });
+    const notApple: Statement = {
+      notStatement: { statement: { ipSetReferenceStatement: { arn: apple.attrArn } } },
+    };
+    const notifiedByOthers = all(sentTo(endpoints.receiveIosStoreNotification), notApple);
+
+    const rule = (
+      name: string,
+      priority: number,
+      action: CfnWebACL.RuleActionProperty,
+      statement: Statement,
+    ): CfnWebACL.RuleProperty => ({ name, priority, action, visibilityConfig: metric(name), statement });
+    const limitOf = (requests: number): CfnWebACL.RuleProperty =>
+      rule(
+        "synchronize-per-address",
+        0,
+        refusing("TOO_MANY_REQUESTS", [{ name: "Retry-After", value: String(WINDOW_SECONDS) }]),
+        {
+          rateBasedStatement: {
+            limit: requests,
+            evaluationWindowSec: WINDOW_SECONDS,
+            aggregateKeyType: "IP",
+            scopeDownStatement: any(sentTo(endpoints.synchronizeIosStorePurchases), notifiedByOthers),
+          },
+        },
+      );
     const acl = new CfnWebACL(this, "Acl", {
       name: props.serviceName,
-      description: "Limits synchronize requests per IP address",
+      description: "Limits requests without a credential per IP address",
       scope: "REGIONAL",
       defaultAction: { allow: {} },
       visibilityConfig: metric("requests"),
-      customResponseBodies: {
-        [BODY]: { contentType: "APPLICATION_JSON", content: contractBody("TOO_MANY_REQUESTS") },
-      },
+      customResponseBodies: bodiesOf("TOO_MANY_REQUESTS", "ROUTE_NOT_FOUND"),
       rules: [
-        {
-          name: "synchronize-per-address",
-          priority: 0,
-          action: {
-            block: {
-              customResponse: {
-                responseCode: status,
-                customResponseBodyKey: BODY,
-                responseHeaders: [{ name: "Retry-After", value: String(WINDOW_SECONDS) }],
-              },
-            },
-          },
-          visibilityConfig: metric("synchronize-per-address"),
-          statement: {
-            rateBasedStatement: {
-              limit: props.requests,
-              evaluationWindowSec: WINDOW_SECONDS,
-              aggregateKeyType: "IP",
-              scopeDownStatement: {
-                byteMatchStatement: {
-                  fieldToMatch: { uriPath: {} },
-                  // The API's stage precedes the path, and a slash may follow it.
-                  positionalConstraint: "CONTAINS",
-                  searchString: endpoints.synchronizeIosStorePurchases.path,
-                  textTransformations: [{ priority: 0, type: "URL_DECODE" }],
-                },
-              },
-            },
-          },
-        },
+        ...(props.requests === null ? [] : [limitOf(props.requests)]),
+        ...(props.iosNotificationsFromAppleOnly
+          ? [rule("ios-notifications-from-apple-only", 1, refusing("ROUTE_NOT_FOUND"), notifiedByOthers)]
+          : []),
       ],
     });
     const { partition, region } = Stack.of(this);

@@ -28,6 +28,12 @@ export interface AlarmsProps extends AlarmParameters {
 /** Failures in a period below which nothing alarms, whatever share of the requests they are. */
 const FEWEST_FAILURES = 5;
 
+/**
+ * Refused iOS-store notifications in six hours that justify an alarm. Low, because none that Apple sends is ever refused, and a
+ * small application gets few.
+ */
+const FEWEST_REFUSED = 5;
+
 /** Unanswered store requests in six hours that justify an alarm. Low, because a small service sends few. */
 const FEWEST_UNANSWERED = 3;
 
@@ -135,6 +141,18 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
       period: Duration.hours(6),
     }),
     threshold: 50,
+  },
+  "signatures-refused": {
+    alarmDescription: `In six hours, ${FEWEST_REFUSED} or more iOS-store notifications were refused: not signed as the App Store signs.`,
+    metric: metrics
+      .own("notifications", { store: "ios-store", outcome: "INVALID_NOTIFICATION" })
+      .with({ period: Duration.hours(6) }),
+    threshold: FEWEST_REFUSED,
+  },
+  "notifications-silent": {
+    alarmDescription: "A bundle or package that had notifications within 30 days has had none for a day.",
+    metric: metrics.own("silentApplications", {}, "Maximum").with({ period: Duration.hours(1) }),
+    threshold: 1,
   },
   "acknowledgements-near-deadline": {
     alarmDescription: "Google refunds Android purchases in less than a day unless they are acknowledged.",

@@ -73,6 +73,7 @@ export class EntitlementsApi extends Construct {
   constructor(scope: Construct, id: string, props: EntitlementsApiProps) {
     super(scope, id);
     const { authorizer, handlers, serviceName, throttling, domain } = props;
+    const usesFirewall = props.synchronizesPerAddress !== null || props.iosNotificationsFromAppleOnly;
     this.name = serviceName;
     this.accessLogs = new LogGroup(this, "AccessLogs", {
       retention: props.logRetentionDays,
@@ -117,7 +118,7 @@ export class EntitlementsApi extends Construct {
         "Execution logs contain paths with account identifiers; the access log has every request.",
       "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]":
         "API Gateway requires this policy on its logging role, of which an account and region has one.",
-      ...(props.synchronizesPerAddress === null && {
+      ...(!usesFirewall && {
         "AwsSolutions-APIG3": "This stage does without AWS WAF, which is billed by the month.",
       }),
     });
@@ -159,12 +160,13 @@ export class EntitlementsApi extends Construct {
       },
     });
 
-    if (props.synchronizesPerAddress !== null)
+    if (usesFirewall)
       new AddressLimit(this, "AddressLimit", {
         serviceName,
         apiId: api.restApiId,
         stageName: api.deploymentStage.stageName,
         requests: props.synchronizesPerAddress,
+        iosNotificationsFromAppleOnly: props.iosNotificationsFromAppleOnly,
       });
     this.domainTarget = domain === null ? null : new ApiDomain(this, "OwnDomain", { api, ...domain }).target;
 

@@ -83,6 +83,7 @@ export class HealthDashboard extends Construct {
           graph("Notifications by store and outcome", [
             metrics.ownByAll("notifications", ["store", "outcome"]),
           ]),
+          graph("Silent bundles and packages", [metrics.own("silentApplications", {}, "Maximum")]),
         ],
         [
           graph("Acknowledgements", [

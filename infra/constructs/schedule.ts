@@ -5,15 +5,18 @@ import { Construct } from "constructs";
 import { acceptFinding } from "./accept-finding.ts";
 import type { ServiceFunction } from "./service-function.ts";
 
-const EVERY = Duration.minutes(15);
+export interface ScheduleProps {
+  readonly of: ServiceFunction;
+  readonly every: Duration;
+}
 
-/** Invokes a function every 15 minutes. */
+/** Invokes a function at a fixed rate. */
 export class Schedule extends Construct {
-  constructor(scope: Construct, id: string, { of }: { readonly of: ServiceFunction }) {
+  constructor(scope: Construct, id: string, { of, every }: ScheduleProps) {
     super(scope, id);
     const rule = new Rule(this, "Rule", {
-      description: "Every 15 minutes",
-      schedule: EventSchedule.rate(EVERY),
+      description: `Every ${every.toMinutes()} minutes`,
+      schedule: EventSchedule.rate(every),
       // No retries: the next invocation does what this one leaves undone.
       targets: [new LambdaFunction(of.handler, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
     });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
+import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
@@ -20,6 +20,7 @@ export interface ServiceStackProps extends StackProps {
 
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
+const WATCHER = "watch-notifications";
 
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
@@ -67,7 +68,11 @@ export class ServiceStack extends Stack {
     );
     acknowledger.changes(table);
     acknowledger.readsSecrets(secretPrefix);
-    new Schedule(this, "AcknowledgementSchedule", { of: acknowledger });
+    new Schedule(this, "AcknowledgementSchedule", { of: acknowledger, every: Duration.minutes(15) });
+
+    const watcher = functionOf("watchNotifications", WATCHER, "Find applications that stores notify no more");
+    watcher.queries(table);
+    new Schedule(this, "NotificationWatchSchedule", { of: watcher, every: Duration.hours(1) });
 
     const api = new EntitlementsApi(this, "Api", {
       ...parameters.api,

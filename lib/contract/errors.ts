@@ -7,6 +7,7 @@ export const ERRORS = {
   INVALID_APP_TRANSACTION: { status: 400, message: "The signed app transaction could not be verified." },
   INVALID_TRANSACTION: { status: 400, message: "A signed transaction could not be verified." },
   INVALID_RENEWAL_INFO: { status: 400, message: "A signed renewal info could not be verified." },
+  INVALID_NOTIFICATION: { status: 400, message: "The store's notification could not be verified." },
   INVALID_PURCHASE: {
     status: 400,
     message: "The store does not know this purchase, or it is of another kind, product or package.",

@@ -33,6 +33,8 @@ export const METRICS = {
    * code, `INTERNAL_ERROR` where the service itself failed.
    */
   notifications: "Notifications",
+  /** Bundles and packages that had notifications within 30 days, but none for a day. */
+  silentApplications: "SilentApplications",
   coldStarts: "ColdStarts",
 } as const;
 

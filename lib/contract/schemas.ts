@@ -66,11 +66,8 @@ const described = <Schema extends z.ZodMiniType>(description: string, schema: Sc
   return schema;
 };
 
-const jws = (description: string) =>
-  described(
-    description,
-    z.string().check(z.maxLength(LIMITS.jwsBytes, `must be at most ${LIMITS.jwsBytes} bytes`)),
-  );
+const jws = (description: string, limit: number = LIMITS.jwsBytes) =>
+  described(description, z.string().check(z.maxLength(limit, `must be at most ${limit} bytes`)));
 
 /** Fields that an app gets from StoreKit, whether the app or its backend sends them. */
 const signedByStore = () => ({
@@ -157,6 +154,18 @@ export const androidStoreNotificationRequest = once(() =>
     .register(z.globalRegistry, { id: "AndroidStoreNotificationRequest" }),
 );
 
+/** Body of an App Store Server Notification of version 2. */
+export const iosStoreNotificationRequest = once(() =>
+  z
+    .object({
+      signedPayload: jws(
+        "The notification that the App Store signed, a compact JWS.",
+        LIMITS.notificationBytes,
+      ),
+    })
+    .register(z.globalRegistry, { id: "IosStoreNotificationRequest" }),
+);
+
 const uuid = (description: string) => described(description, z.uuid());
 const time = (description: string) => described(description, z.iso.datetime({ precision: 3 }));
 const nullableTime = (description: string) =>
@@ -233,6 +242,7 @@ export type AndroidStoreLinkRequest = z.infer<ReturnType<typeof androidStoreLink
 export type AndroidStoreNotificationRequest = z.infer<ReturnType<typeof androidStoreNotificationRequest>>;
 export type IosStoreLinkRequest = z.infer<ReturnType<typeof iosStoreLinkRequest>>;
 export type IosStoreSynchronizeRequest = z.infer<ReturnType<typeof iosStoreSynchronizeRequest>>;
+export type IosStoreNotificationRequest = z.infer<ReturnType<typeof iosStoreNotificationRequest>>;
 export type LinkResponse = z.infer<ReturnType<typeof linkResponse>>;
 export type SynchronizeResponse = z.infer<ReturnType<typeof synchronizeResponse>>;
 export type NotificationResponse = z.infer<ReturnType<typeof notificationResponse>>;

@@ -1,6 +1,7 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
+import type { ApplicationId } from "../identifiers.ts";
 import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
 import type {
   ExpectedSender,
@@ -9,23 +10,29 @@ import type {
 } from "../stores/android-store/push-token.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
+import type { NoteNotification } from "./notification-log.ts";
+import {
+  failNotification,
+  unusedIfErased,
+  type NotificationUse,
+  type ReceivedNotification,
+} from "./notification-use.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
-
-/** What became of a notification. `STORED`: its facts were stored or known already; `UNUSED`: it can never be used. */
-type Use = "STORED" | "UNUSED";
 
 export interface AndroidStoreReception extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
   readonly pushTokens: PushTokenVerifier;
-  /**
-   * Takes what became of each notification, once; `INTERNAL_ERROR` where this service failed. `type`: Google's; null where
-   * the token is refused or no type can be read.
-   */
-  readonly onReceived: (received: {
-    readonly outcome: Use | ErrorCode;
-    readonly type: string | null;
-  }) => void;
+  readonly note: NoteNotification;
+  /** Takes what became of each notification, once. */
+  readonly onReceived: (received: ReceivedNotification) => void;
 }
+
+const ANSWERED: ReadonlySet<ErrorCode> = new Set([
+  "INVALID_CREDENTIAL",
+  "APPLICATION_NOT_FOUND",
+  "STORE_UNAVAILABLE",
+  "STORE_REJECTED_CREDENTIAL",
+]);
 
 /** A push, and where it came from and to. */
 export interface AndroidStorePush {
@@ -59,10 +66,14 @@ const requireSender = (
   if (pushTokens.disagreement(claims, expected) !== null) throw new ServiceError("INVALID_CREDENTIAL");
 };
 
-/** An erased customer's purchase can never be used; only a link with a credential lifts the erasure. */
-const unusedIfErased = (error: unknown): Use => {
-  if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return "UNUSED";
-  throw error;
+/** A time ahead of ours would silence the notes of those that follow. */
+const noteLast = async (
+  { note, now }: AndroidStoreReception,
+  application: ApplicationId,
+  { packageName, sentAt }: AndroidStoreNotification,
+): Promise<void> => {
+  if (sentAt === null) return;
+  await note({ application, store: "android-store", bundleOrPackage: packageName }, Math.min(sentAt, now()));
 };
 
 /** Asks the store about the purchase, and stores the answer. A contradiction's facts went to their owners. */
@@ -71,7 +82,7 @@ const use = async (
   claims: PushTokenClaims,
   notification: AndroidStoreNotification | null,
   address: string,
-): Promise<Use> => {
+): Promise<NotificationUse> => {
   if (notification === null) {
     // It names no package, so only this route's own address can be expected.
     requireSender(reception, claims, { audience: address });
@@ -81,6 +92,7 @@ const use = async (
   const application = await applicationOfPackage(reception.directory, packageName);
   const configuration = androidStoreConfigurationOf(application, packageName);
   requireSender(reception, claims, configuration.notifications);
+  await noteLast(reception, application.identifier, notification);
   if (purchase === null) return "UNUSED";
   const answer = await reception.androidStore.lookUp(configuration, { ...purchase, productIdentifier: null });
   switch (answer.outcome) {
@@ -115,13 +127,7 @@ export const receiveAndroidStoreNotification = async (
   reception: AndroidStoreReception,
   { request, authorization, address }: AndroidStorePush,
 ): Promise<NotificationResponse> => {
-  const failed =
-    (type: string | null) =>
-    (error: unknown): never => {
-      const isExpected = error instanceof ServiceError;
-      reception.onReceived({ outcome: isExpected ? error.code : "INTERNAL_ERROR", type });
-      throw isExpected ? error : new ServiceError("STORE_UNAVAILABLE", { cause: error });
-    };
+  const failed = (type: string | null) => failNotification(reception.onReceived, ANSWERED, type);
 
   const claims = await claimsOf(reception, authorization).catch(failed(null));
   const notification = readNotification(request.message.data ?? "");

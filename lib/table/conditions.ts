@@ -57,6 +57,13 @@ export const unmarkedOrOfFormat = (format: number): Condition => ({
   ExpressionAttributeValues: { ":format": format },
 });
 
+/** The item is new, or its attribute is at most the limit. */
+export const absentOrAtMost = (attribute: string, limit: number): Condition => ({
+  ConditionExpression: `${absent.ConditionExpression} OR #attribute <= :limit`,
+  ExpressionAttributeNames: { "#attribute": attribute },
+  ExpressionAttributeValues: { ":limit": limit },
+});
+
 export const hasRoom = (counter: string, limit: number): Condition => ({
   ConditionExpression: "attribute_not_exists(#counter) OR #counter < :limit",
   ExpressionAttributeNames: { "#counter": counter },

@@ -104,6 +104,17 @@ export const acknowledgementKey = (
   sk: `${isoTime(dueSince)}#${application}#${environment}#${key}`,
 });
 
+/** Last notifications of all applications' bundles and packages, by application. */
+export const NOTIFICATIONS_PARTITION = "NOTIFICATIONS";
+
+/** Prefix of the sort keys of an application's last notifications. */
+export const notificationPrefix = (application: ApplicationId): string => `${application}#`;
+
+export const notificationKey = (application: ApplicationId, store: Store, bundleOrPackage: string): Key => ({
+  pk: NOTIFICATIONS_PARTITION,
+  sk: `${notificationPrefix(application)}${store}#${bundleOrPackage}`,
+});
+
 /** Audit of operators' changes to an application's customers, ordered by time. */
 export const auditPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}#AUDIT`;

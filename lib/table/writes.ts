@@ -15,13 +15,13 @@ export const put = (
   Put: { TableName, Item: { ...key, ...attributes }, ...condition },
 });
 
-/** Sets these attributes, removes undefined ones, and keeps all others, which a later version may have written. */
-export const setAttributes = (
+/** An update that sets these attributes, removes undefined ones, and keeps all others, which a later version may have written. */
+export const updateOf = (
   TableName: string,
   key: Key,
   attributes: object,
   condition?: Condition,
-): TransactItem => {
+): NonNullable<TransactItem["Update"]> => {
   const entries = Object.entries(attributes).map(([name, value]: [string, unknown], index) => ({
     name,
     value,
@@ -34,22 +34,25 @@ export const setAttributes = (
     removed.length === 0 ? "" : `REMOVE ${removed.map(({ index }) => `#a${index}`).join(", ")}`,
   ];
   return {
-    Update: {
-      TableName,
-      Key: { ...key },
-      ...condition,
-      UpdateExpression: expressions.filter((expression) => expression !== "").join(" "),
-      ExpressionAttributeNames: {
-        ...Object.fromEntries(entries.map(({ name, index }) => [`#a${index}`, name])),
-        ...condition?.ExpressionAttributeNames,
-      },
-      ExpressionAttributeValues: {
-        ...Object.fromEntries(set.map(({ value, index }) => [`:a${index}`, value])),
-        ...condition?.ExpressionAttributeValues,
-      },
+    TableName,
+    Key: { ...key },
+    ...condition,
+    UpdateExpression: expressions.filter((expression) => expression !== "").join(" "),
+    ExpressionAttributeNames: {
+      ...Object.fromEntries(entries.map(({ name, index }) => [`#a${index}`, name])),
+      ...condition?.ExpressionAttributeNames,
+    },
+    ExpressionAttributeValues: {
+      ...Object.fromEntries(set.map(({ value, index }) => [`:a${index}`, value])),
+      ...condition?.ExpressionAttributeValues,
     },
   };
 };
+
+/** {@link updateOf} in a transaction. */
+export const setAttributes = (...given: Parameters<typeof updateOf>): TransactItem => ({
+  Update: updateOf(...given),
+});
 
 /** Adds to numeric attributes; a missing one counts as 0. */
 export const add = (

@@ -22,6 +22,7 @@ test("the endpoints have their methods, paths and scopes", () => {
     "GET /v1/customers/{applicationAccountIdentifier}/entitlements entitlements:read",
     "POST /v1/customers/ios-store/synchronize null",
     "POST /v1/notifications/android-store null",
+    "POST /v1/notifications/ios-store null",
   ]);
 });
 
@@ -31,6 +32,7 @@ test("every error code has its status", () => {
     INVALID_APP_TRANSACTION: 400,
     INVALID_TRANSACTION: 400,
     INVALID_RENEWAL_INFO: 400,
+    INVALID_NOTIFICATION: 400,
     INVALID_PURCHASE: 400,
     PURCHASE_NO_LONGER_AVAILABLE: 400,
     ENVIRONMENT_NOT_ACCEPTED: 400,

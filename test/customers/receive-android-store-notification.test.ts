@@ -87,6 +87,7 @@ const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
   const application = applicationWith(PACKAGE_NAME);
   const others = [application, { ...applicationWith(OTHER_PACKAGE), androidStore: [] }];
   const received: unknown[] = [];
+  const noted: unknown[] = [];
   const queue = createAcknowledgementQueue(table);
   const at = (moment: number, changed: Partial<AndroidStoreReception> = {}) => {
     const pause = () => Promise.resolve();
@@ -108,6 +109,10 @@ const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
       androidStore: local.store({ now }),
       acknowledgements: queue,
       pushTokens: createPushTokenVerifier({ certificatesUrl: keyServer.url, now: () => NOW }),
+      note: (store, signedAt) => {
+        noted.push({ ...store, signedAt });
+        return Promise.resolve();
+      },
       onReceived: (what) => received.push(what),
       ...changed,
     };
@@ -171,6 +176,7 @@ const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
     at,
     application,
     received,
+    noted,
     queued: async () =>
       (await waitingIn(queue)).filter((due) => due.application === application.identifier).length,
     items: async () =>
@@ -579,5 +585,47 @@ describe("a push is to be sent again, and nothing is stored,", () => {
     expect(await refusal(world.at(NOW, broken()).subscription(buy()))).toBe("STORE_UNAVAILABLE");
     expect(world.received).toEqual([{ outcome: "INTERNAL_ERROR", type: "subscription 4" }]);
     expect(await world.items()).toEqual([]);
+  });
+});
+
+describe("an authentic notification is noted", () => {
+  const noted = (signedAt: number) => ({
+    application: expect.any(String),
+    store: "android-store",
+    bundleOrPackage: PACKAGE_NAME,
+    signedAt,
+  });
+
+  test("by the time of its event, a test too", async () => {
+    const world = aWorld();
+    await world.notify({ testNotification: {}, eventTimeMillis: String(NOW - 5000) });
+    expect(world.noted).toEqual([noted(NOW - 5000)]);
+  });
+
+  test("never ahead of this service's clock", async () => {
+    const world = aWorld();
+    await world.notify({ testNotification: {}, eventTimeMillis: String(NOW + 86_400_000) });
+    expect(world.noted).toEqual([noted(NOW)]);
+  });
+
+  test.each([
+    {},
+    { eventTimeMillis: NOW },
+    { eventTimeMillis: "soon" },
+    { eventTimeMillis: "999999999999999" },
+  ])("not without a time: %j", async (members) => {
+    const world = aWorld();
+    await world.notify({ testNotification: {}, ...members });
+    expect(world.noted).toEqual([]);
+  });
+
+  test("not from another service account", async () => {
+    const world = aWorld();
+    const forged = world.notify(
+      { testNotification: {}, eventTimeMillis: String(NOW) },
+      { claims: { email: "stranger@example.com" } },
+    );
+    await expect(forged).rejects.toThrow();
+    expect(world.noted).toEqual([]);
   });
 });

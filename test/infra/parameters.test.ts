@@ -37,6 +37,7 @@ test("without parameters, the stage is production: kept, protected, recoverable,
   expect(parameters.table.maxReadCapacity).toBeGreaterThan(0);
   expect(parameters.table.maxWriteCapacity).toBeGreaterThan(0);
   expect(parameters.api.synchronizesPerAddress).toBeGreaterThan(0);
+  expect(parameters.api.iosNotificationsFromAppleOnly).toBe(false);
   expect(parameters.api.domain).toBeNull();
   for (const { reservedConcurrency, provisionedConcurrency } of Object.values(parameters.functions))
     expect([reservedConcurrency, provisionedConcurrency]).toEqual([null, null]);
@@ -46,7 +47,7 @@ test("development can be destroyed and has no monthly cost", () => {
   expect(readParameters({ stage: "development" })).toMatchObject({
     serviceName: "customer-entitlements-development",
     table: { removal: "destroy", deletionProtection: false, pointInTimeRecovery: false },
-    api: { synchronizesPerAddress: null },
+    api: { synchronizesPerAddress: null, iosNotificationsFromAppleOnly: false },
   });
 });
 
@@ -111,6 +112,7 @@ test.each([
   ["tracedPercent", "101"],
   ["secretPrefix", "*"],
   ["synchronizesPerAddress", "9"],
+  ["iosNotificationsFromAppleOnly", "apple"],
   ["managesLogRole", "maybe"],
   ["alarmEmail", "nobody"],
   ["alarmTopicArn", "arn:aws:sns:somewhere"],

@@ -128,7 +128,9 @@ const FUNCTIONS = [
   "LinkIosStoreCustomer",
   "ReadAccountEntitlements",
   "ReceiveAndroidStoreNotification",
+  "ReceiveIosStoreNotification",
   "SynchronizeIosStorePurchases",
+  "WatchNotifications",
 ];
 
 test("the same sources give the same assembly, whatever the environment, checked or not", () => {
@@ -275,6 +277,7 @@ describe("the API", () => {
       "POST /v1/customers/ios-store/link": [50, 100],
       "POST /v1/customers/ios-store/synchronize": [200, 400],
       "POST /v1/notifications/android-store": [50, 100],
+      "POST /v1/notifications/ios-store": [50, 100],
     });
     expect(throttles(only("AWS::ApiGateway::Stage", development))).toMatchObject({
       "POST /v1/customers/ios-store/synchronize": [33, 20],
@@ -308,24 +311,52 @@ describe("the API", () => {
     });
   });
 
-  test("refuses an IP address that synchronizes too often with the contract's body, and limits no other route", () => {
+  const sentTo = ({ path }: Endpoint) => ({
+    ByteMatchStatement: {
+      FieldToMatch: { UriPath: {} },
+      PositionalConstraint: "CONTAINS",
+      SearchString: path,
+      TextTransformations: [{ Priority: 0, Type: "URL_DECODE" }],
+    },
+  });
+  const applesAddresses = (synthesis = first) => {
+    const [[id, set] = []] = ofType("AWS::WAFv2::IPSet", synthesis);
+    expect(set?.Properties).toMatchObject({
+      Addresses: ["17.0.0.0/8"],
+      IPAddressVersion: "IPV4",
+      Scope: "REGIONAL",
+    });
+    return id ?? "";
+  };
+  const notifiedByOthers = (addresses: string) => ({
+    AndStatement: {
+      Statements: [
+        sentTo(endpoints.receiveIosStoreNotification),
+        {
+          NotStatement: {
+            Statement: { IPSetReferenceStatement: { Arn: { "Fn::GetAtt": [addresses, "Arn"] } } },
+          },
+        },
+      ],
+    },
+  });
+
+  test("refuses an IP address that sends too much without a credential, save Apple's notifications, with the contract's body", () => {
     const { Properties } = only("AWS::WAFv2::WebACL");
     const [rule, ...others] = Properties.Rules;
     expect(others).toEqual([]);
-    expect(rule.Statement.RateBasedStatement).toMatchObject({
+    expect(rule.Statement.RateBasedStatement).toEqual({
       AggregateKeyType: "IP",
       EvaluationWindowSec: 300,
       Limit: 1000,
       ScopeDownStatement: {
-        ByteMatchStatement: {
-          FieldToMatch: { UriPath: {} },
-          PositionalConstraint: "CONTAINS",
-          SearchString: endpoints.synchronizeIosStorePurchases.path,
+        OrStatement: {
+          Statements: [sentTo(endpoints.synchronizeIosStorePurchases), notifiedByOthers(applesAddresses())],
         },
       },
     });
-    const { CustomResponseBodyKey, ResponseCode } = rule.Action.Block.CustomResponse;
-    expect(ResponseCode).toBe(429);
+    const { CustomResponseBodyKey, ResponseCode, ResponseHeaders } = rule.Action.Block.CustomResponse;
+    expect([ResponseCode, ResponseHeaders]).toEqual([429, [{ Name: "Retry-After", Value: "300" }]]);
     const body = Properties.CustomResponseBodies[CustomResponseBodyKey];
     expect(body.ContentType).toBe("APPLICATION_JSON");
     expect(JSON.parse(body.Content)).toEqual({
@@ -337,8 +368,26 @@ describe("the API", () => {
     expect(JSON.stringify(only("AWS::WAFv2::WebACLAssociation").Properties.ResourceArn)).toContain(
       "/restapis/",
     );
-    expect(ofType("AWS::WAFv2::WebACL", development)).toEqual([]);
   });
+
+  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", async () => {
+    const context = {
+      stage: "apple",
+      synchronizesPerAddress: "none",
+      iosNotificationsFromAppleOnly: "true",
+    };
+    const folder = await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(context) });
+    const synthesis = read(folder, "customer-entitlements-apple");
+    const { Rules, CustomResponseBodies } = only("AWS::WAFv2::WebACL", synthesis).Properties;
+    expect(Rules).toHaveLength(1);
+    expect(Rules[0].Statement).toEqual(notifiedByOthers(applesAddresses(synthesis)));
+    const { CustomResponseBodyKey, ResponseCode } = Rules[0].Action.Block.CustomResponse;
+    expect([ResponseCode, JSON.parse(CustomResponseBodies[CustomResponseBodyKey].Content).error]).toEqual([
+      404,
+      "ROUTE_NOT_FOUND",
+    ]);
+    expect(ofType("AWS::WAFv2::WebACL", development)).toEqual([]);
+  }, 60_000);
 
   test("is reachable only through its own domain when it has one", () => {
     expect(only("AWS::ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(false);
@@ -443,7 +492,7 @@ describe("functions", () => {
     });
   });
 
-  test.each(FUNCTIONS.slice(1))("%s times out before API Gateway does", (name) => {
+  test.each(FUNCTIONS.slice(1, -1))("%s times out before API Gateway does", (name) => {
     expect(functionOf(name).Properties.Timeout).toBeLessThan(29);
   });
 
@@ -467,10 +516,18 @@ describe("functions", () => {
     expect(JSON.stringify(reader?.[1].Properties.Integration.Uri)).toContain(alias);
   });
 
-  test("due purchases are acknowledged every 15 minutes", () => {
-    const { ScheduleExpression, State, Targets } = only("AWS::Events::Rule").Properties;
-    expect([ScheduleExpression, State]).toEqual(["rate(15 minutes)", "ENABLED"]);
-    expect(JSON.stringify(Targets)).toContain("AcknowledgeDuePurchasesFunction");
+  test.each([
+    [
+      "due purchases are acknowledged every 15 minutes",
+      "rate(15 minutes)",
+      "AcknowledgeDuePurchasesFunction",
+    ],
+    ["silent applications are looked for every hour", "rate(1 hour)", "WatchNotificationsFunction"],
+  ])("%s", (_, rate, name) => {
+    const rules = ofType("AWS::Events::Rule").map(([, { Properties }]) => Properties);
+    expect(rules).toHaveLength(2);
+    const rule = rules.find(({ Targets }) => JSON.stringify(Targets).includes(name));
+    expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
   });
 
   test("have one file of code each, bundled without Docker", () => {
@@ -539,13 +596,16 @@ describe("roles", () => {
     expect(statementsOf("AuthorizeCredential")).toEqual([onTable("dynamodb:GetItem")]);
   });
 
-  test("the reader may only query", () => {
-    expect(statementsOf("ReadAccountEntitlements")).toEqual([onTable("dynamodb:Query")]);
+  test.each(["ReadAccountEntitlements", "WatchNotifications"])("%s may only query", (name) => {
+    expect(statementsOf(name)).toEqual([onTable("dynamodb:Query")]);
   });
 
-  test.each(["LinkIosStoreCustomer", "SynchronizeIosStorePurchases"])("%s may change the table", (name) => {
-    expect(statementsOf(name)).toEqual([onTable(...WRITES)]);
-  });
+  test.each(["LinkIosStoreCustomer", "ReceiveIosStoreNotification", "SynchronizeIosStorePurchases"])(
+    "%s may change the table",
+    (name) => {
+      expect(statementsOf(name)).toEqual([onTable(...WRITES)]);
+    },
+  );
 
   test.each(["LinkAndroidStoreCustomer", "ReceiveAndroidStoreNotification", "AcknowledgeDuePurchases"])(
     "%s may change the table and read the secrets of the prefix",
@@ -594,7 +654,9 @@ describe("alarms", () => {
     "acknowledgements-near-deadline",
     "acknowledgements-not-running",
     "functions-throttled",
+    "notifications-silent",
     "server-errors",
+    "signatures-refused",
     "store-credential-rejected",
     "store-unavailable",
     "table-errors",
@@ -632,6 +694,7 @@ describe("alarms", () => {
       METRICS.acknowledgementsNearDeadline,
       METRICS.notifications,
       METRICS.requests,
+      METRICS.silentApplications,
       METRICS.storeErrors,
       METRICS.storeErrors,
       METRICS.storeLatency,

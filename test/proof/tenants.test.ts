@@ -107,6 +107,8 @@ const answersOf = async (
           payload: signed.flatMap((one) => transactions.get(one) ?? []),
         }),
       verifyRenewalInfos: () => Promise.resolve({ outcome: "verified", payload: [] }),
+      verifyNotification: () => Promise.resolve({ outcome: "rejected", reason: "signature" }),
+      verifyNotificationParts: () => Promise.resolve({ outcome: "rejected", reason: "signature" }),
     },
     androidStore: {
       lookUp: (_, { purchaseToken }) => {

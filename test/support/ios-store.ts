@@ -1,10 +1,12 @@
-import { fingerprintOf, type Identity } from "../../sandbox/ios-store/signing.ts";
+import { fingerprintOf, signJws, type Identity, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   transactionPayload,
   type SandboxCustomer,
 } from "../../sandbox/ios-store/app-store.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
+import type { Notification } from "../../lib/stores/ios-store/notification.ts";
+import type { RenewalInfo } from "../../lib/stores/ios-store/renewal-info.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import type { Trust } from "../../lib/stores/ios-store/trust.ts";
 import type { Verdict } from "../../lib/stores/ios-store/verdict.ts";
@@ -43,6 +45,95 @@ export const aTransaction = (fields: Payload = {}): Payload => ({
 /** The payload of an app transaction in production. */
 export const anAppTransaction = (fields: Payload = {}): Payload => ({
   ...appTransactionPayload(customer),
+  ...fields,
+});
+
+/** The payload of the renewal info of {@link aTransaction}'s subscription, which will renew. */
+export const aRenewalInfo = (fields: Payload = {}): Payload => ({
+  originalTransactionId: "700000000000001",
+  productId: "com.example.trails.premium.monthly",
+  autoRenewProductId: "com.example.trails.premium.monthly",
+  autoRenewStatus: 1,
+  renewalDate: NOW + 20 * DAY,
+  recentSubscriptionStartDate: NOW - 10 * DAY,
+  renewalPrice: 4990,
+  currency: "USD",
+  environment: "Production",
+  signedDate: NOW - 1000,
+  appTransactionId: ACCOUNT,
+  ...fields,
+});
+
+/** What every `data`, `summary` and `appData` of a notification tells of the app. */
+export const anApp = (fields: Payload = {}): Payload => ({
+  appAppleId: APPLE_ID,
+  bundleId: BUNDLE,
+  environment: "Production",
+  ...fields,
+});
+
+/** The payload of a notification without a part; one of the four subjects is to be added. */
+export const anEnvelope = (fields: Payload = {}): Payload => ({
+  notificationType: "DID_RENEW",
+  notificationUUID: "002e14d5-51f5-4503-b5a8-c3a1af68eb20",
+  version: "2.0",
+  signedDate: NOW - 500,
+  ...fields,
+});
+
+/** The parts of a notification, as payloads; null: there is none. */
+interface Parts {
+  readonly transaction?: Payload | null;
+  readonly renewalInfo?: Payload | null;
+}
+
+/** The payload of a notification about a purchase, by default with {@link aTransaction} and {@link aRenewalInfo}. */
+export const aNotification = (
+  signer: JwsSigner,
+  { transaction = aTransaction(), renewalInfo = aRenewalInfo() }: Parts = {},
+  fields: Payload = {},
+  app: Payload = {},
+): Payload =>
+  anEnvelope({
+    data: {
+      ...anApp(),
+      bundleVersion: "1",
+      status: 1,
+      ...(transaction !== null && { signedTransactionInfo: signJws(transaction, signer) }),
+      ...(renewalInfo !== null && { signedRenewalInfo: signJws(renewalInfo, signer) }),
+      ...app,
+    },
+    ...fields,
+  });
+
+/** {@link aRenewalInfo} in its verified form. */
+export const aVerifiedRenewalInfo = (fields: Partial<RenewalInfo> = {}): RenewalInfo => ({
+  originalTransactionIdentifier: "700000000000001",
+  productIdentifier: "com.example.trails.premium.monthly",
+  appTransactionIdentifier: ACCOUNT,
+  periodEndsAt: NOW + 20 * DAY,
+  willRenew: true,
+  renewsInto: "com.example.trails.premium.monthly",
+  graceEndsAt: null,
+  isInBillingRetry: false,
+  expirationIntent: null,
+  environment: "production",
+  signedAt: NOW - 1000,
+  xcodeCertificate: null,
+  ...fields,
+});
+
+/** A verified notification without parts. */
+export const aVerifiedNotification = (fields: Partial<Notification> = {}): Notification => ({
+  type: "DID_RENEW",
+  bundleIdentifier: BUNDLE,
+  appAppleIdentifier: APPLE_ID,
+  signedTransaction: null,
+  signedRenewalInfo: null,
+  signedAppTransaction: null,
+  environment: "production",
+  signedAt: NOW - 500,
+  xcodeCertificate: null,
   ...fields,
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
+import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 
 /** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides nothing. */
@@ -7,6 +8,8 @@ export interface AndroidStoreNotification {
   readonly packageName: string;
   /** Google's type, for the log: `subscription 4`, `voided_purchase 1`, `test`. */
   readonly type: string;
+  /** Time of the event, by Google's clock; null where it cannot be read. */
+  readonly sentAt: Instant | null;
   /** Null: it names no purchase, or not of which kind. */
   readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
 }
@@ -29,6 +32,7 @@ const purchaseToken = once(() => lenient(text(LIMITS.purchaseTokenCharacters)));
 const developerNotification = once(() =>
   z.object({
     packageName: text(LIMITS.packageNameCharacters),
+    eventTimeMillis: lenient(z.string().check(z.regex(/^\d{1,15}$/))),
     subscriptionNotification: lenient(
       z.object({ notificationType: typeNumber(), purchaseToken: purchaseToken() }),
     ),
@@ -76,32 +80,35 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
   if (!parsed.success) return null;
   const {
     packageName,
+    eventTimeMillis,
     subscriptionNotification: subscription,
     oneTimeProductNotification: oneTimeProduct,
     voidedPurchaseNotification: voided,
   } = parsed.data;
+  const sentAt = eventTimeMillis === undefined ? null : Number(eventTimeMillis);
+  const common = { packageName, sentAt: isInstant(sentAt) ? sentAt : null };
   if (subscription !== undefined)
     return {
-      packageName,
+      ...common,
       type: typeText("subscription", subscription.notificationType),
       purchase: purchaseOf(subscription.purchaseToken, "subscription"),
     };
   if (oneTimeProduct !== undefined)
     return {
-      packageName,
+      ...common,
       type: typeText("one_time_product", oneTimeProduct.notificationType),
       purchase: purchaseOf(oneTimeProduct.purchaseToken, "one_time_product"),
     };
   if (voided !== undefined)
     return {
-      packageName,
+      ...common,
       type: typeText("voided_purchase", voided.productType),
       purchase: purchaseOf(voided.purchaseToken, VOIDED_KINDS.get(voided.productType)),
     };
   const other =
     parsed.data.pendingRefundReviewNotification === undefined ? "unknown" : "pending_refund_review";
   return {
-    packageName,
+    ...common,
     type: parsed.data.testNotification === undefined ? other : "test",
     purchase: null,
   };

@@ -36,7 +36,7 @@ export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
   has: ["bundleId", "receiptType", "receiptCreationDate"],
   // Fields of transactions, renewal info and notifications.
   lacks: ["transactionId", "originalTransactionId", "autoRenewStatus", "notificationType"],
-  environment: "receiptType",
+  environment: ({ receiptType }) => receiptType,
   signedAt: "receiptCreationDate",
   schema: { "app-store": schema, xcode: schema },
   read: ({ bundleId, appAppleId = null, appTransactionId }) => ({
@@ -55,12 +55,15 @@ export interface AcceptedAppTransactions {
   readonly xcodeCertificates: readonly string[];
 }
 
+/** Claims of an app transaction that the configured app must accept. A notification has them too. */
+export type AppClaims = Pick<AppTransaction, "bundleIdentifier" | "appAppleIdentifier" | keyof Signed>;
+
 /**
  * Checks a verified app transaction against the configured app; null: it is accepted. Production requires the
  * configured Apple ID, so a configuration without one does not accept production.
  */
 export const checkAppTransactionClaims = (
-  appTransaction: AppTransaction,
+  appTransaction: AppClaims,
   accepted: AcceptedAppTransactions,
 ): Extract<ErrorCode, "INVALID_APP_TRANSACTION" | "ENVIRONMENT_NOT_ACCEPTED"> | null => {
   const { environment, bundleIdentifier, appAppleIdentifier, xcodeCertificate } = appTransaction;

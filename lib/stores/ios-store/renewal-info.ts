@@ -46,7 +46,7 @@ export const renewalInfoKind: PayloadKind<Written, RenewalInfoFields> = {
   has: ["originalTransactionId", "productId", "autoRenewStatus", "environment"],
   // Fields of transactions, app transactions and notifications.
   lacks: ["transactionId", "purchaseDate", "receiptType", "notificationType"],
-  environment: "environment",
+  environment: ({ environment }) => environment,
   signedAt: "signedDate",
   schema: {
     "app-store": once(() => schemaWith(TIMES["app-store"]())),

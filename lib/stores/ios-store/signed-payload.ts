@@ -15,7 +15,9 @@ export interface PayloadKind<Written, Payload> {
   readonly has: readonly string[];
   /** Fields that only other kinds have. */
   readonly lacks: readonly string[];
-  readonly environment: string;
+  /** The store's name of its environment; anything else where it has none. */
+  readonly environment: (payload: JsonObject) => unknown;
+  /** Field with the time of signing. */
   readonly signedAt: string;
   /** Schema of its other fields, by signer. Unknown fields are tolerated. */
   readonly schema: Record<Signer, () => z.ZodMiniType<Written>>;
@@ -42,7 +44,7 @@ const readPayload = <Written, Payload>(
   const has = (field: string) => Object.hasOwn(payload, field);
   if (!kind.has.every(has) || kind.lacks.some(has)) return rejected("wrong_kind");
 
-  const environment = ENVIRONMENTS[chain.signer].get(payload[kind.environment]);
+  const environment = ENVIRONMENTS[chain.signer].get(kind.environment(payload));
   if (environment === undefined) return rejected("environment");
 
   const signedAt = TIMES[chain.signer]().safeParse(payload[kind.signedAt]);

@@ -108,7 +108,7 @@ export const transactionKind: PayloadKind<Written, TransactionFields> = {
   ],
   // Fields of app transactions, renewal info and notifications.
   lacks: ["receiptType", "autoRenewStatus", "autoRenewProductId", "notificationType"],
-  environment: "environment",
+  environment: ({ environment }) => environment,
   signedAt: "signedDate",
   schema: {
     "app-store": once(() => schemaWith(TIMES["app-store"]())),

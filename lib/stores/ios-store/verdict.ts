@@ -28,6 +28,8 @@ export const REJECTIONS = [
   "signing_time",
   /** A certificate of the chain was not valid at the time of signing. */
   "outside_validity",
+  /** The parts of a notification are of different apps, environments, Apple Accounts or lineages. */
+  "disagreement",
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 

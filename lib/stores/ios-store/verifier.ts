@@ -1,6 +1,7 @@
 import type { Instant } from "../../entitlements/time.ts";
 import { appTransactionKind, type AppTransaction } from "./app-transaction.ts";
 import { createKnownChains } from "./chain.ts";
+import { notificationKind, partsAgree, type Notification, type NotificationParts } from "./notification.ts";
 import { renewalInfoKind, type RenewalInfo } from "./renewal-info.ts";
 import { SIGNATURE_CHECKS, type SignatureChecks } from "./signature.ts";
 import {
@@ -12,7 +13,7 @@ import {
 } from "./signed-payload.ts";
 import { transactionKind, type Transaction } from "./transaction.ts";
 import type { Trust } from "./trust.ts";
-import { verified, type Rejected, type Verdict, type Verified } from "./verdict.ts";
+import { rejected, verified, type Rejected, type Verdict, type Verified } from "./verdict.ts";
 
 /** Verifies what the App Store signs. `moment` is now: a later signing time is refused. */
 export interface IosStoreVerifier {
@@ -20,6 +21,14 @@ export interface IosStoreVerifier {
   verifyTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Transaction>>;
   verifyTransactions: VerifyAll<Transaction>;
   verifyRenewalInfos: VerifyAll<RenewalInfo>;
+  /** Verifies the envelope alone. StoreKit testing in Xcode sends no notifications, so none of its certificates counts. */
+  verifyNotification(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Notification>>;
+  /** Verifies what a verified notification carries, by the same rules, and that all of it agrees. */
+  verifyNotificationParts(
+    notification: Notification,
+    trust: Trust,
+    moment: Instant,
+  ): Promise<Verdict<NotificationParts>>;
 }
 
 /**
@@ -37,6 +46,8 @@ export type VerifyAll<Payload> = (
  * ones take 8 % longer than all at once, and 25 % longer with 32.
  */
 export const AT_ONCE = 128;
+
+const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
 
 /** A verifier with a cache of known signers. */
 export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECKS): IosStoreVerifier => {
@@ -69,6 +80,15 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
       }
       return verified(payloads);
     };
+  /** Null where there is nothing to verify. */
+  const verifyPart = async <Written, Payload>(
+    compact: string | null,
+    kind: PayloadKind<Written, Payload>,
+    trust: Trust,
+    moment: Instant,
+  ): Promise<Verdict<(Payload & Signed) | null>> =>
+    compact === null ? verified(null) : verifySignedPayload(compact, kind, alone, trust, moment);
+
   return {
     verifyAppTransaction: (compact, trust, moment) =>
       verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
@@ -76,5 +96,23 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
       verifySignedPayload(compact, transactionKind, alone, trust, moment),
     verifyTransactions: verifyAll(transactionKind),
     verifyRenewalInfos: verifyAll(renewalInfoKind),
+    verifyNotification: (compact, trust, moment) =>
+      verifySignedPayload(compact, notificationKind, alone, withoutXcode(trust), moment),
+    verifyNotificationParts: async (notification, given, moment) => {
+      const { signedTransaction, signedRenewalInfo, signedAppTransaction } = notification;
+      const trust = withoutXcode(given);
+      const transaction = await verifyPart(signedTransaction, transactionKind, trust, moment);
+      if (transaction.outcome === "rejected") return transaction;
+      const renewalInfo = await verifyPart(signedRenewalInfo, renewalInfoKind, trust, moment);
+      if (renewalInfo.outcome === "rejected") return renewalInfo;
+      const appTransaction = await verifyPart(signedAppTransaction, appTransactionKind, trust, moment);
+      if (appTransaction.outcome === "rejected") return appTransaction;
+      const parts: NotificationParts = {
+        transaction: transaction.payload,
+        renewalInfo: renewalInfo.payload,
+        appTransaction: appTransaction.payload,
+      };
+      return partsAgree(notification, parts) ? verified(parts) : rejected("disagreement");
+    },
   };
 };

@@ -1,0 +1,21 @@
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
+import { composeIosStoreReception } from "../composition.ts";
+import { now } from "../configuration.ts";
+import { endpoint } from "../http/endpoint.ts";
+import { logger, safely } from "../observability/logger.ts";
+import { observe } from "../observability/observe.ts";
+import { table } from "../table.ts";
+import { trustedRoots } from "../trusted-roots.ts";
+
+const reception = composeIosStoreReception({
+  table,
+  trustedRoots: trustedRoots(),
+  now,
+  observe,
+  onNoteFailure: (error) => logger.warn("notification not noted", { error: safely(error) }),
+});
+
+export const handler = endpoint(endpoints.receiveIosStoreNotification, ({ request }) =>
+  receiveIosStoreNotification(reception, request),
+);

@@ -1,0 +1,18 @@
+import { silentStores } from "../../lib/customers/watch-notifications.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { composeNotificationWatch } from "../composition.ts";
+import { now } from "../configuration.ts";
+import { logger } from "../observability/logger.ts";
+import { count } from "../observability/metrics.ts";
+import { table } from "../table.ts";
+
+const watch = composeNotificationWatch({ table, now });
+
+/** Runs on a schedule. Counts the bundles and packages of which the stores have fallen silent, and logs each. */
+export const handler = async (): Promise<{ readonly silent: number }> => {
+  const silent = await silentStores(watch);
+  for (const { signedAt, ...store } of silent)
+    logger.warn("notifications silent", { ...store, lastSignedAt: isoTime(signedAt) });
+  if (silent.length > 0) count("silentApplications", {}, silent.length);
+  return { silent: silent.length };
+};

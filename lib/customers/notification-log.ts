@@ -1,0 +1,56 @@
+import type { StoreReference } from "../applications/application.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
+
+/** A bundle or package that a store notifies about. */
+export interface NotifiedStore extends StoreReference {
+  readonly application: ApplicationId;
+}
+
+/** Time of the last notification of a bundle or package, by the store's clock; up to {@link STEP_MILLISECONDS} late. */
+export interface LastNotification extends NotifiedStore {
+  readonly signedAt: Instant;
+}
+
+/** Last notifications as stored. */
+export interface NotificationTimes {
+  /**
+   * Stores the time, unless one is stored that is later or less than {@link STEP_MILLISECONDS} earlier. Returns the time that
+   * is stored then.
+   */
+  raise(store: NotifiedStore, signedAt: Instant): Promise<Instant>;
+  ofApplication(application: ApplicationId): Promise<readonly LastNotification[]>;
+  all(): Promise<readonly LastNotification[]>;
+}
+
+/** Notes an authentic notification. Never rejects: a notification counts without its note. */
+export type NoteNotification = (store: NotifiedStore, signedAt: Instant) => Promise<void>;
+
+/** A later notification is noted only once it is later by this much: a flood is one write in five minutes. */
+export const STEP_MILLISECONDS = 5 * 60 * 1000;
+
+const MAXIMUM_ENTRIES = 256;
+
+/**
+ * Notes the last notification of each bundle and package. Remembers what is stored, so that most notifications, and every
+ * replay, cost no request.
+ *
+ * @param onFailure takes a failure of the table
+ */
+export const createNotificationLog = (
+  { raise }: Pick<NotificationTimes, "raise">,
+  onFailure: (error: unknown) => void,
+): NoteNotification => {
+  const stored = new Map<string, Instant>();
+  return async (store, signedAt) => {
+    const text = JSON.stringify([store.application, store.store, store.bundleOrPackage]);
+    if (signedAt < (stored.get(text) ?? -Infinity) + STEP_MILLISECONDS) return;
+    try {
+      stored.set(text, await raise(store, signedAt));
+    } catch (error) {
+      onFailure(error);
+    }
+    const [oldest] = stored.keys();
+    if (stored.size > MAXIMUM_ENTRIES && oldest !== undefined) stored.delete(oldest);
+  };
+};

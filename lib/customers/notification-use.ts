@@ -1,0 +1,37 @@
+import { ServiceError, type ErrorCode } from "../contract/errors.ts";
+
+/** What became of a notification. `STORED`: its facts were stored or known already; `UNUSED`: it can never be used. */
+export type NotificationUse = "STORED" | "UNUSED";
+
+/** What became of a notification; `INTERNAL_ERROR` where this service failed. */
+export interface ReceivedNotification {
+  readonly outcome: NotificationUse | ErrorCode;
+  /** The store's word for it; null where nothing of it is authentic, or no type can be read. */
+  readonly type: string | null;
+}
+
+/** An erased customer's purchase can never be used; only a link with a credential lifts the erasure. */
+export const unusedIfErased = (error: unknown): NotificationUse => {
+  if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return "UNUSED";
+  throw error;
+};
+
+/**
+ * Reports a failure and throws what the store is answered.
+ *
+ * @param isAnswered codes that the store is answered with; all else is `STORE_UNAVAILABLE`, so that it sends the
+ * notification again
+ */
+export const failNotification =
+  (
+    onReceived: (received: ReceivedNotification) => void,
+    isAnswered: ReadonlySet<ErrorCode>,
+    type: string | null,
+  ) =>
+  (error: unknown): never => {
+    const isOurs = error instanceof ServiceError;
+    onReceived({ outcome: isOurs ? error.code : "INTERNAL_ERROR", type });
+    throw isOurs && isAnswered.has(error.code)
+      ? error
+      : new ServiceError("STORE_UNAVAILABLE", { cause: error });
+  };

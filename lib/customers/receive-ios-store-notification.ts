@@ -1,0 +1,117 @@
+import type { Application } from "../applications/application.ts";
+import { ServiceError, type ErrorCode } from "../contract/errors.ts";
+import type { IosStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.ts";
+import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
+import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
+import type { Trust } from "../stores/ios-store/trust.ts";
+import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
+import type { IosStoreCustomers } from "./ios-store-request.ts";
+import type { NoteNotification } from "./notification-log.ts";
+import {
+  failNotification,
+  unusedIfErased,
+  type NotificationUse,
+  type ReceivedNotification,
+} from "./notification-use.ts";
+import { storeFacts } from "./store-facts.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
+
+export interface IosStoreReception extends IosStoreCustomers {
+  readonly note: NoteNotification;
+  /** Takes what became of each notification, once. */
+  readonly onReceived: (received: ReceivedNotification) => void;
+}
+
+/** Refusals that a repetition would meet again. */
+const ANSWERED: ReadonlySet<ErrorCode> = new Set(["INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND"]);
+
+const invalidNotification = (): ServiceError => new ServiceError("INVALID_NOTIFICATION");
+
+/** Null: nothing in it is a fact. */
+const factsOf = (
+  { environment }: Notification,
+  { transaction, renewalInfo }: NotificationParts,
+): VerifiedFacts | null => {
+  if (transaction === null && renewalInfo === null) return null;
+  const transactions = transaction === null ? [] : [transaction];
+  const identity = appTransactionIdentityOf(transactions);
+  return {
+    environment,
+    identities: identity === null ? [] : [identity],
+    purchases: purchasesOf(transactions),
+    renewals: renewalsOf(renewalInfo === null ? [] : [renewalInfo], transactions),
+    acknowledgementDue: null,
+  };
+};
+
+const use = async (
+  reception: IosStoreReception,
+  application: Application,
+  notification: Notification,
+  trust: Trust,
+  moment: Instant,
+): Promise<NotificationUse> => {
+  const parts = await reception.verifier.verifyNotificationParts(notification, trust, moment);
+  if (parts.outcome === "rejected") throw invalidNotification();
+  const facts = factsOf(notification, parts.payload);
+  if (facts === null) return "UNUSED";
+  // Facts that contradict each other's owners went to the owner of each.
+  return storeFacts(reception, application, facts, null).then(() => "STORED", unusedIfErased);
+};
+
+/** Finds the app of an authentic notification, notes the notification, and uses it. */
+const receive = async (
+  reception: IosStoreReception,
+  notification: Notification,
+  trust: Trust,
+  moment: Instant,
+): Promise<NotificationUse> => {
+  const { bundleIdentifier, signedAt } = notification;
+  const application = await applicationOfBundle(reception.directory, bundleIdentifier);
+  const configuration = iosStoreConfigurationOf(application, bundleIdentifier);
+  switch (checkAppTransactionClaims(notification, configuration)) {
+    case "INVALID_APP_TRANSACTION":
+      throw invalidNotification();
+    case "ENVIRONMENT_NOT_ACCEPTED":
+      return "UNUSED";
+    case null: {
+      const from = {
+        application: application.identifier,
+        store: "ios-store",
+        bundleOrPackage: bundleIdentifier,
+      } as const;
+      const [outcome] = await Promise.all([
+        use(reception, application, notification, trust, moment),
+        reception.note(from, signedAt),
+      ]);
+      return outcome;
+    }
+  }
+};
+
+/**
+ * Takes an App Store Server Notification: verifies the envelope and what it carries, stores the facts, and links nothing.
+ * The type decides nothing, so a replay writes nothing.
+ *
+ * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the App Store
+ * sends the notification again
+ */
+export const receiveIosStoreNotification = async (
+  reception: IosStoreReception,
+  { signedPayload }: IosStoreNotificationRequest,
+): Promise<NotificationResponse> => {
+  const failed = (type: string | null) => failNotification(reception.onReceived, ANSWERED, type);
+
+  const moment = reception.now();
+  const trust: Trust = { roots: reception.trustedRoots, xcodeCertificates: new Set() };
+  const verdict = await reception.verifier.verifyNotification(signedPayload, trust, moment);
+  if (verdict.outcome === "rejected") return failed(null)(invalidNotification());
+  const notification = verdict.payload;
+  const { type } = notification;
+  const outcome = await receive(reception, notification, trust, moment).catch(failed(type));
+  reception.onReceived({ outcome, type });
+  return {};
+};

@@ -1,0 +1,132 @@
+import * as z from "zod/mini";
+import { once } from "../../once.ts";
+import { disagreement } from "./agreement.ts";
+import type { AppTransaction } from "./app-transaction.ts";
+import type { JsonObject } from "./encoding.ts";
+import { name } from "./fields.ts";
+import type { RenewalInfo } from "./renewal-info.ts";
+import type { PayloadKind, Signed } from "./signed-payload.ts";
+import type { Transaction } from "./transaction.ts";
+
+/**
+ * App Store Server Notification of version 2: an envelope around what the App Store signs elsewhere too. Its type decides
+ * nothing.
+ *
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+ */
+export interface NotificationFields {
+  /** Apple's type and subtype, for the log: `DID_RENEW BILLING_RECOVERY`. */
+  readonly type: string;
+  readonly bundleIdentifier: string;
+  /** The app's Apple ID; null outside production. */
+  readonly appAppleIdentifier: number | null;
+  /** Compact JWS, not verified yet; null: there is none. */
+  readonly signedTransaction: string | null;
+  readonly signedRenewalInfo: string | null;
+  readonly signedAppTransaction: string | null;
+}
+
+export interface Notification extends NotificationFields, Signed {}
+
+/** The verified parts of a notification; null: it has none of the kind. */
+export interface NotificationParts {
+  readonly transaction: Transaction | null;
+  readonly renewalInfo: RenewalInfo | null;
+  readonly appTransaction: AppTransaction | null;
+}
+
+/** Members of which a notification has exactly one. Each names the app. */
+const SUBJECTS = ["data", "summary", "appData", "externalPurchaseToken"] as const;
+
+/** Types and subtypes are an open set; a longer one is cut. */
+const LONGEST_WORD = 64;
+
+/** Beginning of an external purchase id of the sandbox; the token has no environment of its own. */
+const SANDBOX_TOKEN = "SANDBOX";
+
+const signedText = once(() => z.nullish(z.string()));
+
+const appFields = () => ({
+  bundleId: name(),
+  appAppleId: z.nullish(z.int().check(z.nonnegative())),
+});
+
+/** An optional field may also be null, which means absent. */
+const schema = once(() =>
+  z.pipe(
+    z.object({
+      notificationType: z.string().check(z.minLength(1)),
+      subtype: z.nullish(z.string()),
+      data: z.nullish(
+        z.object({
+          ...appFields(),
+          signedTransactionInfo: signedText(),
+          signedRenewalInfo: signedText(),
+        }),
+      ),
+      summary: z.nullish(z.object(appFields())),
+      appData: z.nullish(z.object({ ...appFields(), signedAppTransactionInfo: signedText() })),
+      externalPurchaseToken: z.nullish(z.object({ ...appFields(), externalPurchaseId: z.string() })),
+    }),
+    z.transform((written, context) => {
+      const [subject, ...others] = SUBJECTS.flatMap((one) => written[one] ?? []);
+      if (subject !== undefined && others.length === 0) return { ...written, subject };
+      context.issues.push({ code: "custom", message: "must have exactly one subject", input: written });
+      return z.NEVER;
+    }),
+  ),
+);
+
+type Written = z.output<ReturnType<typeof schema>>;
+
+const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
+
+const environmentOf = (payload: JsonObject): unknown => {
+  const token = payload["externalPurchaseToken"];
+  if (isObject(token)) {
+    const identifier = token["externalPurchaseId"];
+    return typeof identifier === "string" && identifier.startsWith(SANDBOX_TOKEN) ? "Sandbox" : "Production";
+  }
+  const subject = SUBJECTS.map((one) => payload[one]).find(isObject);
+  return subject?.["environment"];
+};
+
+export const notificationKind: PayloadKind<Written, NotificationFields> = {
+  has: ["notificationType"],
+  // Fields of transactions, app transactions and renewal info.
+  lacks: ["transactionId", "originalTransactionId", "receiptType", "autoRenewStatus"],
+  environment: environmentOf,
+  signedAt: "signedDate",
+  schema: { "app-store": schema, xcode: schema },
+  read: ({ notificationType, subtype, subject, data, appData }) => ({
+    type: [notificationType, subtype]
+      .flatMap((word) => (word ? [word.slice(0, LONGEST_WORD)] : []))
+      .join(" "),
+    bundleIdentifier: subject.bundleId,
+    // Outside production it is absent or zero.
+    appAppleIdentifier: subject.appAppleId || null,
+    signedTransaction: data?.signedTransactionInfo ?? null,
+    signedRenewalInfo: data?.signedRenewalInfo ?? null,
+    signedAppTransaction: appData?.signedAppTransactionInfo ?? null,
+  }),
+};
+
+/**
+ * Whether a notification and its parts are of one app, environment and Apple Account, and the renewal info of the
+ * transaction's lineage.
+ */
+export const partsAgree = (
+  notification: Notification,
+  { transaction, renewalInfo, appTransaction }: NotificationParts,
+): boolean => {
+  const parts = [transaction, renewalInfo, appTransaction].filter((part) => part !== null);
+  return (
+    disagreement({ ...notification, appTransactionIdentifier: null }, parts) === null &&
+    (transaction === null ||
+      renewalInfo === null ||
+      transaction.originalTransactionIdentifier === renewalInfo.originalTransactionIdentifier) &&
+    (appTransaction === null ||
+      notification.environment !== "production" ||
+      appTransaction.appAppleIdentifier === notification.appAppleIdentifier)
+  );
+};

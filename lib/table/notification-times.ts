@@ -1,0 +1,63 @@
+import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
+import {
+  STEP_MILLISECONDS,
+  type LastNotification,
+  type NotificationTimes,
+} from "../customers/notification-log.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { absentOrAtMost } from "./conditions.ts";
+import { notificationKey, notificationPrefix, NOTIFICATIONS_PARTITION } from "./keys.ts";
+import { queryItems } from "./query.ts";
+import * as shape from "./shapes.ts";
+import { knownItems, type Attributes, type Item, type Table } from "./table.ts";
+import { updateOf } from "./writes.ts";
+
+const notificationItem = once(() =>
+  z.object({
+    application: shape.branded<ApplicationId>(shape.uuid()),
+    store: shape.store(),
+    bundleOrPackage: shape.text(),
+    lastSignedAt: shape.integer(),
+  }),
+);
+
+const lastNotifications = (items: readonly Item[]): readonly LastNotification[] =>
+  knownItems(notificationItem, items).map(({ lastSignedAt: signedAt, ...from }) => ({ ...from, signedAt }));
+
+/** All last notifications are in one partition, so that a schedule reads them in one Query. */
+export const createNotificationTimes = (table: Table): NotificationTimes => ({
+  raise: async ({ application, store, bundleOrPackage }, signedAt) => {
+    const attributes: Attributes<typeof notificationItem> = {
+      application,
+      store,
+      bundleOrPackage,
+      lastSignedAt: signedAt,
+    };
+    const update = updateOf(
+      table.name,
+      notificationKey(application, store, bundleOrPackage),
+      attributes,
+      absentOrAtMost("lastSignedAt", signedAt - STEP_MILLISECONDS),
+    );
+    try {
+      await table.client.send(
+        new UpdateCommand({ ...update, ReturnValuesOnConditionCheckFailure: "ALL_OLD" }),
+      );
+      return signedAt;
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      return Number(error.Item?.["lastSignedAt"]?.N ?? signedAt);
+    }
+  },
+  ofApplication: async (application) =>
+    lastNotifications(
+      await queryItems(table, {
+        pk: NOTIFICATIONS_PARTITION,
+        sortKeyPrefix: notificationPrefix(application),
+      }),
+    ),
+  all: async () => lastNotifications(await queryItems(table, { pk: NOTIFICATIONS_PARTITION })),
+});

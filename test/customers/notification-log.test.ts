@@ -1,0 +1,177 @@
+import { v7 as uuid } from "uuid";
+import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
+import { createNotificationLog, type NotifiedStore } from "../../lib/customers/notification-log.ts";
+import { silentStores } from "../../lib/customers/watch-notifications.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { createNotificationTimes } from "../../lib/table/notification-times.ts";
+import { aCatalog, DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+
+const MINUTE = 60_000;
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+const aStore = (store: NotifiedStore["store"] = "ios-store"): NotifiedStore => ({
+  application: applicationId(uuid()),
+  store,
+  bundleOrPackage: "com.example.trails",
+});
+
+const fails = (error: unknown): never => {
+  throw error;
+};
+
+/** A function environment of its own. */
+const anEnvironment = () => createNotificationLog(createNotificationTimes(table), fails);
+
+const lastOf = async ({ application }: NotifiedStore) =>
+  (await createNotificationTimes(table).ofApplication(application)).map(({ signedAt }) => signedAt);
+
+/** The requests of an action, and what is stored after it. */
+const noting = async (store: NotifiedStore, note: () => Promise<void>) => {
+  table.sent.length = 0;
+  await note();
+  const requests = table.sent.length;
+  return { requests, stored: await lastOf(store) };
+};
+
+describe("the last notification of a bundle or package", () => {
+  test("is stored with one request, and only once it is five minutes later with another", async () => {
+    const [store, note] = [aStore(), anEnvironment()];
+    expect(await noting(store, () => note(store, NOW))).toEqual({ requests: 1, stored: [NOW] });
+    for (const signedAt of [NOW, NOW - DAY, NOW + 5 * MINUTE - 1])
+      expect(await noting(store, () => note(store, signedAt))).toEqual({ requests: 0, stored: [NOW] });
+    const later = NOW + 5 * MINUTE;
+    expect(await noting(store, () => note(store, later))).toEqual({ requests: 1, stored: [later] });
+  });
+
+  test("is not written again by another environment, which learns it from its first try", async () => {
+    const store = aStore("android-store");
+    await anEnvironment()(store, NOW);
+    const note = anEnvironment();
+    expect(await noting(store, () => note(store, NOW - 30 * DAY))).toEqual({ requests: 1, stored: [NOW] });
+    for (const signedAt of [NOW - 30 * DAY, NOW - DAY, NOW])
+      expect(await noting(store, () => note(store, signedAt))).toEqual({ requests: 0, stored: [NOW] });
+  });
+
+  test("is kept for each store and name of an application apart", async () => {
+    const application = applicationId(uuid());
+    const note = anEnvironment();
+    const [ios, android] = (["ios-store", "android-store"] as const).map((store) => ({
+      ...aStore(store),
+      application,
+    }));
+    if (ios === undefined || android === undefined) throw new Error("There are two.");
+    const other = { ...ios, bundleOrPackage: "com.example.other" };
+    await Promise.all([note(ios, NOW), note(android, NOW - DAY), note(other, NOW - 2 * DAY)]);
+    await note({ ...ios, application: applicationId(uuid()) }, NOW);
+    expect(await createNotificationTimes(table).ofApplication(application)).toEqual([
+      { ...android, signedAt: NOW - DAY },
+      { ...other, signedAt: NOW - 2 * DAY },
+      { ...ios, signedAt: NOW },
+    ]);
+  });
+
+  test("does no harm where the table fails, and is tried again", async () => {
+    const failures: unknown[] = [];
+    const error = new Error("the table is down");
+    const tried: number[] = [];
+    const note = createNotificationLog(
+      {
+        raise: (_, signedAt) => {
+          tried.push(signedAt);
+          return tried.length === 1 ? Promise.reject(error) : Promise.resolve(signedAt);
+        },
+      },
+      (failure) => void failures.push(failure),
+    );
+    const store = aStore();
+    await note(store, NOW);
+    await note(store, NOW);
+    await note(store, NOW);
+    expect([failures, tried]).toEqual([[error], [NOW, NOW]]);
+  });
+
+  test("is remembered for a bounded number of names", async () => {
+    let raised = 0;
+    const raise = (_: NotifiedStore, signedAt: number): Promise<number> => {
+      raised += 1;
+      return Promise.resolve(signedAt);
+    };
+    const note = createNotificationLog({ raise }, fails);
+    const stores = Array.from({ length: 257 }, (_, index) => ({ ...aStore(), bundleOrPackage: `b${index}` }));
+    for (const store of stores) await note(store, NOW);
+    expect(raised).toBe(257);
+    const [first, second] = stores;
+    if (first === undefined || second === undefined) throw new Error("There are stores.");
+    await note(stores.at(-1) ?? first, NOW);
+    expect(raised).toBe(257);
+    await note(first, NOW);
+    expect(raised).toBe(258);
+  });
+});
+
+describe("silence", () => {
+  const anApplication = (changes: Partial<Application> = {}): Application => ({
+    identifier: applicationId(uuid()),
+    name: "Trails",
+    iosStore: [
+      {
+        bundleIdentifier: "com.example.trails",
+        appAppleIdentifier: 1,
+        environments: ["production"],
+        xcodeCertificates: [],
+      },
+    ],
+    androidStore: [],
+    catalog: aCatalog(),
+    transfers: "refuse",
+    renewalLeeway: 0,
+    ...changes,
+  });
+  const silentOf = async (silence: number, application: Application, isThere = true) => {
+    const last = { ...aStore(), application: application.identifier, signedAt: NOW - silence };
+    const directory: ApplicationDirectory = {
+      byIdentifier: (identifier) =>
+        Promise.resolve(isThere && identifier === application.identifier ? application : null),
+      byBundle: () => Promise.resolve(null),
+      byPackage: () => Promise.resolve(null),
+    };
+    const silent = await silentStores({
+      times: { all: () => Promise.resolve([last]) },
+      directory,
+      now: () => NOW,
+    });
+    return silent.length;
+  };
+
+  test.each([
+    ["nothing", 0, 0],
+    ["a millisecond less than a day", DAY - 1, 0],
+    ["a day", DAY, 1],
+    ["30 days", 30 * DAY, 1],
+    ["longer, so that nobody expects any more", 30 * DAY + 1, 0],
+  ])("of %s", async (_, silence, count) => {
+    expect(await silentOf(silence, anApplication())).toBe(count);
+  });
+  test("of a bundle that was removed, or of an application that is gone, is no silence", async () => {
+    expect(await silentOf(2 * DAY, anApplication({ iosStore: [] }))).toBe(0);
+    expect(await silentOf(2 * DAY, anApplication(), false)).toBe(0);
+  });
+  test("is read with one Query, however many applications there are", async () => {
+    const own = await createTestTable();
+    try {
+      const note = createNotificationLog(createNotificationTimes(own), fails);
+      await Promise.all(Array.from({ length: 20 }, () => note(aStore(), NOW)));
+      own.sent.length = 0;
+      expect(await createNotificationTimes(own).all()).toHaveLength(20);
+      expect(own.sent.map(({ command }) => command)).toEqual(["QueryCommand"]);
+    } finally {
+      await own.remove();
+    }
+  });
+});

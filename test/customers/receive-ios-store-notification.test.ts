@@ -1,0 +1,529 @@
+import { NotificationTypeV2 } from "@apple/app-store-server-library";
+import { v7 as uuid } from "uuid";
+import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import type { Application } from "../../lib/applications/application.ts";
+import type { ErrorCode } from "../../lib/contract/errors.ts";
+import type { AccountEntitlements } from "../../lib/contract/schemas.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import {
+  receiveIosStoreNotification,
+  type IosStoreReception,
+} from "../../lib/customers/receive-ios-store-notification.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { makeChain, makeXcodeSigner, signJws, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import {
+  anApp,
+  anAppTransaction,
+  anEnvelope,
+  aNotification,
+  APPLE_ID,
+  aRenewalInfo,
+  aTransaction,
+  BUNDLE,
+  type Payload,
+} from "../support/ios-store.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import {
+  byCredential,
+  createWorld,
+  device,
+  owned,
+  refusal,
+  requests as requestsTo,
+  type World,
+} from "./world.ts";
+
+const PRODUCT = "com.example.trails.premium.monthly";
+const chain = makeChain();
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const anApplication = (changes: Partial<Application> = {}): Application => ({
+  identifier: applicationId(uuid()),
+  name: "Trails",
+  iosStore: [
+    {
+      bundleIdentifier: BUNDLE,
+      appAppleIdentifier: APPLE_ID,
+      environments: ["production", "sandbox"],
+      xcodeCertificates: [],
+    },
+  ],
+  androidStore: [],
+  catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
+  transfers: "refuse",
+  renewalLeeway: 0,
+  ...changes,
+});
+
+interface Received {
+  readonly outcome: "STORED" | "UNUSED" | ErrorCode;
+  readonly type: string | null;
+}
+
+/** An application that the App Store notifies. */
+const aNotifiedApp = (
+  changes: Partial<IosStoreReception> = {},
+  application = anApplication(),
+  moment = NOW,
+) => {
+  const world: World = createWorld(table, { application, moment });
+  const received: Received[] = [];
+  const noted: unknown[] = [];
+  const reception: IosStoreReception = {
+    ...world.factStore,
+    directory: {
+      byIdentifier: () => Promise.resolve(application),
+      byBundle: (bundle) =>
+        Promise.resolve(
+          application.iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle)
+            ? application
+            : null,
+        ),
+      byPackage: () => Promise.resolve(null),
+    },
+    verifier: createIosStoreVerifier(),
+    trustedRoots: new Set([fingerprintOf(chain.root)]),
+    note: (store, signedAt) => {
+      noted.push([store.bundleOrPackage, signedAt]);
+      return Promise.resolve();
+    },
+    onReceived: (one) => void received.push(one),
+    ...changes,
+  };
+  const send = (payload: object | string): Promise<object> =>
+    receiveIosStoreNotification(reception, { signedPayload: signJws(payload, chain) });
+  const app = {
+    signedAppTransaction: signJws(anAppTransaction(), chain),
+  };
+  const signed = (...transactions: Payload[]) => ({
+    ...app,
+    signedTransactions: transactions.map((one) => signJws(one, chain)),
+  });
+  return {
+    world,
+    reception,
+    received,
+    noted,
+    send,
+    /** Sends a notification about a purchase; null: without that part. */
+    notify: (transaction: Payload | null = {}, renewalInfo: Payload | null = null, fields: Payload = {}) =>
+      send(
+        aNotification(
+          chain,
+          {
+            transaction: transaction && aTransaction(transaction),
+            renewalInfo: renewalInfo && aRenewalInfo(renewalInfo),
+          },
+          fields,
+        ),
+      ),
+    link: (account: string, ...transactions: Payload[]) =>
+      linkIosStoreCustomer(reception, application.identifier, {
+        ...signed(...transactions.map(aTransaction)),
+        applicationAccountIdentifier: account,
+      }),
+    synchronize: (...transactions: Payload[]) =>
+      synchronizeIosStorePurchases(reception, signed(...transactions.map(aTransaction))),
+    statusAt: async (account: string, at = moment) => statusOf(await world.at(at).read(account)),
+    at: (later: number) => aNotifiedApp(changes, application, later),
+  };
+};
+
+const statusOf = ({ entitlements }: AccountEntitlements) =>
+  entitlements.map(({ status, active, willRenew, expiresAt }) => ({
+    status,
+    active,
+    willRenew,
+    expiresAt,
+  }))[0];
+
+const requests = (act: () => Promise<unknown>): Promise<string[]> => requestsTo(table, act);
+
+const REFUND: Payload = { revocationDate: NOW - 3 * DAY, revocationReason: 1, signedDate: NOW - 2 * DAY };
+
+describe("a notification", () => {
+  test("of an unknown purchase makes an unlinked customer, and a later link finds its facts", async () => {
+    const app = aNotifiedApp();
+    expect(await app.notify({}, {})).toEqual({});
+    expect(app.received).toEqual([{ outcome: "STORED", type: "DID_RENEW" }]);
+    const items = await app.world.items();
+    expect(items.filter(({ sk }) => sk === "CUSTOMER").map(({ link }) => link)).toEqual([null]);
+    expect(items.filter(({ pk }) => String(pk).includes("#ACCOUNT#"))).toEqual([]);
+    await app.link("a");
+    expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: true });
+  });
+
+  test("of a known purchase is two reads and one transaction, and links nothing", async () => {
+    const app = aNotifiedApp();
+    const linked = await app.link("a", {});
+    const renewed = {
+      transactionId: "700000000000003",
+      webOrderLineItemId: "700000000000003",
+      purchaseDate: NOW + 20 * DAY,
+      expiresDate: NOW + 50 * DAY,
+      signedDate: NOW,
+    };
+    expect(await requests(() => app.notify(renewed, { renewalDate: NOW + 50 * DAY }))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+      "TransactWriteItems",
+    ]);
+    expect(await app.statusAt("a", NOW + 30 * DAY)).toMatchObject({ active: true, willRenew: true });
+    expect((await app.world.read("a")).customerIdentifiers).toEqual([linked.customerIdentifier]);
+  });
+
+  test("is stored without a paywall", async () => {
+    const app = aNotifiedApp({}, anApplication({ catalog: aCatalog([]) }));
+    await app.notify({});
+    expect(app.received).toEqual([{ outcome: "STORED", type: "DID_RENEW" }]);
+  });
+
+  test("that comes again writes nothing, however often and late", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    await app.notify({ signedDate: NOW - 500 }, {});
+    const before = await app.world.items();
+    const again = app.at(NOW + 100 * DAY);
+    expect(await requests(() => again.notify({ signedDate: NOW - 500 }, {}))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+    ]);
+    expect(await app.world.items()).toEqual(before);
+    expect(again.received).toEqual([{ outcome: "STORED", type: "DID_RENEW" }]);
+  });
+});
+
+describe("what was said last counts, whoever says it and whatever type says it:", () => {
+  test("an old transaction after its refund, by notification, revives nothing", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    await app.notify(REFUND, null, { notificationType: "REFUND" });
+    expect(await app.statusAt("a")).toMatchObject({ status: "active" });
+    await app.notify({ ...REFUND, signedDate: NOW - 500 }, null, { notificationType: "REFUND" });
+    expect(await app.statusAt("a")).toMatchObject({ status: "revoked" });
+    await app.notify({ signedDate: NOW - 1000 }, {}, { notificationType: "DID_RENEW" });
+    await app.notify({ signedDate: NOW - 5 * DAY }, {}, { notificationType: "SUBSCRIBED" });
+    expect(await app.statusAt("a")).toMatchObject({ status: "revoked", active: false });
+  });
+
+  test("an old transaction after its refund, by a device, revives nothing", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    await app.notify({ ...REFUND, signedDate: NOW - 500 }, null, { notificationType: "REFUND" });
+    await app.synchronize({ signedDate: NOW - 1000 });
+    await app.link("a", { signedDate: NOW - 1000 });
+    expect(await app.statusAt("a")).toMatchObject({ status: "revoked", active: false });
+  });
+
+  test("a refund of a purchase that nobody linked yet counts once it is linked", async () => {
+    const app = aNotifiedApp();
+    await app.notify({ ...REFUND, signedDate: NOW - 500 }, null, { notificationType: "REFUND" });
+    const { entitlements } = await app.link("a", { signedDate: NOW - 1000 });
+    expect(entitlements).toMatchObject([{ status: "revoked", active: false }]);
+  });
+
+  test("a status that was signed before a refund, and arrives after it, does not bring access back", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", { signedDate: NOW - 3 * DAY });
+    await app.notify({ ...REFUND, signedDate: NOW - DAY }, null, { notificationType: "REFUND" });
+    await app.notify(
+      { signedDate: NOW - 2 * DAY },
+      { signedDate: NOW - 2 * DAY },
+      { notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_ENABLED" },
+    );
+    expect(await app.statusAt("a")).toMatchObject({ status: "revoked", active: false });
+  });
+
+  test("a reversed refund, signed later, brings access back", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", { signedDate: NOW - 3 * DAY });
+    await app.notify({ ...REFUND, signedDate: NOW - 2 * DAY }, null, { notificationType: "REFUND" });
+    await app.notify({ signedDate: NOW - DAY }, null, { notificationType: "REFUND_REVERSED" });
+    expect(await app.statusAt("a")).toMatchObject({ status: "active" });
+  });
+
+  test("in any order and repetition the end is the same", async () => {
+    const said: [Payload | null, Payload | null][] = [
+      [{ signedDate: NOW - 5 * DAY }, { signedDate: NOW - 5 * DAY }],
+      [null, { signedDate: NOW - 4 * DAY, autoRenewStatus: 0 }],
+      [
+        { ...REFUND, signedDate: NOW - 3 * DAY },
+        { signedDate: NOW - 3 * DAY, autoRenewStatus: 0, expirationIntent: 1 },
+      ],
+      [{ signedDate: NOW - 2 * DAY }, { signedDate: NOW - 2 * DAY }],
+    ];
+    const orders = [
+      [0, 1, 2, 3],
+      [3, 2, 1, 0],
+      [2, 0, 3, 1, 2, 0],
+      [1, 3, 1, 0, 2, 2],
+    ];
+    const ends = await Promise.all(
+      orders.map(async (order) => {
+        const app = aNotifiedApp();
+        await app.link("a", { signedDate: NOW - 9 * DAY });
+        for (const index of order) {
+          const [transaction, renewalInfo] = said[index] ?? [null, null];
+          await app.notify(transaction, renewalInfo);
+        }
+        const { entitlements } = await app.world.read("a");
+        return entitlements.map(({ customerIdentifier: _, ...entry }) => entry);
+      }),
+    );
+    expect(ends[0]).toMatchObject([{ status: "active", willRenew: true }]);
+    for (const end of ends) expect(end).toEqual(ends[0]);
+  });
+});
+
+describe("a payment that fails", () => {
+  const END = NOW + 20 * DAY;
+  const failing = {
+    signedDate: END + 1000,
+    autoRenewStatus: 1,
+    isInBillingRetryPeriod: true,
+    expirationIntent: 2,
+  };
+
+  test("keeps access in the grace period, past the end, and shows the retry after it", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const then = app.at(END + 2000);
+    await then.notify(
+      { signedDate: END + 1000 },
+      { ...failing, gracePeriodExpiresDate: END + 16 * DAY },
+      { notificationType: "DID_FAIL_TO_RENEW", subtype: "GRACE_PERIOD", signedDate: END + 1500 },
+    );
+    expect(await app.statusAt("a", END + DAY)).toMatchObject({
+      status: "grace_period",
+      active: true,
+      expiresAt: new Date(END + 16 * DAY).toISOString(),
+    });
+    expect(await app.statusAt("a", END + 17 * DAY)).toMatchObject({ status: "billing_retry", active: false });
+    expect(await app.statusAt("a", END + 61 * DAY)).toMatchObject({ status: "expired", active: false });
+  });
+
+  test("is over once it is recovered, and stale news of it ends nothing", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const then = app.at(END + 3 * DAY);
+    await then.notify(
+      {
+        transactionId: "700000000000003",
+        webOrderLineItemId: "700000000000003",
+        purchaseDate: END + 2 * DAY,
+        expiresDate: END + 32 * DAY,
+        signedDate: END + 2 * DAY,
+      },
+      { renewalDate: END + 32 * DAY, signedDate: END + 2 * DAY },
+      { notificationType: "DID_RENEW", subtype: "BILLING_RECOVERY", signedDate: END + 2 * DAY },
+    );
+    await then.notify({ signedDate: END + 1000 }, failing, { notificationType: "DID_FAIL_TO_RENEW" });
+    expect(await app.statusAt("a", END + 3 * DAY)).toMatchObject({ status: "active", willRenew: true });
+  });
+});
+
+describe("is authentic and unused:", () => {
+  test.each<[string, Payload]>([
+    ["a TEST", anEnvelope({ notificationType: "TEST", data: anApp() })],
+    [
+      "a summary",
+      anEnvelope({ notificationType: "RENEWAL_EXTENSION", subtype: "SUMMARY", summary: anApp() }),
+    ],
+    [
+      "an external purchase token",
+      anEnvelope({
+        notificationType: "EXTERNAL_PURCHASE_TOKEN",
+        externalPurchaseToken: { externalPurchaseId: "4f", bundleId: BUNDLE, appAppleId: APPLE_ID },
+      }),
+    ],
+    [
+      "a rescinded consent",
+      anEnvelope({
+        notificationType: "RESCIND_CONSENT",
+        appData: anApp({ signedAppTransactionInfo: signJws(anAppTransaction(), chain) }),
+      }),
+    ],
+  ])("%s", async (_, payload) => {
+    const app = aNotifiedApp();
+    expect(await requests(() => app.send(payload))).toEqual([]);
+    expect(app.received.map(({ outcome }) => outcome)).toEqual(["UNUSED"]);
+    expect(app.noted).toEqual([[BUNDLE, NOW - 500]]);
+  });
+
+  test("one of an environment that is not accepted, which is not noted either", async () => {
+    const application = anApplication();
+    const [configuration] = application.iosStore;
+    if (configuration === undefined) throw new Error("There is a configuration.");
+    const only = (changes: Partial<typeof configuration>) =>
+      aNotifiedApp({}, { ...application, iosStore: [{ ...configuration, ...changes }] });
+    const sandboxed = aNotification(
+      chain,
+      { transaction: aTransaction({ environment: "Sandbox" }), renewalInfo: null },
+      {},
+      { environment: "Sandbox" },
+    );
+    for (const [app, payload] of [
+      [only({ environments: ["production"] }), sandboxed],
+      [only({ environments: ["sandbox"] }), aNotification(chain)],
+      [only({ appAppleIdentifier: null }), aNotification(chain)],
+    ] as const) {
+      expect(await requests(() => app.send(payload))).toEqual([]);
+      expect([app.received, app.noted]).toEqual([[{ outcome: "UNUSED", type: "DID_RENEW" }], []]);
+    }
+  });
+
+  test("one of an erased customer, and it lifts nothing", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const customer = await app.world.store({ identities: [device("704000000000001")] });
+    await app.world.erase(customer);
+    await app.notify({ signedDate: NOW }, {});
+    expect(app.received).toEqual([{ outcome: "UNUSED", type: "DID_RENEW" }]);
+    expect((await app.world.read("a")).entitlements).toEqual([]);
+  });
+});
+
+test("renewal info alone counts for a lineage that is known, and is ignored for any other", async () => {
+  const app = aNotifiedApp();
+  await app.notify(null, { autoRenewStatus: 0 });
+  expect(await app.world.items()).toEqual([]);
+  await app.link("a", {});
+  await app.notify(null, { autoRenewStatus: 0 });
+  expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: false });
+});
+
+test("each of several owners keeps its own facts where they contradict, and the notification is stored", async () => {
+  const app = aNotifiedApp();
+  await app.world.store(
+    { identities: [device("704000000000001")], purchases: [owned("9")] },
+    byCredential("a"),
+  );
+  await app.world.store(
+    { purchases: [owned("700000000000001", { productIdentifier: PRODUCT })] },
+    byCredential("b"),
+  );
+  await app.notify(
+    { ...REFUND, signedDate: NOW, transactionId: "700000000000001" },
+    {},
+    { notificationType: "REFUND" },
+  );
+  expect(app.received).toEqual([{ outcome: "STORED", type: "REFUND" }]);
+  const keys = async (account: string) => (await app.world.read(account)).customerIdentifiers.length;
+  expect([await keys("a"), await keys("b")]).toEqual([1, 1]);
+  const items = await app.world.items();
+  const refunded = items.find(({ pk }) => String(pk).endsWith("#700000000000001"));
+  expect(JSON.stringify(refunded)).toContain(String(REFUND["revocationDate"]));
+});
+
+describe("is refused:", () => {
+  const strangers = makeChain();
+  test.each<[string, object, ErrorCode]>([
+    [
+      "another tenant's bundle",
+      aNotification(chain, {}, {}, { bundleId: "com.example.other" }),
+      "APPLICATION_NOT_FOUND",
+    ],
+    ["another app's Apple ID", aNotification(chain, {}, {}, { appAppleId: 7 }), "INVALID_NOTIFICATION"],
+    [
+      "a transaction of another bundle",
+      aNotification(chain, { transaction: aTransaction({ bundleId: "com.example.other" }) }),
+      "INVALID_NOTIFICATION",
+    ],
+    [
+      "a transaction of the sandbox in production",
+      aNotification(chain, { transaction: aTransaction({ environment: "Sandbox" }) }),
+      "INVALID_NOTIFICATION",
+    ],
+    [
+      "renewal info of another lineage",
+      aNotification(chain, { renewalInfo: aRenewalInfo({ originalTransactionId: "9" }) }),
+      "INVALID_NOTIFICATION",
+    ],
+    ["parts that a stranger signed", aNotification(strangers), "INVALID_NOTIFICATION"],
+    ["a transaction in its place", aTransaction(), "INVALID_NOTIFICATION"],
+  ])("%s", async (_, payload, code) => {
+    const app = aNotifiedApp();
+    expect(await requests(async () => expect(await refusal(app.send(payload))).toBe(code))).toEqual([]);
+    expect(app.received.map(({ outcome }) => outcome)).toEqual([code]);
+    expect(await app.world.items()).toEqual([]);
+  });
+
+  test("what Xcode signed, even where the bundle's configuration names its certificate", async () => {
+    const xcode = makeXcodeSigner();
+    const application = anApplication();
+    const app = aNotifiedApp(
+      {},
+      {
+        ...application,
+        iosStore: application.iosStore.map((one) => ({
+          ...one,
+          environments: ["xcode"] as const,
+          xcodeCertificates: [fingerprintOf(xcode.certificate)],
+        })),
+      },
+    );
+    const compact = signJws(aNotification(xcode, {}, {}, { environment: "Xcode" }), xcode);
+    const sent = receiveIosStoreNotification(app.reception, { signedPayload: compact });
+    expect(await refusal(sent)).toBe("INVALID_NOTIFICATION");
+    expect(app.received).toEqual([{ outcome: "INVALID_NOTIFICATION", type: null }]);
+  });
+});
+
+describe("is sent again later:", () => {
+  test("what meets a failure of the table", async () => {
+    const app = aNotifiedApp();
+    const failing = aNotifiedApp({
+      write: () => Promise.reject(new Error("the table is down")),
+    });
+    expect(await refusal(failing.notify({}, {}))).toBe("STORE_UNAVAILABLE");
+    expect(failing.received).toEqual([{ outcome: "INTERNAL_ERROR", type: "DID_RENEW" }]);
+    expect(await app.notify({}, {})).toEqual({});
+  });
+  test("what meets a failure to find the application", async () => {
+    const directory = {
+      byIdentifier: () => Promise.resolve(null),
+      byBundle: () => Promise.reject(new Error("the table is down")),
+      byPackage: () => Promise.resolve(null),
+    };
+    const app = aNotifiedApp({ directory });
+    expect(await refusal(app.notify())).toBe("STORE_UNAVAILABLE");
+  });
+  test("what conflicts in every attempt", async () => {
+    const app = aNotifiedApp({ write: () => Promise.resolve("conflict"), pause: () => Promise.resolve() });
+    expect(await refusal(app.notify())).toBe("STORE_UNAVAILABLE");
+    expect(app.received).toEqual([{ outcome: "TOO_MANY_REQUESTS", type: "DID_RENEW" }]);
+  });
+});
+
+describe("every type of Apple's to date, and one of tomorrow, is taken by what it carries:", () => {
+  const parts = aNotification(chain)["data"];
+  const SUBJECTS: Readonly<Record<string, Payload>> = {
+    EXTERNAL_PURCHASE_TOKEN: {
+      externalPurchaseToken: { externalPurchaseId: "4f", bundleId: BUNDLE, appAppleId: APPLE_ID },
+    },
+    RESCIND_CONSENT: {
+      appData: anApp({ signedAppTransactionInfo: signJws(anAppTransaction(), chain) }),
+    },
+    TEST: { data: anApp() },
+  };
+  test.each([...Object.values(NotificationTypeV2), "A_TYPE_OF_TOMORROW"])("%s", async (notificationType) => {
+    const app = aNotifiedApp();
+    const subject = SUBJECTS[notificationType];
+    await app.send(anEnvelope({ notificationType, ...(subject ?? { data: parts }) }));
+    expect(app.received).toEqual([
+      { outcome: subject === undefined ? "STORED" : "UNUSED", type: notificationType },
+    ]);
+    expect((await app.world.items()).length).toBe(subject === undefined ? 3 : 0);
+  });
+});

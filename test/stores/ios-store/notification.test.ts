@@ -1,0 +1,302 @@
+import { makeChain, makeXcodeSigner, signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import {
+  anApp,
+  anAppTransaction,
+  anEnvelope,
+  aNotification,
+  APPLE_ID,
+  aRenewalInfo,
+  aTransaction,
+  aVerifiedAppTransaction,
+  aVerifiedNotification,
+  aVerifiedRenewalInfo,
+  BUNDLE,
+  trusting,
+  word,
+  type Payload,
+} from "../../support/ios-store.ts";
+import { DAY, NOW } from "../../support/purchases.ts";
+import { watchChecks } from "../../support/signature-checks.ts";
+import { asSigned } from "./as-signed.ts";
+
+const chain = makeChain();
+const xcode = makeXcodeSigner();
+const trust = trusting({ roots: [chain.root], xcodeCertificates: [xcode.certificate] });
+const verifier = createIosStoreVerifier();
+const verify = (payload: object | string, signer: JwsSigner = chain) =>
+  verifier.verifyNotification(signJws(payload, signer), trust, NOW);
+const outcome = async (payload: object | string, signer?: JwsSigner) => word(await verify(payload, signer));
+
+const about = (app: Payload = {}, fields: Payload = {}): Payload =>
+  anEnvelope({ data: anApp(app), ...fields });
+
+describe("a notification", () => {
+  test("names the app that it is about and carries what is signed of the purchase", async () => {
+    expect(await verify(aNotification(chain))).toEqual({
+      outcome: "verified",
+      payload: aVerifiedNotification({
+        signedTransaction: expect.stringMatching(/^eyJ/),
+        signedRenewalInfo: expect.stringMatching(/^eyJ/),
+      }),
+    });
+  });
+
+  test.each<[string, Payload, object]>([
+    ["data", { data: anApp() }, {}],
+    ["summary", { summary: anApp({ succeededCount: 5 }) }, {}],
+    ["appData", { appData: anApp({ signedAppTransactionInfo: "a.b.c" }) }, { signedAppTransaction: "a.b.c" }],
+    [
+      "externalPurchaseToken",
+      { externalPurchaseToken: { externalPurchaseId: "4f", bundleId: BUNDLE, appAppleId: APPLE_ID } },
+      {},
+    ],
+    [
+      "externalPurchaseToken",
+      { externalPurchaseToken: { externalPurchaseId: "SANDBOX_4f", bundleId: BUNDLE } },
+      { environment: "sandbox", appAppleIdentifier: null },
+    ],
+    ["data", { data: anApp(), summary: null, appData: null, externalPurchaseToken: null }, {}],
+    [
+      "data",
+      { data: anApp({ environment: "Sandbox", appAppleId: 0 }) },
+      { environment: "sandbox", appAppleIdentifier: null },
+    ],
+    [
+      "data",
+      { data: anApp({ environment: "Sandbox", appAppleId: undefined }) },
+      { environment: "sandbox", appAppleIdentifier: null },
+    ],
+  ])("may have %s: %j", async (_, subject, read) => {
+    expect(await verify(anEnvelope(subject))).toEqual({
+      outcome: "verified",
+      payload: aVerifiedNotification(read),
+    });
+  });
+
+  test.each<[string, Payload, string]>([
+    ["no subject", {}, "environment"],
+    ["two subjects", { data: anApp(), summary: anApp() }, "malformed_payload"],
+    ["app data beside data", { data: anApp(), appData: anApp() }, "malformed_payload"],
+    [
+      "a token beside data",
+      { data: anApp(), externalPurchaseToken: { externalPurchaseId: "4f", bundleId: BUNDLE } },
+      "malformed_payload",
+    ],
+    ["a subject that is text", { data: "data" }, "environment"],
+    ["a subject that is a list", { data: [] }, "environment"],
+    ["a token without an id", { externalPurchaseToken: { bundleId: BUNDLE } }, "malformed_payload"],
+  ])("is refused with %s", async (_, subject, reason) => {
+    expect(await outcome(anEnvelope(subject))).toBe(reason);
+  });
+
+  test.each<[string, Payload, string]>([
+    [
+      "a type that is new",
+      about({}, { notificationType: "A_NEW_TYPE", subtype: "A_NEW_SUBTYPE" }),
+      "A_NEW_TYPE A_NEW_SUBTYPE",
+    ],
+    ["no subtype", about({}, { subtype: null }), "DID_RENEW"],
+    ["an empty subtype", about({}, { subtype: "" }), "DID_RENEW"],
+    [
+      "a type of any length, cut",
+      about({}, { notificationType: "A".repeat(300), subtype: "B".repeat(65) }),
+      `${"A".repeat(64)} ${"B".repeat(64)}`,
+    ],
+  ])("may have %s", async (_, payload, type) => {
+    expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification({ type }) });
+  });
+
+  test.each<[string, Payload]>([
+    ["another version", about({}, { version: "3.0" })],
+    ["a field that is new", about({}, { aNewField: { deeply: [1] } })],
+    ["a status and a reason that are new", about({ status: 99, consumptionRequestReason: "OTHER" })],
+    ["no identifier of its own", about({}, { notificationUUID: undefined })],
+  ])("tolerates %s", async (_, payload) => {
+    expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification() });
+  });
+
+  test.each<[string, Payload, string]>([
+    ["notificationType", about({}, { notificationType: undefined }), "wrong_kind"],
+    ["notificationType", about({}, { notificationType: "" }), "malformed_payload"],
+    ["notificationType", about({}, { notificationType: 1 }), "malformed_payload"],
+    ["subtype", about({}, { subtype: 1 }), "malformed_payload"],
+    ["bundleId", about({ bundleId: undefined }), "malformed_payload"],
+    ["bundleId", about({ bundleId: "b".repeat(257) }), "malformed_payload"],
+    ["appAppleId", about({ appAppleId: String(APPLE_ID) }), "malformed_payload"],
+    ["environment", about({ environment: undefined }), "environment"],
+    ["environment", about({ environment: "Xcode" }), "environment"],
+    ["environment", about({ environment: "LocalTesting" }), "environment"],
+    ["signedTransactionInfo", about({ signedTransactionInfo: {} }), "malformed_payload"],
+    ["signedRenewalInfo", about({ signedRenewalInfo: 1 }), "malformed_payload"],
+    ["signedDate", about({}, { signedDate: undefined }), "signing_time"],
+    ["signedDate", about({}, { signedDate: NOW + 60_001 }), "signing_time"],
+    ["signedDate", about({}, { signedDate: 0 }), "outside_validity"],
+    ["environment", { ...about({ environment: undefined }), environment: "Production" }, "environment"],
+  ])("is refused for its %s: %#", async (_, payload, reason) => {
+    expect(await outcome(payload)).toBe(reason);
+  });
+
+  test.each<[string, object]>([
+    ["a transaction", aTransaction()],
+    ["an app transaction", anAppTransaction()],
+    ["renewal info", aRenewalInfo()],
+    ["a transaction with a notification's fields", { ...aTransaction(), ...about() }],
+    ["renewal info with a notification's fields", { ...aRenewalInfo(), ...about() }],
+    ["an app transaction with a notification's fields", { ...anAppTransaction(), ...about() }],
+  ])("is not %s", async (_, payload) => {
+    expect(await outcome(payload)).toBe("wrong_kind");
+  });
+
+  test("with duplicate members is refused", async () => {
+    const json = JSON.stringify(about());
+    expect(await outcome(json.replace(/\}$/, ',"data":{}}'))).toBe("malformed_payload");
+  });
+
+  test("a year old is as good as new", async () => {
+    const then = makeChain({ leaf: { notBefore: NOW - 800 * DAY, notAfter: NOW - 30 * DAY } });
+    const compact = signJws(about({}, { signedDate: NOW - 365 * DAY }), then);
+    expect(word(await verifier.verifyNotification(compact, trusting({ roots: [then.root] }), NOW))).toBe(
+      "verified",
+    );
+  });
+
+  test("is never signed in Xcode, whatever certificates are trusted", async () => {
+    expect(await outcome(about({ environment: "Xcode" }), xcode)).toBe("untrusted_xcode_certificate");
+    expect(await outcome(about(), xcode)).toBe("untrusted_xcode_certificate");
+  });
+});
+
+describe("the parts of a notification", () => {
+  const signed = (payload: object, signer: JwsSigner = chain): string => signJws(payload, signer);
+  const verifyParts = (fields: Parameters<typeof aVerifiedNotification>[0]) =>
+    verifier.verifyNotificationParts(aVerifiedNotification(fields), trust, NOW);
+  const parts = async (transaction: Payload, renewalInfo: Payload, fields = {}) =>
+    word(
+      await verifyParts({
+        signedTransaction: signed(transaction),
+        signedRenewalInfo: signed(renewalInfo),
+        ...fields,
+      }),
+    );
+
+  test("are verified like what an app sends", async () => {
+    expect(
+      await verifyParts({
+        signedTransaction: signed(aTransaction()),
+        signedRenewalInfo: signed(aRenewalInfo()),
+      }),
+    ).toEqual({
+      outcome: "verified",
+      payload: { transaction: asSigned(), renewalInfo: aVerifiedRenewalInfo(), appTransaction: null },
+    });
+    expect(await verifyParts({ signedAppTransaction: signed(anAppTransaction()) })).toEqual({
+      outcome: "verified",
+      payload: { transaction: null, renewalInfo: null, appTransaction: aVerifiedAppTransaction() },
+    });
+    expect(await verifyParts({})).toEqual({
+      outcome: "verified",
+      payload: { transaction: null, renewalInfo: null, appTransaction: null },
+    });
+  });
+
+  test.each<[string, Payload, Payload]>([
+    ["bundle", { bundleId: "com.example.other" }, {}],
+    ["environment of the transaction", { environment: "Sandbox" }, {}],
+    ["environment of the renewal info", {}, { environment: "Sandbox" }],
+    ["Apple Account", { appTransactionId: "704000000000009" }, {}],
+    ["lineage", {}, { originalTransactionId: "700000000000009" }],
+  ])("must agree: another %s", async (_, transaction, renewalInfo) => {
+    expect(await parts(aTransaction(transaction), aRenewalInfo(renewalInfo))).toBe("disagreement");
+  });
+  test.each<[string, Payload, Payload]>([
+    ["products, as after an upgrade", { productId: "yearly" }, {}],
+    ["times of signing", { signedDate: NOW - DAY }, {}],
+    ["Apple Accounts where the renewal info has none", {}, { appTransactionId: undefined }],
+    ["Apple Accounts where the transaction has none", { appTransactionId: undefined }, {}],
+  ])("may have different %s", async (_, transaction, renewalInfo) => {
+    expect(await parts(aTransaction(transaction), aRenewalInfo(renewalInfo))).toBe("verified");
+  });
+
+  test.each<[string, Payload, object, string]>([
+    ["another bundle", { bundleId: "com.example.other" }, {}, "disagreement"],
+    ["another Apple ID in production", { appAppleId: 7 }, {}, "disagreement"],
+    ["another environment", { receiptType: "Sandbox" }, {}, "disagreement"],
+    [
+      "no Apple ID outside production",
+      { receiptType: "Sandbox", appAppleId: undefined },
+      { environment: "sandbox" },
+      "verified",
+    ],
+  ])("an app transaction of %s", async (_, appTransaction, fields, expected) => {
+    const given = { signedAppTransaction: signed(anAppTransaction(appTransaction)), ...fields };
+    expect(word(await verifyParts(given))).toBe(expected);
+  });
+
+  test.each<[string, Parameters<typeof aVerifiedNotification>[0], string]>([
+    [
+      "a transaction that another chain signed",
+      { signedTransaction: signed(aTransaction(), makeChain()) },
+      "untrusted_root",
+    ],
+    [
+      "a transaction in place of the renewal info",
+      { signedRenewalInfo: signed(aTransaction()) },
+      "wrong_kind",
+    ],
+    ["renewal info in place of the transaction", { signedTransaction: signed(aRenewalInfo()) }, "wrong_kind"],
+    ["an envelope in place of the transaction", { signedTransaction: signed(about()) }, "wrong_kind"],
+    [
+      "a transaction from the future",
+      { signedTransaction: signed(aTransaction({ signedDate: NOW + 60_001 })) },
+      "signing_time",
+    ],
+    ["an empty transaction", { signedTransaction: "" }, "malformed_jws"],
+    ["renewal info that is no JWS", { signedRenewalInfo: "a.b" }, "malformed_jws"],
+    [
+      "a transaction that Xcode signed",
+      { signedTransaction: signed(aTransaction({ environment: "Xcode" }), xcode) },
+      "untrusted_xcode_certificate",
+    ],
+    ["an app transaction that is no JWS", { signedAppTransaction: "" }, "malformed_jws"],
+  ])("are refused with %s", async (_, fields, reason) => {
+    expect(word(await verifyParts(fields))).toBe(reason);
+  });
+});
+
+describe("signature checks", () => {
+  const checksOf = async (compact: string): Promise<number> => {
+    const { checks, done } = watchChecks();
+    const watched = createIosStoreVerifier(checks);
+    await watched.verifyTransaction(signJws(aTransaction(), chain), trust, NOW);
+    const before = done.first + done.alone + done.together;
+    const verdict = await watched.verifyNotification(compact, trust, NOW);
+    if (verdict.outcome === "verified") await watched.verifyNotificationParts(verdict.payload, trust, NOW);
+    return done.first + done.alone + done.together - before;
+  };
+  const genuine = signJws(aNotification(chain), chain);
+  const [header = "", payload = "", signature = ""] = genuine.split(".");
+
+  test("a genuine notification of a known signer costs three: its envelope, transaction and renewal info", async () => {
+    expect(await checksOf(genuine)).toBe(3);
+  });
+  test("a TEST costs one", async () => {
+    expect(await checksOf(signJws(about({}, { notificationType: "TEST" }), chain))).toBe(1);
+  });
+  const flipped = Buffer.from(signature, "base64url");
+  flipped[9] = (flipped[9] ?? 0) ^ 1;
+  const otherPayload = Buffer.from(JSON.stringify(about())).toString("base64url");
+  test.each([
+    ["with a wrong signature", `${header}.${payload}.${flipped.toString("base64url")}`, 1],
+    ["with another payload", `${header}.${otherPayload}.${signature}`, 1],
+    ["by a stranger", signJws(aNotification(chain), makeChain()), 0],
+    ["of another kind", signJws(aTransaction(), chain), 1],
+    ["without a subject", signJws(anEnvelope(), chain), 1],
+    ["that is no JWS", "a.b.c", 0],
+    ["of dots", ".".repeat(65_536), 0],
+    ["of one letter", "A".repeat(65_536), 0],
+    ["with a header of 64 KiB", `${"A".repeat(65_536)}.${payload}.${signature}`, 0],
+  ])("a forged or malformed one costs one at most: %s", async (_, compact, checks) => {
+    expect(await checksOf(compact)).toBe(checks);
+  });
+});

@@ -1,0 +1,190 @@
+import { makeChain, makeXcodeSigner, signJws } from "../../../sandbox/ios-store/signing.ts";
+import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
+import { renewalsOf } from "../../../lib/stores/ios-store/renewal-info.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import {
+  anAppTransaction,
+  aRenewalInfo,
+  aTransaction,
+  aVerifiedAppTransaction,
+  aVerifiedRenewalInfo,
+  trusting,
+} from "../../support/ios-store.ts";
+import { DAY, NOW } from "../../support/purchases.ts";
+import { signedInXcode } from "./as-signed.ts";
+
+const chain = makeChain();
+const xcode = makeXcodeSigner();
+const trust = trusting({ roots: [chain.root], xcodeCertificates: [xcode.certificate] });
+const verifier = createIosStoreVerifier();
+const verify = (payload: object, signer = chain as Parameters<typeof signJws>[1]) =>
+  verifier.verifyRenewalInfos([signJws(payload, signer)], trust, NOW);
+const outcome = async (payload: object): Promise<string> => {
+  const verdict = await verify(payload);
+  return verdict.outcome === "verified" ? "verified" : verdict.reason;
+};
+
+describe("a renewal info", () => {
+  test("has what is said of the next renewal", async () => {
+    expect(await verify(aRenewalInfo())).toEqual({ outcome: "verified", payload: [aVerifiedRenewalInfo()] });
+  });
+
+  test.each([["originalTransactionId"], ["productId"], ["autoRenewStatus"], ["environment"]])(
+    "must have %s",
+    async (field) => {
+      expect(await outcome(aRenewalInfo({ [field]: undefined }))).toBe("wrong_kind");
+      expect(await outcome(aRenewalInfo({ [field]: null }))).toBe(
+        field === "environment" ? "environment" : "malformed_payload",
+      );
+    },
+  );
+
+  test.each<[string, unknown, object]>([
+    ["autoRenewStatus", 1, { willRenew: true }],
+    ["autoRenewStatus", 0, { willRenew: false }],
+    ["autoRenewStatus", 2, { willRenew: false }],
+    ["autoRenewProductId", "yearly", { renewsInto: "yearly" }],
+    ["autoRenewProductId", undefined, { renewsInto: null }],
+    ["autoRenewProductId", null, { renewsInto: null }],
+    ["renewalDate", NOW - DAY, { periodEndsAt: NOW - DAY }],
+    ["renewalDate", undefined, { periodEndsAt: null }],
+    ["gracePeriodExpiresDate", NOW + DAY, { graceEndsAt: NOW + DAY }],
+    ["gracePeriodExpiresDate", null, { graceEndsAt: null }],
+    ["isInBillingRetryPeriod", true, { isInBillingRetry: true }],
+    ["isInBillingRetryPeriod", false, { isInBillingRetry: false }],
+    ["isInBillingRetryPeriod", null, { isInBillingRetry: false }],
+    ["expirationIntent", 2, { expirationIntent: 2 }],
+    ["expirationIntent", 99, { expirationIntent: 99 }],
+    ["appTransactionId", undefined, { appTransactionIdentifier: null }],
+    ["appTransactionId", "0", { appTransactionIdentifier: null }],
+    ["productId", "another", { productIdentifier: "another" }],
+    ["originalTransactionId", "7", { originalTransactionIdentifier: "7" }],
+    ["environment", "Sandbox", { environment: "sandbox" }],
+    ["signedDate", NOW - DAY, { signedAt: NOW - DAY }],
+    ["signedDate", NOW + 60_000, { signedAt: NOW + 60_000 }],
+    ["appAccountToken", "an app's own", {}],
+    ["priceIncreaseStatus", 7, {}],
+    ["commitmentInfo", { commitmentAutoRenewStatus: 0 }, {}],
+    ["aNewField", { deeply: [1] }, {}],
+  ])("is read when %s is %p", async (field, value, read) => {
+    expect(await verify(aRenewalInfo({ [field]: value }))).toEqual({
+      outcome: "verified",
+      payload: [aVerifiedRenewalInfo(read)],
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ["originalTransactionId", 700000000000001, "malformed_payload"],
+    ["originalTransactionId", "7#1", "malformed_payload"],
+    ["productId", "", "malformed_payload"],
+    ["autoRenewStatus", "1", "malformed_payload"],
+    ["autoRenewStatus", true, "malformed_payload"],
+    ["autoRenewProductId", "", "malformed_payload"],
+    ["renewalDate", String(NOW), "malformed_payload"],
+    ["renewalDate", NOW + 0.5, "malformed_payload"],
+    ["gracePeriodExpiresDate", -1, "malformed_payload"],
+    ["isInBillingRetryPeriod", 1, "malformed_payload"],
+    ["expirationIntent", "2", "malformed_payload"],
+    ["appTransactionId", 7, "malformed_payload"],
+    ["environment", "Xcode", "environment"],
+    ["environment", "LocalTesting", "environment"],
+    ["signedDate", undefined, "signing_time"],
+    ["signedDate", NOW + 60_001, "signing_time"],
+    ["signedDate", 0, "outside_validity"],
+  ])("is refused when %s is %p: %s", async (field, value, reason) => {
+    expect(await outcome(aRenewalInfo({ [field]: value }))).toBe(reason);
+  });
+
+  test.each<[string, object]>([
+    ["a transaction", aTransaction()],
+    ["an app transaction", anAppTransaction()],
+    ["a notification", { ...aRenewalInfo(), notificationType: "DID_RENEW" }],
+    ["a transaction with renewal info's fields", { ...aTransaction(), ...aRenewalInfo() }],
+    ["an app transaction with renewal info's fields", { ...anAppTransaction(), ...aRenewalInfo() }],
+  ])("is not %s", async (_, payload) => {
+    expect(await outcome(payload)).toBe("wrong_kind");
+  });
+
+  test("is not signed by a stranger", async () => {
+    expect(await verify(aRenewalInfo(), makeChain())).toMatchObject({ reason: "untrusted_root", index: 0 });
+  });
+
+  test("of several, the first refused one is named", async () => {
+    const compacts = [aRenewalInfo(), aRenewalInfo({ productId: 1 }), aRenewalInfo({ renewalDate: "" })];
+    expect(
+      await verifier.verifyRenewalInfos(
+        compacts.map((one) => signJws(one, chain)),
+        trust,
+        NOW,
+      ),
+    ).toMatchObject({ outcome: "rejected", index: 1 });
+  });
+});
+
+describe("a renewal info agrees with", () => {
+  const first = aVerifiedAppTransaction();
+  test.each<[string, Parameters<typeof aVerifiedRenewalInfo>[0], string | undefined]>([
+    ["the same environment and Apple Account", {}, undefined],
+    ["anybody where it names no Apple Account", { appTransactionIdentifier: null }, undefined],
+    ["no other environment", { environment: "sandbox" }, "environment"],
+    ["no other Apple Account", { appTransactionIdentifier: "7" }, "appTransactionIdentifier"],
+  ])("%s", (_, fields, field) => {
+    expect(disagreement(first, [aVerifiedRenewalInfo(fields)])?.field).toBe(field);
+  });
+});
+
+describe("in Xcode, where every id is 0", () => {
+  const inXcode = (fields = {}) =>
+    aRenewalInfo({ environment: "Xcode", originalTransactionId: "0", appTransactionId: "0", ...fields });
+
+  test("a renewal info is verified with the configuration's certificate, and its times are floored", async () => {
+    const [xcodeCertificate = ""] = trust.xcodeCertificates;
+    expect(await verify(inXcode({ renewalDate: NOW + 0.75 }), xcode)).toEqual({
+      outcome: "verified",
+      payload: [
+        aVerifiedRenewalInfo({
+          environment: "xcode",
+          xcodeCertificate,
+          originalTransactionIdentifier: "0",
+          appTransactionIdentifier: null,
+          periodEndsAt: NOW,
+        }),
+      ],
+    });
+    expect(await verify(inXcode({ environment: "Production" }), xcode)).toMatchObject({
+      reason: "environment",
+    });
+  });
+
+  const info = aVerifiedRenewalInfo({
+    environment: "xcode",
+    xcodeCertificate: "ab",
+    originalTransactionIdentifier: "0",
+    productIdentifier: "monthly",
+  });
+  test("a transaction of the same request tells its lineage", () => {
+    const transaction = signedInXcode("monthly", { subscriptionGroupIdentifier: "group" });
+    expect(renewalsOf([info], [transaction]).map(({ key }) => key)).toEqual(["ab:0:group"]);
+  });
+  test.each([
+    ["none is there", []],
+    ["it is of another product", [signedInXcode("yearly")]],
+    ["another certificate signed it", [signedInXcode("monthly", { xcodeCertificate: "cd" })]],
+    ["it is no subscription", [signedInXcode("monthly", { nature: "non_consumable" })]],
+    ["its original id differs", [signedInXcode("monthly", { originalTransactionIdentifier: "1" })]],
+  ])("it has none where %s", (_, transactions) => {
+    expect(renewalsOf([info], transactions)).toEqual([]);
+  });
+});
+
+test("elsewhere its original transaction id is its lineage", () => {
+  expect(renewalsOf([aVerifiedRenewalInfo()], [])).toMatchObject([
+    {
+      store: "ios-store",
+      environment: "production",
+      key: "700000000000001",
+      lines: [],
+      renewal: { willRenew: true, periodEndsAt: NOW + 20 * DAY, signedAt: NOW - 1000 },
+    },
+  ]);
+});
