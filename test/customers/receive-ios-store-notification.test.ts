@@ -312,6 +312,20 @@ describe("a payment that fails", () => {
     expect(await app.statusAt("a", END + 61 * DAY)).toMatchObject({ status: "expired", active: false });
   });
 
+  test.each([
+    ["whatever its renewal date", { isInBillingRetryPeriod: true, renewalDate: END + 16 * DAY }],
+    ["where the store does not call it a retry", { isInBillingRetryPeriod: false }],
+  ])("keeps access in the grace period %s", async (_, fields) => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const graceEnds = END + 16 * DAY;
+    await app
+      .at(END + 2000)
+      .notify(null, { ...failing, ...fields, gracePeriodExpiresDate: graceEnds }, { signedDate: END + 1500 });
+    expect(await app.statusAt("a", graceEnds - 1)).toMatchObject({ status: "grace_period", active: true });
+    expect(await app.statusAt("a", graceEnds)).toMatchObject({ active: false });
+  });
+
   test("is over once it is recovered, and stale news of it ends nothing", async () => {
     const app = aNotifiedApp();
     await app.link("a", {});

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { NotificationTypeV2, Subtype } from "@apple/app-store-server-library";
 import { SUBSCRIPTION_STATES } from "../../lib/stores/android-store/answers.ts";
 
 const DOCUMENT = readFileSync("docs/stores.md", "utf8");
@@ -60,6 +61,15 @@ test.each([
 test("every state of a subscription has a row", () => {
   const states = SUBSCRIPTION_STATES.map((state) => state.replace("SUBSCRIPTION_STATE_", ""));
   expect(documentedPaths("Google Play: subscription")).toEqual(expect.arrayContaining(states));
+});
+
+test("every notification type and subtype of Apple's library has a row", () => {
+  const [, section = ""] = DOCUMENT.split("\n## App Store Server Notifications\n");
+  const cells = rowsOf(section.split("\n## ")[0] ?? "").map((row) => row.slice(0, 2));
+  const wordsOf = (column: 0 | 1): string[] =>
+    cells.flatMap((row) => [...(row[column] ?? "").matchAll(/`([A-Z_]+)`/g)].map(([, word = ""]) => word));
+  expect(wordsOf(0)).toEqual(expect.arrayContaining(Object.values(NotificationTypeV2)));
+  expect(wordsOf(1)).toEqual(expect.arrayContaining(Object.values(Subtype)));
 });
 
 const testCells = rowsOf(DOCUMENT).map((cells) => cells.at(-1) ?? "");
