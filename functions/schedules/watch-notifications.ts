@@ -12,7 +12,7 @@ const watch = composeNotificationWatch({ table, now });
 export const handler = async (): Promise<{ readonly silent: number }> => {
   const silent = await silentStores(watch);
   for (const { signedAt, ...store } of silent)
-    logger.warn("notifications silent", { ...store, lastSignedAt: isoTime(signedAt) });
+    logger.info("notifications silent", { ...store, lastSignedAt: isoTime(signedAt) });
   if (silent.length > 0) count("silentApplications", {}, silent.length);
   return { silent: silent.length };
 };

@@ -62,7 +62,7 @@ const use = async (
   return storeFacts(reception, application, facts, null).then(() => "STORED", unusedIfErased);
 };
 
-/** Finds the app of an authentic notification, notes the notification, and uses it. */
+/** Finds the app of an authentic notification, uses the notification, and notes it: what is refused writes nothing. */
 const receive = async (
   reception: IosStoreReception,
   notification: Notification,
@@ -78,15 +78,12 @@ const receive = async (
     case "ENVIRONMENT_NOT_ACCEPTED":
       return "UNUSED";
     case null: {
-      const from = {
-        application: application.identifier,
-        store: "ios-store",
-        bundleOrPackage: bundleIdentifier,
-      } as const;
-      const [outcome] = await Promise.all([
-        use(reception, application, notification, trust, moment),
-        reception.note(from, signedAt),
-      ]);
+      const outcome = await use(reception, application, notification, trust, moment);
+      const { identifier } = application;
+      await reception.note(
+        { application: identifier, store: "ios-store", bundleOrPackage: bundleIdentifier },
+        signedAt,
+      );
       return outcome;
     }
   }

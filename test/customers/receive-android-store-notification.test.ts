@@ -625,7 +625,7 @@ describe("an authentic notification is noted", () => {
       { testNotification: {}, eventTimeMillis: String(NOW) },
       { claims: { email: "stranger@example.com" } },
     );
-    await expect(forged).rejects.toThrow();
+    await expect(forged).rejects.toMatchObject({ code: "INVALID_CREDENTIAL" });
     expect(world.noted).toEqual([]);
   });
 });

@@ -278,7 +278,7 @@ describe("what was said last counts, whoever says it and whatever type says it:"
           await app.notify(transaction, renewalInfo);
         }
         const { entitlements } = await app.world.read("a");
-        return entitlements.map(({ customerIdentifier: _, ...entry }) => entry);
+        return entitlements.map((entry) => ({ ...entry, customerIdentifier: "" }));
       }),
     );
     expect(ends[0]).toMatchObject([{ status: "active", willRenew: true }]);
@@ -311,6 +311,20 @@ describe("a payment that fails", () => {
     });
     expect(await app.statusAt("a", END + 17 * DAY)).toMatchObject({ status: "billing_retry", active: false });
     expect(await app.statusAt("a", END + 61 * DAY)).toMatchObject({ status: "expired", active: false });
+  });
+
+  test.each([
+    ["whatever its renewal date", { isInBillingRetryPeriod: true, renewalDate: END + 16 * DAY }],
+    ["where the store does not call it a retry", { isInBillingRetryPeriod: false }],
+  ])("keeps access in the grace period %s", async (_, fields) => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const graceEnds = END + 16 * DAY;
+    await app
+      .at(END + 2000)
+      .notify(null, { ...failing, ...fields, gracePeriodExpiresDate: graceEnds }, { signedDate: END + 1500 });
+    expect(await app.statusAt("a", graceEnds - 1)).toMatchObject({ status: "grace_period", active: true });
+    expect(await app.statusAt("a", graceEnds)).toMatchObject({ active: false });
   });
 
   test("is over once it is recovered, and stale news of it ends nothing", async () => {
@@ -455,7 +469,7 @@ describe("is refused:", () => {
   ])("%s", async (_, payload, code) => {
     const app = aNotifiedApp();
     expect(await requests(async () => expect(await refusal(app.send(payload))).toBe(code))).toEqual([]);
-    expect(app.received.map(({ outcome }) => outcome)).toEqual([code]);
+    expect([app.received.map(({ outcome }) => outcome), app.noted]).toEqual([[code], []]);
     expect(await app.world.items()).toEqual([]);
   });
 

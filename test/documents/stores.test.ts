@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { NotificationTypeV2, Subtype } from "@apple/app-store-server-library";
 import { readNotification } from "../../lib/stores/android-store/notification.ts";
 import { SUBSCRIPTION_STATES } from "../../lib/stores/android-store/answers.ts";
 
@@ -112,6 +113,15 @@ test.each(NOTIFICATIONS)("%s is read, and the store is asked where the row says 
         }
       : null,
   );
+});
+
+test("every notification type and subtype of Apple's library has a row", () => {
+  const [, section = ""] = DOCUMENT.split("\n## App Store Server Notifications\n");
+  const cells = rowsOf(section.split("\n## ")[0] ?? "").map((row) => row.slice(0, 2));
+  const wordsOf = (column: 0 | 1): string[] =>
+    cells.flatMap((row) => [...(row[column] ?? "").matchAll(/`([A-Z_]+)`/g)].map(([, word = ""]) => word));
+  expect(wordsOf(0)).toEqual(expect.arrayContaining(Object.values(NotificationTypeV2)));
+  expect(wordsOf(1)).toEqual(expect.arrayContaining(Object.values(Subtype)));
 });
 
 const testCells = rowsOf(DOCUMENT).map((cells) => cells.at(-1) ?? "");

@@ -12,7 +12,8 @@ import { authorize } from "../../lib/applications/authorize.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
 import { aPurchase, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
-import { customerId } from "../../lib/identifiers.ts";
+import { applicationId, customerId } from "../../lib/identifiers.ts";
+import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");
@@ -350,6 +351,28 @@ test("application show prints a manifest that changes nothing when it is applied
     applicationIdentifier: application,
     entitlements: { premium: { displayName: "Premium" } },
   });
+});
+
+test("application show tells the last notification of each store, or that there is none yet", async () => {
+  const file = await aFile(manifest("com.example.notified"));
+  const application = String(
+    json(await run(["application", "apply", file, "--json"]))["applicationIdentifier"],
+  );
+  const from = { store: "ios-store", bundleOrPackage: "com.example.notified" } as const;
+  const show = async () => [
+    (await run(["application", "show", application])).out.split("\n").filter((line) => line.startsWith("#")),
+    json(await run(["application", "show", application, "--json"]))["lastNotifications"],
+  ];
+  expect(await show()).toEqual([
+    ["# Last notification of ios-store com.example.notified: none yet"],
+    [{ ...from, signedAt: null }],
+  ]);
+  await createNotificationTimes(table).raise({ ...from, application: applicationId(application) }, NOW);
+  const signedAt = new Date(NOW).toISOString();
+  expect(await show()).toEqual([
+    [`# Last notification of ios-store com.example.notified: ${signedAt}`],
+    [{ ...from, signedAt }],
+  ]);
 });
 
 describe("credential issue", () => {

@@ -16,7 +16,17 @@ import {
   type JwsSigner,
   type SigningChain,
 } from "../../../sandbox/ios-store/signing.ts";
-import { anAppTransaction, APPLE_ID, aTransaction, BUNDLE } from "../../support/ios-store.ts";
+import {
+  anApp,
+  anAppTransaction,
+  anEnvelope,
+  aNotification,
+  APPLE_ID,
+  aRenewalInfo,
+  aTransaction,
+  BUNDLE,
+  type Payload,
+} from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 import * as z from "zod";
 import type { Certificates, Kind, Setting } from "./verdicts.ts";
@@ -72,6 +82,21 @@ const appTransaction = (name: string, jws: string, more: More = {}, setting = pr
   setting,
   ...more,
 });
+
+const renewalInfo = (
+  name: string,
+  fields: Payload,
+  more: More = {},
+  setting = production,
+  signer: JwsSigner = chain,
+): Row => ({ name, jws: signJws(aRenewalInfo(fields), signer), kind: "renewal info", setting, ...more });
+const notification = (
+  name: string,
+  payload: object,
+  more: More = {},
+  setting = production,
+  signer: JwsSigner = chain,
+): Row => ({ name, jws: signJws(payload, signer), kind: "notification", setting, ...more });
 
 const genuine = { genuine: true } as const;
 const good = signJws(aTransaction(), chain);
@@ -648,14 +673,6 @@ const lacking = (field: string): Row =>
 const wrongKind = {
   why: "A payload of another kind is not a transaction, whatever fields it shares with one.",
 };
-const renewalInfo = {
-  originalTransactionId: "700000000000001",
-  autoRenewProductId: "com.example.trails.premium.monthly",
-  productId: "com.example.trails.premium.monthly",
-  autoRenewStatus: 1,
-  signedDate: NOW - 1000,
-  environment: "Production",
-};
 const payloadText = (name: string, text: string | Uint8Array, more: More = {}): Row =>
   transaction(name, signJws(text, chain), more);
 const unread = {
@@ -682,10 +699,10 @@ const PAYLOADS: Group = {
     transaction("A transaction id with a separator", of({ transactionId: "1#2" }), {
       why: "The store's identifiers are digits, and they become part of keys.",
     }),
-    transaction("Renewal info", signJws(renewalInfo, chain)),
+    transaction("Renewal info", signJws(aRenewalInfo(), chain)),
     transaction(
       "Renewal info with the bundle",
-      signJws({ ...renewalInfo, bundleId: BUNDLE }, chain),
+      signJws({ ...aRenewalInfo(), bundleId: BUNDLE }, chain),
       wrongKind,
     ),
     transaction("A transaction that is renewal info too", of({ autoRenewStatus: 1 }), wrongKind),
@@ -777,6 +794,162 @@ const XCODE: Group = {
   ],
 };
 
+const RENEWAL_INFOS: Group = {
+  title: "Renewal infos",
+  rows: [
+    renewalInfo("One that renews", {}, genuine),
+    renewalInfo("One in the sandbox", { environment: "Sandbox" }, genuine, sandbox),
+    renewalInfo(
+      "One in its grace period",
+      { isInBillingRetryPeriod: true, gracePeriodExpiresDate: NOW + DAY, expirationIntent: 2 },
+      genuine,
+    ),
+    renewalInfo(
+      "One with a field and a reason that are new",
+      { aNewField: {}, expirationIntent: 99 },
+      genuine,
+    ),
+    renewalInfo("One without an app transaction id", { appTransactionId: undefined }, genuine),
+    renewalInfo("Another environment of it", { environment: "Sandbox" }),
+    renewalInfo("By a stranger's chain", {}, {}, production, stranger),
+    renewalInfo(
+      "From the future",
+      { signedDate: NOW + 2 * DAY },
+      { why: "Nothing can have been signed later than now." },
+    ),
+    renewalInfo(
+      "Without a product",
+      { productId: undefined },
+      { why: "Every renewal info names its product." },
+    ),
+    renewalInfo(
+      "Without a lineage",
+      { originalTransactionId: undefined },
+      {
+        why: "It would be a fact of nothing.",
+      },
+    ),
+    {
+      name: "A transaction in place of renewal info",
+      jws: good,
+      kind: "renewal info",
+      setting: production,
+      why: "A transaction says nothing of a renewal.",
+    },
+    {
+      name: "A notification in place of renewal info",
+      jws: signJws(aNotification(chain), chain),
+      kind: "renewal info",
+      setting: production,
+    },
+    renewalInfo("A renewal date as text", { renewalDate: String(NOW) }),
+  ],
+};
+
+const disagreeing = {
+  why: "Apple's library verifies the envelope alone and leaves its parts to the caller.",
+};
+const oneSubject = {
+  why: "The four subjects exclude each other; which one counts must not be left to a reader.",
+};
+const carrying = (
+  parts: Parameters<typeof aNotification>[1],
+  fields: Payload = {},
+  app: Payload = {},
+): Payload => aNotification(chain, parts, fields, app);
+const token = (externalPurchaseId: string): Payload =>
+  anEnvelope({
+    notificationType: "EXTERNAL_PURCHASE_TOKEN",
+    externalPurchaseToken: { externalPurchaseId, bundleId: BUNDLE, appAppleId: APPLE_ID },
+  });
+
+const NOTIFICATIONS: Group = {
+  title: "Notifications",
+  rows: [
+    notification("A renewal", carrying({}), genuine),
+    notification("A TEST", anEnvelope({ notificationType: "TEST", data: anApp() }), genuine),
+    notification(
+      "A TEST in the sandbox",
+      anEnvelope({
+        notificationType: "TEST",
+        data: anApp({ environment: "Sandbox", appAppleId: undefined }),
+      }),
+      genuine,
+      sandbox,
+    ),
+    notification(
+      "A one-time charge",
+      carrying({ renewalInfo: null }, { notificationType: "ONE_TIME_CHARGE" }),
+      genuine,
+    ),
+    notification(
+      "A summary",
+      anEnvelope({ notificationType: "RENEWAL_EXTENSION", summary: anApp() }),
+      genuine,
+    ),
+    notification(
+      "A rescinded consent",
+      anEnvelope({
+        notificationType: "RESCIND_CONSENT",
+        appData: anApp({ signedAppTransactionInfo: ofApp({}) }),
+      }),
+      genuine,
+    ),
+    notification("An external purchase token", token("4f"), genuine),
+    notification("An external purchase token of the sandbox", token("SANDBOX_4f"), genuine, sandbox),
+    notification(
+      "A type and a subtype that are new",
+      carrying({}, { notificationType: "NEW", subtype: "NEWER" }),
+      genuine,
+    ),
+    notification("Another bundle, of a notification", carrying({}, {}, { bundleId: "com.example.other" })),
+    notification("Another app id, of a notification", carrying({}, {}, { appAppleId: APPLE_ID + 1 })),
+    notification("No app id, of a notification", carrying({}, {}, { appAppleId: undefined })),
+    notification("Another environment, of a notification", carrying({}, {}, { environment: "Sandbox" })),
+    notification("A token of the sandbox in production", token("SANDBOX_4f")),
+    notification("Without a subject", anEnvelope()),
+    notification("With two subjects", { ...carrying({}), summary: anApp() }, oneSubject),
+    notification("Without a type", carrying({}, { notificationType: undefined }), {
+      why: "Every notification has a type; anything else is another kind of payload.",
+    }),
+    notification("From the future", carrying({}, { signedDate: NOW + 2 * DAY }), {
+      why: "Nothing can have been signed later than now.",
+    }),
+    notification("By a stranger's chain", carrying({}), {}, production, stranger),
+    notification("A transaction in place of a notification", aTransaction()),
+    notification(
+      "In Xcode",
+      carrying({}, {}, { environment: "Xcode" }),
+      {
+        why: "StoreKit testing in Xcode sends no notifications, so nobody's certificate signs one.",
+      },
+      inXcode,
+      xcode,
+    ),
+    notification("Parts by a stranger's chain", aNotification(stranger), disagreeing),
+    notification(
+      "A transaction of another bundle within",
+      carrying({ transaction: aTransaction({ bundleId: "com.example.other" }) }),
+      disagreeing,
+    ),
+    notification(
+      "A transaction of another environment within",
+      carrying({ transaction: aTransaction({ environment: "Sandbox" }) }),
+      disagreeing,
+    ),
+    notification(
+      "Renewal info of another lineage within",
+      carrying({ renewalInfo: aRenewalInfo({ originalTransactionId: "9" }) }),
+      disagreeing,
+    ),
+    notification(
+      "Renewal info in place of the transaction within",
+      carrying({ transaction: aRenewalInfo() }),
+      disagreeing,
+    ),
+  ],
+};
+
 export const GROUPS: readonly Group[] = [
   GENUINE,
   APPLES_OWN,
@@ -790,4 +963,6 @@ export const GROUPS: readonly Group[] = [
   PAYLOADS,
   CLAIMS,
   XCODE,
+  RENEWAL_INFOS,
+  NOTIFICATIONS,
 ];

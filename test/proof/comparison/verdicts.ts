@@ -24,7 +24,7 @@ export interface Setting {
   readonly xcodeCertificates: readonly Buffer[];
 }
 
-export type Kind = "app transaction" | "transaction";
+export type Kind = "app transaction" | "transaction" | "renewal info" | "notification";
 
 export const ACCEPTED = "accepted";
 
@@ -32,6 +32,27 @@ const trustOf = ({ root, xcodeCertificates }: Setting): Trust => ({
   roots: new Set([fingerprintOf({ certificate: root })]),
   xcodeCertificates: new Set(xcodeCertificates.map((certificate) => fingerprintOf({ certificate }))),
 });
+
+/** The envelope, its app, and all that it carries. */
+const ofNotification = async (
+  jws: string,
+  { bundleIdentifier, environment, ...setting }: Setting,
+): Promise<string> => {
+  const verifier = createIosStoreVerifier();
+  const trust = trustOf({ bundleIdentifier, environment, ...setting });
+  const envelope = await verifier.verifyNotification(jws, trust, NOW);
+  if (envelope.outcome === "rejected") return envelope.reason;
+  const refused = checkAppTransactionClaims(envelope.payload, {
+    bundleIdentifier,
+    appAppleIdentifier: APPLE_ID,
+    environments: [environment],
+    xcodeCertificates: [...trust.xcodeCertificates],
+  });
+  // The use case calls it an invalid notification.
+  if (refused !== null) return refused === "INVALID_APP_TRANSACTION" ? "INVALID_NOTIFICATION" : refused;
+  const parts = await verifier.verifyNotificationParts(envelope.payload, trust, NOW);
+  return parts.outcome === "rejected" ? parts.reason : ACCEPTED;
+};
 
 /** This service's verdict on a JWS: `accepted`, or the reason of its refusal. */
 export const ours = async (jws: string, kind: Kind, setting: Setting): Promise<string> => {
@@ -48,14 +69,18 @@ export const ours = async (jws: string, kind: Kind, setting: Setting): Promise<s
     });
     return refused ?? ACCEPTED;
   }
-  const verdict = await verifier.verifyTransaction(jws, trustOf(setting), NOW);
+  if (kind === "notification") return ofNotification(jws, setting);
+  const verdict =
+    kind === "transaction"
+      ? await verifier.verifyTransaction(jws, trustOf(setting), NOW)
+      : await verifier.verifyRenewalInfos([jws], trustOf(setting), NOW);
   if (verdict.outcome === "rejected") return verdict.reason;
   const appTransaction = aVerifiedAppTransaction({
     bundleIdentifier,
     environment,
     appTransactionIdentifier: null,
   });
-  const other = disagreement(appTransaction, [verdict.payload]);
+  const other = disagreement(appTransaction, [verdict.payload].flat());
   return other === null ? ACCEPTED : `another ${other.field}`;
 };
 
@@ -82,11 +107,16 @@ export const apples = (jws: string, kind: Kind, setting: Setting): Promise<strin
     bundleIdentifier,
     APPLE_ID,
   );
-  return answerOf(
-    kind === "transaction"
-      ? verifier.verifyAndDecodeTransaction(jws)
-      : verifier.verifyAndDecodeAppTransaction(jws),
-  );
+  switch (kind) {
+    case "transaction":
+      return answerOf(verifier.verifyAndDecodeTransaction(jws));
+    case "app transaction":
+      return answerOf(verifier.verifyAndDecodeAppTransaction(jws));
+    case "renewal info":
+      return answerOf(verifier.verifyAndDecodeRenewalInfo(jws));
+    case "notification":
+      return answerOf(verifier.verifyAndDecodeNotification(jws));
+  }
 };
 
 /** Certificates alone, without anything that they signed. */

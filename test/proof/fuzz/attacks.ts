@@ -109,7 +109,11 @@ const membersOf = (payload: Readonly<Record<string, unknown>>): Members =>
 const JSON_TYPE = ["Content-Type", "application/json"] as const;
 const bearer = (key: string) => ["Authorization", `Bearer ${key}`] as const;
 
-type Posting = "linkAndroidStoreCustomer" | "linkIosStoreCustomer" | "synchronizeIosStorePurchases";
+type Posting =
+  | "linkAndroidStoreCustomer"
+  | "linkIosStoreCustomer"
+  | "synchronizeIosStorePurchases"
+  | "receiveIosStoreNotification";
 const POSTING: readonly Posting[] = [
   "linkAndroidStoreCustomer",
   "linkIosStoreCustomer",
@@ -797,6 +801,116 @@ const storeAnswer: Make = (target, choices, identifier) => {
   return post(target, "linkAndroidStoreCustomer", body, { note: "an answer of the store", reads: account });
 };
 
+const ENVELOPE_MEMBERS = [
+  "notificationType",
+  "subtype",
+  "signedDate",
+  "data",
+  "summary",
+  "appData",
+  "externalPurchaseToken",
+] as const;
+const DATA_MEMBERS = [
+  "bundleId",
+  "appAppleId",
+  "environment",
+  "signedTransactionInfo",
+  "signedRenewalInfo",
+] as const;
+
+/** A notification that the service answers with 200, with other members of its envelope or its data. */
+const notificationOf = (
+  target: Target,
+  identifier: string,
+  envelope: Readonly<Record<string, unknown>> = {},
+  data: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> => ({
+  notificationType: "DID_RENEW",
+  notificationUUID: "00000000-0000-4000-8000-000000000000",
+  version: "2.0",
+  signedDate: SIGNED,
+  data: {
+    appAppleId: APPLE_ID,
+    bundleId: target.bundleIdentifier,
+    environment: "Production",
+    signedTransactionInfo: signed(target.chain, json(transactionOf(target, identifier))),
+    ...data,
+  },
+  ...envelope,
+});
+
+const notify = (target: Target, signedPayload: string, note: string, forged: boolean): Attack =>
+  post(target, "receiveIosStoreNotification", json({ signedPayload }), { note, forged });
+
+const notificationEnvelope: Make = (target, choices, identifier) => {
+  const member = choices.pick<string>([...ENVELOPE_MEMBERS, ...DATA_MEMBERS]);
+  const isData = DATA_MEMBERS.some((one) => one === member);
+  const text = hostileValue(choices);
+  const marker = "hostile value";
+  const fields = { [member]: marker };
+  const payload = json(notificationOf(target, identifier, isData ? {} : fields, isData ? fields : {}));
+  return notify(target, signed(target.chain, payload.replace(json(marker), text)), `its ${member}`, false);
+};
+
+const notificationForgery: Make = (target, choices, identifier) => {
+  const payload = notificationOf(target, identifier);
+  const genuine = signed(target.chain, json(payload));
+  const other = transactionOf(target, `${identifier}9`);
+  const [note, compact] = choices.pick<readonly [string, string]>([
+    ["by a stranger", signed(stranger, json(payload))],
+    ["another kind in its place", signed(target.chain, json(other))],
+    [
+      "parts of a stranger",
+      signed(
+        target.chain,
+        json(
+          notificationOf(target, identifier, {}, { signedTransactionInfo: signed(stranger, json(other)) }),
+        ),
+      ),
+    ],
+    [
+      "another app's transaction",
+      signed(
+        target.chain,
+        json(
+          notificationOf(
+            target,
+            identifier,
+            {},
+            {
+              signedTransactionInfo: signed(target.chain, json({ ...other, bundleId: "com.example.other" })),
+            },
+          ),
+        ),
+      ),
+    ],
+    [
+      "another tenant's bundle",
+      signed(target.chain, json(notificationOf(target, identifier, {}, { bundleId: "com.example.nobody" }))),
+    ],
+    ["its characters", mutateJws(genuine, choices).text],
+    ["from the future", signed(target.chain, json({ ...payload, signedDate: Date.UTC(2040, 0, 1) }))],
+    [
+      "64 KiB of nesting within",
+      signed(target.chain, `{"notificationType":${"[".repeat(30_000)}${"]".repeat(30_000)}}`),
+    ],
+  ]);
+  return notify(target, compact, note, true);
+};
+
+const notificationBody: Make = (target, choices, identifier) => {
+  const text = json({ signedPayload: signed(target.chain, json(notificationOf(target, identifier))) });
+  const [note, body] = choices.pick<readonly [string, Buffer | string]>([
+    ["64 KiB of nesting", `{"signedPayload":${"[".repeat(65_000)}`],
+    ["64 KiB of dots", json({ signedPayload: ".".repeat(65_000) })],
+    ["64 KiB of one letter", json({ signedPayload: "A".repeat(65_000) })],
+    ["64 KiB of commas", `[${",".repeat(65_000)}`],
+    ["a byte too many", text.replace(/\}$/, `,"x":"${"x".repeat(65_536)}"}`)],
+    ["its text", mutateText(text, choices)],
+  ]);
+  return post(target, "receiveIosStoreNotification", body, { note });
+};
+
 /** Kinds of attack, each with its weight per thousand. */
 const KINDS: Readonly<Record<string, { readonly make: Make; readonly weight: number }>> = {
   "a body's members": { make: bodyMembers, weight: 140 },
@@ -814,6 +928,9 @@ const KINDS: Readonly<Record<string, { readonly make: Make; readonly weight: num
   "a header": { make: header, weight: 30 },
   "an Android request's fields": { make: androidFields, weight: 20 },
   "an answer of the Android store": { make: storeAnswer, weight: 10 },
+  "a notification's envelope": { make: notificationEnvelope, weight: 30 },
+  "a forged notification": { make: notificationForgery, weight: 30 },
+  "a notification's body": { make: notificationBody, weight: 20 },
 };
 
 const TOTAL = Object.values(KINDS).reduce((sum, { weight }) => sum + weight, 0);
