@@ -200,12 +200,15 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 260],
-    ["ReadAccountEntitlements", 290],
-    ["SynchronizeIosStorePurchases", 343],
-    ["LinkIosStoreCustomer", 343],
-    ["LinkAndroidStoreCustomer", 618],
-    ["AcknowledgeDuePurchases", 565],
+    ["AuthorizeCredential", 262],
+    ["ReadAccountEntitlements", 293],
+    ["SynchronizeIosStorePurchases", 352],
+    ["LinkIosStoreCustomer", 352],
+    ["LinkAndroidStoreCustomer", 626],
+    ["ReceiveIosStoreNotification", 360],
+    ["ReceiveAndroidStoreNotification", 670],
+    ["AcknowledgeDuePurchases", 566],
+    ["WatchNotifications", 280],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

@@ -140,7 +140,7 @@ test("it serves at the printed address, stops everything with exit code 0, and h
   );
   expect(await answers(Number(third.DYNAMODB_PORT))).toBe(false);
   expect(await soldOnAndroid()).toEqual(expect.arrayContaining(sold));
-  expect(statSync(join(data, "sandbox-android-store.json")).mode & 0o077).toBe(0);
+  expect(statSync(join(data, "sandbox-android-store-purchases.json")).mode & 0o077).toBe(0);
   expect(await answerOf(await link())).toMatchObject({ customerIdentifier: linked.customerIdentifier });
   const read = await fetch(`${address}/v1/customers/somebody/entitlements`, {
     headers: { Authorization: `Bearer ${apiKey}` },

@@ -93,7 +93,12 @@ test.each([
     null,
   ],
 ])("a notification about %s is read", (_, members, type, purchase) => {
-  expect(read(members)).toEqual({ packageName: "com.example.trails", type, purchase });
+  expect(read(members)).toEqual({
+    packageName: "com.example.trails",
+    sentAt: 1_768_478_400_000,
+    type,
+    purchase,
+  });
 });
 
 test.each([

@@ -67,6 +67,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
       selectedProducts: null,
       replacedBy: null,
       replacedAt: null,
+      renewal: null,
       verifiedAt: NOW,
     },
     replaces: null,

@@ -68,6 +68,7 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
       selectedProducts: null,
       replacedBy: null,
       replacedAt: null,
+      renewal: null,
       verifiedAt: NOW,
     },
     replaces: null,
