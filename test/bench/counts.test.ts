@@ -201,10 +201,11 @@ describe("bundle bytes", () => {
 
   test.each([
     ["AuthorizeCredential", 260],
-    ["ReadAccountEntitlements", 290],
-    ["SynchronizeIosStorePurchases", 343],
-    ["LinkIosStoreCustomer", 343],
-    ["LinkAndroidStoreCustomer", 618],
+    ["ReadAccountEntitlements", 291],
+    ["SynchronizeIosStorePurchases", 350],
+    ["LinkIosStoreCustomer", 350],
+    ["LinkAndroidStoreCustomer", 620],
+    ["ReceiveIosStoreNotification", 351],
     ["AcknowledgeDuePurchases", 565],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { METRICS } from "../../lib/contract/metrics.ts";
 import { signJws } from "../../sandbox/ios-store/signing.ts";
@@ -54,22 +55,47 @@ const notify = (parts: object, notificationType?: string): Promise<Answer> =>
 
 const codeOf = ({ status, body }: Answer) => [status, body.error];
 
-/** The functions' lines with this member. */
-const linesWith = (member: string): Record<string, unknown>[] =>
-  service.output.flatMap((line) => {
-    try {
-      const parsed = JSON.parse(line.slice(line.indexOf("{"))) as Record<string, unknown>;
-      return member in parsed ? [parsed] : [];
-    } catch {
-      return [];
-    }
-  });
+/** Waits for this many lines of the functions with the member, which may arrive after the answer. */
+const linesWith = async (member: string, count: number): Promise<Record<string, unknown>[]> => {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const lines = service.output
+      .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as Record<string, unknown>)
+      .filter((line) => member in line);
+    if (lines.length >= count) return lines;
+    await sleep(20);
+  }
+  throw new Error("There are no such lines.");
+};
 
 const aSubscription = (identifier: string, expiresDate: number) => ({
   transactionIdentifier: identifier,
   originalTransactionIdentifier: identifier,
   purchaseDate: expiresDate - 30 * DAY,
   expiresDate,
+});
+
+test("a notification is counted once and logged by its type, and its last time is kept", async () => {
+  const [signedTransactionInfo] = app.device().request({}).signedTransactions;
+  expect(await notify({ signedTransactionInfo }, "SUBSCRIBED").then(codeOf)).toEqual([200, undefined]);
+  expect(await notify({}, "TEST").then(codeOf)).toEqual([200, undefined]);
+  const counted = await linesWith(METRICS.notifications, 2);
+  expect(counted.map(({ Store, Outcome }) => [Store, Outcome])).toEqual([
+    ["ios-store", "STORED"],
+    ["ios-store", "UNUSED"],
+  ]);
+  expect(await linesWith("notificationType", 2)).toMatchObject([
+    {
+      endpoint: "receive-ios-store-notification",
+      notificationType: "SUBSCRIBED",
+      application: app.identifier,
+      outcome: "OK",
+    },
+    { notificationType: "TEST", outcome: "OK" },
+  ]);
+  const kept = (await service.table.items()).filter(({ pk }) => pk === "NOTIFICATIONS");
+  expect(kept).toMatchObject([
+    { sk: `${app.identifier}#ios-store#${app.bundleIdentifier}`, lastSignedAt: expect.any(Number) },
+  ]);
 });
 
 test("a subscription in its grace period is shown so as soon as the App Store has said it", async () => {
@@ -89,31 +115,6 @@ test("a subscription in its grace period is shown so as soon as the App Store ha
   expect([answer.status, answer.body]).toEqual([200, {}]);
   expect((await app.read("grace")).body.entitlements).toMatchObject([
     { status: "grace_period", active: true, willRenew: true },
-  ]);
-});
-
-test("a notification is counted once and logged by its type, and its last time is kept", async () => {
-  const [signedTransactionInfo] = app.device().request({}).signedTransactions;
-  const before = linesWith(METRICS.notifications).length;
-  expect(await notify({ signedTransactionInfo }, "SUBSCRIBED").then(codeOf)).toEqual([200, undefined]);
-  expect(await notify({}, "TEST").then(codeOf)).toEqual([200, undefined]);
-  const counted = linesWith(METRICS.notifications).slice(before);
-  expect(counted.map(({ Store, Outcome }) => [Store, Outcome])).toEqual([
-    ["ios-store", "STORED"],
-    ["ios-store", "UNUSED"],
-  ]);
-  expect(linesWith("notificationType").slice(-2)).toMatchObject([
-    {
-      endpoint: "receive-ios-store-notification",
-      notificationType: "SUBSCRIBED",
-      application: app.identifier,
-      outcome: "OK",
-    },
-    { notificationType: "TEST", outcome: "OK" },
-  ]);
-  const kept = (await service.table.items()).filter(({ pk }) => pk === "NOTIFICATIONS");
-  expect(kept).toMatchObject([
-    { sk: `${app.identifier}#ios-store#${app.bundleIdentifier}`, lastSignedAt: expect.any(Number) },
   ]);
 });
 
