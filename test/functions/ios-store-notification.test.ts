@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { METRICS } from "../../lib/contract/metrics.ts";
+import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { signJws } from "../../sandbox/ios-store/signing.ts";
 import { anEnvelope } from "../support/ios-store.ts";
 import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
@@ -58,7 +59,9 @@ const codeOf = ({ status, body }: Answer) => [status, body.error];
 /** Waits for this many lines of the functions with the member, which may arrive after the answer. */
 const linesWith = async (member: string, count: number): Promise<Record<string, unknown>[]> => {
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    const lines = service.output
+    // Warnings are on the other stream.
+    const lines = [...service.output, ...service.log]
+      .filter((line) => line.includes("{"))
       .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as Record<string, unknown>)
       .filter((line) => member in line);
     if (lines.length >= count) return lines;
@@ -115,6 +118,22 @@ test("a subscription in its grace period is shown so as soon as the App Store ha
   expect([answer.status, answer.body]).toEqual([200, {}]);
   expect((await app.read("grace")).body.entitlements).toMatchObject([
     { status: "grace_period", active: true, willRenew: true },
+  ]);
+});
+
+test("a bundle of which the App Store has fallen silent is counted and logged", async () => {
+  const silent = await service.application();
+  const from = {
+    application: silent.identifier,
+    store: "ios-store",
+    bundleOrPackage: silent.bundleIdentifier,
+  } as const;
+  const lastSignedAt = Date.now() - 2 * DAY;
+  await createNotificationTimes(service.table).raise(from, lastSignedAt);
+  expect(await service.watchNotifications()).toMatchObject({ status: "succeeded", payload: { silent: 1 } });
+  expect(await linesWith(METRICS.silentApplications, 1)).toMatchObject([{ [METRICS.silentApplications]: 1 }]);
+  expect(await linesWith("lastSignedAt", 1)).toMatchObject([
+    { message: "notifications silent", ...from, lastSignedAt: new Date(lastSignedAt).toISOString() },
   ]);
 });
 
