@@ -29,8 +29,7 @@ export const METRICS = {
   acknowledgementsFailed: "AcknowledgementsFailed",
   /**
    * Notifications of the stores. Dimensions `Store` and `Outcome`: `STORED` (facts were stored, or known already), `UNUSED`
-   * (it can never be used) or an error
-   * code, `INTERNAL_ERROR` where the service itself failed.
+   * (it can never be used), or an error code, `INTERNAL_ERROR` where the service itself failed.
    */
   notifications: "Notifications",
   /** Bundles and packages that had notifications within 30 days, but none for a day. */

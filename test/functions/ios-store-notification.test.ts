@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { METRICS } from "../../lib/contract/metrics.ts";
+import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { signJws } from "../../sandbox/ios-store/signing.ts";
 import { anEnvelope } from "../support/ios-store.ts";
 import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
@@ -54,22 +56,49 @@ const notify = (parts: object, notificationType?: string): Promise<Answer> =>
 
 const codeOf = ({ status, body }: Answer) => [status, body.error];
 
-/** The functions' lines with this member. */
-const linesWith = (member: string): Record<string, unknown>[] =>
-  service.output.flatMap((line) => {
-    try {
-      const parsed = JSON.parse(line.slice(line.indexOf("{"))) as Record<string, unknown>;
-      return member in parsed ? [parsed] : [];
-    } catch {
-      return [];
-    }
-  });
+/** Waits for this many lines of the functions with the member, which may arrive after the answer. */
+const linesWith = async (member: string, count: number): Promise<Record<string, unknown>[]> => {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    // Warnings are on the other stream.
+    const lines = [...service.output, ...service.log]
+      .filter((line) => line.includes("{"))
+      .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as Record<string, unknown>)
+      .filter((line) => member in line);
+    if (lines.length >= count) return lines;
+    await sleep(20);
+  }
+  throw new Error("There are no such lines.");
+};
 
 const aSubscription = (identifier: string, expiresDate: number) => ({
   transactionIdentifier: identifier,
   originalTransactionIdentifier: identifier,
   purchaseDate: expiresDate - 30 * DAY,
   expiresDate,
+});
+
+test("a notification is counted once and logged by its type, and its last time is kept", async () => {
+  const [signedTransactionInfo] = app.device().request({}).signedTransactions;
+  expect(await notify({ signedTransactionInfo }, "SUBSCRIBED").then(codeOf)).toEqual([200, undefined]);
+  expect(await notify({}, "TEST").then(codeOf)).toEqual([200, undefined]);
+  const counted = await linesWith(METRICS.notifications, 2);
+  expect(counted.map(({ Store, Outcome }) => [Store, Outcome])).toEqual([
+    ["ios-store", "STORED"],
+    ["ios-store", "UNUSED"],
+  ]);
+  expect(await linesWith("notificationType", 2)).toMatchObject([
+    {
+      endpoint: "receive-ios-store-notification",
+      notificationType: "SUBSCRIBED",
+      application: app.identifier,
+      outcome: "OK",
+    },
+    { notificationType: "TEST", outcome: "OK" },
+  ]);
+  const kept = (await service.table.items()).filter(({ pk }) => pk === "NOTIFICATIONS");
+  expect(kept).toMatchObject([
+    { sk: `${app.identifier}#ios-store#${app.bundleIdentifier}`, lastSignedAt: expect.any(Number) },
+  ]);
 });
 
 test("a subscription in its grace period is shown so as soon as the App Store has said it", async () => {
@@ -92,28 +121,19 @@ test("a subscription in its grace period is shown so as soon as the App Store ha
   ]);
 });
 
-test("a notification is counted once and logged by its type, and its last time is kept", async () => {
-  const [signedTransactionInfo] = app.device().request({}).signedTransactions;
-  const before = linesWith(METRICS.notifications).length;
-  expect(await notify({ signedTransactionInfo }, "SUBSCRIBED").then(codeOf)).toEqual([200, undefined]);
-  expect(await notify({}, "TEST").then(codeOf)).toEqual([200, undefined]);
-  const counted = linesWith(METRICS.notifications).slice(before);
-  expect(counted.map(({ Store, Outcome }) => [Store, Outcome])).toEqual([
-    ["ios-store", "STORED"],
-    ["ios-store", "UNUSED"],
-  ]);
-  expect(linesWith("notificationType").slice(-2)).toMatchObject([
-    {
-      endpoint: "receive-ios-store-notification",
-      notificationType: "SUBSCRIBED",
-      application: app.identifier,
-      outcome: "OK",
-    },
-    { notificationType: "TEST", outcome: "OK" },
-  ]);
-  const kept = (await service.table.items()).filter(({ pk }) => pk === "NOTIFICATIONS");
-  expect(kept).toMatchObject([
-    { sk: `${app.identifier}#ios-store#${app.bundleIdentifier}`, lastSignedAt: expect.any(Number) },
+test("a bundle of which the App Store has fallen silent is counted and logged", async () => {
+  const silent = await service.application();
+  const from = {
+    application: silent.identifier,
+    store: "ios-store",
+    bundleOrPackage: silent.bundleIdentifier,
+  } as const;
+  const lastSignedAt = Date.now() - 2 * DAY;
+  await createNotificationTimes(service.table).raise(from, lastSignedAt);
+  expect(await service.watchNotifications()).toMatchObject({ status: "succeeded", payload: { silent: 1 } });
+  expect(await linesWith(METRICS.silentApplications, 1)).toMatchObject([{ [METRICS.silentApplications]: 1 }]);
+  expect(await linesWith("lastSignedAt", 1)).toMatchObject([
+    { message: "notifications silent", ...from, lastSignedAt: new Date(lastSignedAt).toISOString() },
   ]);
 });
 

@@ -60,6 +60,8 @@ export interface TestService {
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
   /** Runs the scheduled function that acknowledges due purchases. */
   acknowledgeDuePurchases(): Promise<InvocationResult>;
+  /** Runs the scheduled function that finds applications that stores notify no more. */
+  watchNotifications(): Promise<InvocationResult>;
   /** An application with both stores, and a key with both scopes. */
   application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
   stop(): Promise<void>;
@@ -310,6 +312,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     output,
     send,
     acknowledgeDuePurchases: () => gateway.invoke("AcknowledgeDuePurchases"),
+    watchNotifications: () => gateway.invoke("WatchNotifications"),
     application,
     stop: async () => {
       server.closeAllConnections();
