@@ -2,6 +2,7 @@ import type { ApplicationDirectory } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import { customersOf, type CustomerTable } from "./customer-table.ts";
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
 import type { DueAcknowledgement } from "./records.ts";
 
@@ -9,6 +10,7 @@ export interface AcknowledgementRun {
   readonly directory: ApplicationDirectory;
   readonly androidStore: AndroidStore;
   readonly queue: AcknowledgementQueue;
+  readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
   readonly now: () => Instant;
   /** Takes an unexpected failure of one acknowledgement, which stays due. */
   readonly onFailure: (error: unknown) => void;
@@ -28,24 +30,36 @@ export interface AcknowledgementReport {
   readonly credentialRejectedOf?: readonly ApplicationId[];
 }
 
-type Outcome = "done" | "due" | "failed";
+/** `unclaimed`: the purchase belongs to no account, so nobody has got anything; the store refunds it if that stays so. */
+type Outcome = "done" | "due" | "failed" | "unclaimed";
 
 const NEAR_MILLISECONDS = 24 * 3600 * 1000;
+
+const isLinked = async (
+  { table, now }: AcknowledgementRun,
+  { application, purchase }: DueAcknowledgement,
+): Promise<boolean> => {
+  const known = await table.findFacts(application, [], [purchase], now());
+  const { living } = await table.findCustomers(application, customersOf(known));
+  return [...living.values()].some(({ link }) => link !== null);
+};
 
 /**
  * `unusable` collects applications whose credential the store rejects for reading: their other acknowledgements wait for
  * an operator. `rejected` also collects those whose credential may read but not acknowledge.
  */
 const tryOne = async (
-  { directory, androidStore }: AcknowledgementRun,
+  run: AcknowledgementRun,
   due: DueAcknowledgement,
   unusable: Set<ApplicationId>,
   rejected: Set<ApplicationId>,
 ): Promise<Outcome> => {
+  const { directory, androidStore } = run;
   if (unusable.has(due.application)) return "due";
   const application = await directory.byIdentifier(due.application);
   const configuration = application?.androidStore.find(({ packageName }) => packageName === due.packageName);
   if (configuration === undefined) return "due";
+  if (!(await isLinked(run, due))) return "unclaimed";
   const { purchaseToken, productKind } = due;
   const answer = await androidStore.lookUp(configuration, {
     purchaseToken,
@@ -74,7 +88,7 @@ const tryOne = async (
 };
 
 /**
- * Tries the due acknowledgements, shards in parallel and each oldest first, until all are tried or `until` has come. One
+ * Tries the due acknowledgements of purchases that belong to an account, shards in parallel and each oldest first, until all are tried or `until` has come. One
  * past its deadline gets a last try and is given up. A failure of one does not stop the others.
  *
  * @param until no try starts from this moment on
@@ -94,8 +108,11 @@ export const acknowledgeDuePurchases = async (
       return "due";
     };
     const tried = await tryOne(run, due, unusable, rejected).catch(stillDue);
-    const wanted = tried === "due" && due.deadline <= run.now() ? "failed" : tried;
+    const isOver = due.deadline <= run.now();
+    if (tried === "unclaimed" && !isOver) return;
+    const wanted = tried === "due" && isOver ? "failed" : tried;
     const outcome = wanted === "due" ? wanted : await run.queue.remove(due).then(() => wanted, stillDue);
+    if (outcome === "unclaimed") return;
     if (outcome === "due" && inProduction && due.deadline - run.now() < NEAR_MILLISECONDS)
       report.nearDeadline += 1;
     if (outcome !== "failed" || inProduction) report[outcome] += 1;

@@ -84,7 +84,10 @@ export const inputOf = (
 /** The customer afterwards, and the change to write; null: nothing changes. */
 export interface Plan {
   readonly customer: CustomerChange["after"];
-  /** Time since which the facts' acknowledgement is due; null: none is. */
+  /**
+   * Time since which the facts' acknowledgement is due; null: none is, or the customer has no account, so that nobody has
+   * got anything yet. It is queued all the same, for the time when the customer gets one.
+   */
   readonly acknowledgementDueSince: Instant | null;
   readonly change: CustomerChange | null;
 }
@@ -92,17 +95,13 @@ export interface Plan {
 type Joined = ReturnType<typeof joinStated>[number];
 
 /** Step 1: joins each purchase of the request with its stored state. */
-const joinStated = ({ purchases, acknowledgementDue, known, identifier, link, moment }: PlanInput) =>
+const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: PlanInput) =>
   joinAll(purchases).map((said) => {
     const reference = referenceText(said);
     const stored = known.purchases.get(reference);
     const purchase = joinWithStored(stored?.purchase, said);
     const dueBefore = stored?.acknowledgementDueSince ?? null;
-    // An acknowledgement becomes due once its purchase belongs to an account, and stays due.
-    const isDue =
-      acknowledgementDue !== null &&
-      referenceText(acknowledgementDue.purchase) === reference &&
-      (link !== null || dueBefore !== null);
+    const isDue = acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference;
     // Only the store's latest answer can end a pending acknowledgement.
     const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
     const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : isLatest ? null : dueBefore;
@@ -219,8 +218,10 @@ export const planCustomerChange = (input: PlanInput): Plan => {
   return {
     customer,
     acknowledgementDueSince:
-      joined.find(({ reference }) => due !== null && reference === referenceText(due.purchase))?.stored
-        .acknowledgementDueSince ?? null,
+      link === null
+        ? null
+        : (joined.find(({ reference }) => due !== null && reference === referenceText(due.purchase))?.stored
+            .acknowledgementDueSince ?? null),
     change: unchanged
       ? null
       : {

@@ -5,7 +5,11 @@ import {
   acknowledgeDuePurchases,
   type AcknowledgementRun,
 } from "../../lib/customers/acknowledge-due-purchases.ts";
-import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import {
+  linkAndroidStoreCustomer,
+  type AndroidStoreLinking,
+} from "../../lib/customers/link-android-store-customer.ts";
+import { storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
 import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { bury } from "../../lib/table/burial.ts";
@@ -55,32 +59,48 @@ const aWorld = () => {
     const androidStore = local.store({ now: () => moment });
     const now = () => moment;
     const pause = () => Promise.resolve();
+    const linking: AndroidStoreLinking = {
+      table: createCustomerTable(table, pause),
+      write: (change) => writeCustomerChange(table, change),
+      bury: (...remains) => bury(table, ...remains),
+      newCustomerIdentifier: () => customerId(uuid()),
+      pause,
+      now,
+      claimsPerAccount: 20,
+      directory,
+      androidStore,
+      acknowledgements: queue,
+    };
     return {
+      /** Stores the purchase without an account, as a notification does. */
+      hear: async (purchaseToken: string) => {
+        const [configuration] = application.androidStore;
+        if (configuration === undefined) throw new Error("The application has a package.");
+        const answer = await androidStore.lookUp(configuration, {
+          purchaseToken,
+          productKind: "subscription",
+          productIdentifier: null,
+        });
+        if (answer.outcome !== "verified") throw new Error(answer.outcome);
+        await storeAndroidStorePurchase(linking, application, configuration, answer, null);
+      },
       link: (purchaseToken: string, account = "user-1") =>
-        linkAndroidStoreCustomer(
-          {
-            table: createCustomerTable(table, pause),
-            write: (change) => writeCustomerChange(table, change),
-            bury: (...remains) => bury(table, ...remains),
-            newCustomerIdentifier: () => customerId(uuid()),
-            pause,
-            now,
-            claimsPerAccount: 20,
-            directory,
-            androidStore,
-            acknowledgements: queue,
-          },
-          application.identifier,
-          {
-            packageName: PACKAGE_NAME,
-            purchaseToken,
-            productKind: "subscription",
-            applicationAccountIdentifier: account,
-          },
-        ),
+        linkAndroidStoreCustomer(linking, application.identifier, {
+          packageName: PACKAGE_NAME,
+          purchaseToken,
+          productKind: "subscription",
+          applicationAccountIdentifier: account,
+        }),
       run: (until = moment + 60_000, waiting: AcknowledgementRun["queue"] = queue) =>
         acknowledgeDuePurchases(
-          { directory, androidStore, queue: waiting, now, onFailure: (error) => failures.push(error) },
+          {
+            directory,
+            androidStore,
+            queue: waiting,
+            table: createCustomerTable(table, pause),
+            now,
+            onFailure: (error) => failures.push(error),
+          },
           until,
         ),
     };
@@ -121,6 +141,37 @@ test("an acknowledgement that succeeds at once leaves nothing in the queue, and 
   expect(isAcknowledged(token)).toBe(true);
   expect(await world.queued()).toBe(0);
   expect(JSON.stringify(await table.items())).not.toContain(token);
+});
+
+describe("a purchase without an account", () => {
+  test("waits: nobody has got anything yet", async () => {
+    const world = aWorld();
+    const token = buy();
+    await world.at(NOW).hear(token);
+    expect(await world.at(NOW + DAY).run()).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 0 });
+    expect([isAcknowledged(token), await world.queued()]).toEqual([false, 1]);
+  });
+
+  test("is acknowledged once another purchase of its customer is linked", async () => {
+    const world = aWorld();
+    const first = buy();
+    await world.at(NOW).hear(first);
+    const second = buy({ replaces: first });
+    await world.at(NOW + 1).hear(second);
+    await world.at(NOW + 2).link(first);
+    expect(isAcknowledged(second)).toBe(false);
+    await world.at(NOW + 3).run();
+    expect(isAcknowledged(second)).toBe(true);
+    expect(await world.queued()).toBe(0);
+  });
+
+  test("is given up at the store's deadline, without a failure", async () => {
+    const world = aWorld();
+    const token = buy();
+    await world.at(NOW).hear(token);
+    expect(await world.at(NOW + 3 * DAY).run()).toEqual({ done: 0, due: 0, nearDeadline: 0, failed: 0 });
+    expect([isAcknowledged(token), await world.queued()]).toEqual([false, 0]);
+  });
 });
 
 test("a failed acknowledgement stays due, is retried, and is done once it succeeds", async () => {

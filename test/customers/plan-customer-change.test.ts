@@ -349,29 +349,20 @@ describe("an acknowledgement", () => {
     expect(acknowledgementDueSince).toBe(NOW - 1000);
     expect(change).toBeNull();
   });
-  test("does not become due while its customer has no account", () => {
+  test("is queued, but not to be made yet, while its customer has no account", () => {
     for (const unlinked of [null, aCustomer({ link: null })]) {
       const { acknowledgementDueSince, change } = plan({
         survivor: unlinked,
         facts: { purchases: [purchase], acknowledgementDue: due },
       });
       expect(acknowledgementDueSince).toBeNull();
-      expect(change?.acknowledgements).toEqual({ due: [], done: [] });
-      expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([null]);
+      expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
+      expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW]);
     }
   });
-  test("becomes due when the purchase that was stored before gets an account", () => {
+  test("may be made once the customer has an account, since its first due time", () => {
     const { acknowledgementDueSince, change } = plan({
-      survivor,
-      facts: { purchases: [purchase], acknowledgementDue: due },
-      known: [stored(purchase)],
-    });
-    expect(acknowledgementDueSince).toBe(NOW);
-    expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
-  });
-  test("that is due stays due when its customer loses its account", () => {
-    const { acknowledgementDueSince, change } = plan({
-      survivor: aCustomer({ link: null, holdings: [purchase] }),
+      survivor: aCustomer({ holdings: [purchase] }),
       facts: { purchases: [purchase], acknowledgementDue: due },
       known: [waiting],
     });
