@@ -2,6 +2,7 @@ import type { Application } from "../lib/applications/application.ts";
 import type { CustomerEntitlement } from "../lib/contract/schemas.ts";
 import type { AccountReport } from "../lib/administration/account-report.ts";
 import type { Terms } from "../lib/entitlements/entitlements.ts";
+import type { Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, CustomerId } from "../lib/identifiers.ts";
 import type { Table } from "../lib/table/table.ts";
@@ -49,7 +50,17 @@ const purchaseJson = ({ purchase, why, lines }: ExplainedPurchase) => ({
   key: purchase.key,
   selectedProducts: purchase.selectedProducts,
   replacedBy: purchase.replacedBy,
-  verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
+  verifiedAt: timeOrNull(verifiedBy(purchase)?.[0] ?? null),
+  verifiedBy: verifiedBy(purchase)?.[1] ?? null,
+  renewal:
+    purchase.renewal === null
+      ? null
+      : {
+          ...purchase.renewal,
+          periodEndsAt: timeOrNull(purchase.renewal.periodEndsAt),
+          graceEndsAt: timeOrNull(purchase.renewal.graceEndsAt),
+          signedAt: isoTime(purchase.renewal.signedAt),
+        },
   why,
   lines: lines.map(lineJson),
 });
@@ -73,9 +84,37 @@ const lineText = (explained: ExplainedLine): string[] => {
   return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, ...indent(explained.why)];
 };
 
+/** When the store last vouched for a purchase, and by what; null: it is only named by another. */
+const verifiedBy = ({ store, verifiedAt, renewal }: Purchase): readonly [Instant, string] | null => {
+  if (renewal !== null && renewal.signedAt > verifiedAt) return [renewal.signedAt, "a renewal info"];
+  if (verifiedAt === 0) return null;
+  return [verifiedAt, store === "ios-store" ? "a transaction" : "Google's answer"];
+};
+
+const verifiedText = (purchase: Purchase): string => {
+  const verified = verifiedBy(purchase);
+  return verified === null ? "" : `, verified ${isoTime(verified[0])} by ${verified[1]}`;
+};
+
+/** The renewal info, as the App Store signed it. */
+const renewalText = ({ renewal }: Purchase): string[] =>
+  renewal === null
+    ? []
+    : [
+        [
+          renewal.willRenew ? "renews" : "does not renew",
+          ...(renewal.renewsInto === null ? [] : [`into ${renewal.renewsInto}`]),
+          ...(renewal.graceEndsAt === null
+            ? []
+            : [`in a grace period until ${isoTime(renewal.graceEndsAt)}`]),
+          ...(renewal.isInBillingRetry ? ["in billing retry"] : []),
+          `(signed ${isoTime(renewal.signedAt)})`,
+        ].join(" "),
+      ];
+
 const purchaseText = ({ purchase, why, lines }: ExplainedPurchase): string[] => [
-  `${purchase.store} ${purchase.environment} purchase ${purchase.key}${purchase.verifiedAt === 0 ? "" : `, verified ${isoTime(purchase.verifiedAt)}`}`,
-  ...indent([...why, ...lines.flatMap(lineText)]),
+  `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
+  ...indent([...why, ...renewalText(purchase), ...lines.flatMap(lineText)]),
 ];
 
 const customerText = ({ customer, purchases }: ExplainedCustomer): string[] => [

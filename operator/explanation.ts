@@ -63,7 +63,11 @@ const advantage = (winner: Grant, loser: Grant): string => {
   return "comes first by its key";
 };
 
-const endText = ({ line, expiresAt }: Grant): string => {
+const endText = (moment: Instant, { line, expiresAt }: Grant): string => {
+  if (expiresAt !== null && expiresAt <= moment)
+    return line.verifiedAt < expiresAt
+      ? `past its end at ${isoTime(expiresAt)}: the store said that it renews, and nothing since`
+      : `past its end at ${isoTime(expiresAt)}: the store still retries the payment`;
   if (expiresAt !== null) return `until ${isoTime(expiresAt)}`;
   const lasting = line.nature === "auto_renewable" || line.nature === "non_consumable";
   return lasting ? "for ever" : "for ever (its product has no accessDuration)";
@@ -74,14 +78,14 @@ const standingText = ({ status, line, expiresAt }: Grant): string => {
   return since === null ? status : `${status} since ${isoTime(since)}`;
 };
 
-const grantText = (entitlement: string, grant: Grant, winner: Grant): string => {
+const grantText = (moment: Instant, entitlement: string, grant: Grant, winner: Grant): string => {
   if (winner !== grant) {
     const shown =
       winner.holding === grant.holding ? "another line of this purchase" : nameOf(winner.holding.purchase);
     return `${entitlement} comes from ${shown} instead, which ${advantage(winner, grant)}`;
   }
   return grant.active
-    ? `grants ${entitlement} ${endText(grant)}`
+    ? `grants ${entitlement} ${endText(moment, grant)}`
     : `grants no access: ${entitlement} is ${standingText(grant)}`;
 };
 
@@ -160,7 +164,7 @@ export const explain = (
       status: grant.status,
       expiresAt: grant.expiresAt,
       why: grant.product.grants.map((entitlement) =>
-        grantText(entitlement, grant, best.get(entitlement) ?? grant),
+        grantText(moment, entitlement, grant, best.get(entitlement) ?? grant),
       ),
     };
   };

@@ -10,6 +10,7 @@ import {
   aLine,
   aProduct,
   aPurchase,
+  aRenewal,
   DAY,
   entitlementsAt,
   NOW,
@@ -160,7 +161,54 @@ describe("an account's purchase is explained:", () => {
   });
 });
 
+describe("a purchase past its end is explained", () => {
+  const whyAt = (purchase: Purchase): string[] =>
+    explain(NOW + 20 * DAY, [aCustomer([purchase])], { catalog: CATALOG, renewalLeeway: 60_000 }).flatMap(
+      ({ purchases }) => purchases.flatMap(({ lines }) => lines.flatMap((line) => line.why)),
+    );
+
+  test("by the store's silence while the leeway lasts", () => {
+    expect(whyAt(aPurchase({ renewal: aRenewal() }))).toEqual([
+      `grants premium past its end at ${END}: the store said that it renews, and nothing since`,
+    ]);
+  });
+
+  test("by Google's retries after it", () => {
+    const line = aLine({ transactionIdentifier: null, willRenew: true, verifiedAt: NOW + 20 * DAY });
+    const catalog = aCatalog([aProduct({ store: "android-store" })]);
+    const [explained] = explain(
+      NOW + 20 * DAY,
+      [aCustomer([aPurchase({ store: "android-store", lines: [line] })])],
+      { catalog, renewalLeeway: 0 },
+    );
+    expect(explained?.purchases[0]?.lines[0]?.why).toEqual([
+      `grants premium past its end at ${END}: the store still retries the payment`,
+    ]);
+  });
+});
+
 describe("an account is shown", () => {
+  test("with what the App Store said of a renewal, and by what a purchase was verified last", () => {
+    const renewal = aRenewal({ signedAt: NOW, graceEndsAt: NOW + 26 * DAY, isInBillingRetry: true });
+    const { text, json } = presentAccount(report([aCustomer([aPurchase({ renewal })])]), TERMS, NOW);
+    expect(text).toContain(`purchase 1, verified ${isoTime(NOW)} by a renewal info`);
+    expect(text).toContain(
+      `renews into monthly in a grace period until ${isoTime(NOW + 26 * DAY)} in billing retry (signed ${isoTime(NOW)})`,
+    );
+    expect(json).toMatchObject({
+      customers: [
+        {
+          purchases: [
+            {
+              verifiedBy: "a renewal info",
+              renewal: { willRenew: true, graceEndsAt: isoTime(NOW + 26 * DAY), signedAt: isoTime(NOW) },
+            },
+          ],
+        },
+      ],
+    });
+  });
+
   const report = (customers: readonly ReportedCustomer[]) => ({
     application: { identifier: applicationId("0198c0de-0000-7000-8000-000000000001"), name: "Trail Maps" },
     account: accountId("user-1"),
@@ -180,7 +228,7 @@ describe("an account is shown", () => {
 Customer 0198c0de-0000-7000-8000-0000000000cc
   created ${isoTime(NOW - 2 * DAY)}, linked ${isoTime(NOW - DAY)} by a client
   merged from 0198c0de-0000-7000-8000-0000000000dd
-  ios-store production purchase 1, verified ${isoTime(NOW - 1000)}
+  ios-store production purchase 1, verified ${isoTime(NOW - 1000)} by a transaction
     monthly  ${isoTime(NOW - 10 * DAY)} to ${END}  active
       grants premium until ${END}
 Entitlements
