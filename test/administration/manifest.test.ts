@@ -176,6 +176,32 @@ describe("a valid manifest", () => {
     expect(androidStore[0]?.notifications?.audience).toBe(audience);
   });
 
+  test.each([
+    [undefined, 15 * 60_000],
+    ["PT0S", 0],
+    ["P0D", 0],
+    ["PT15M", 15 * 60_000],
+    ["PT1H30M", 90 * 60_000],
+    ["P1D", 86_400_000],
+    ["PT24H", 86_400_000],
+  ])("has a renewal leeway: %s is %i milliseconds", (written, milliseconds) => {
+    const leeway = written === undefined ? "" : `, renewalLeeway: ${written}`;
+    const read = manifest(`application: { name: A${leeway} }`);
+    expect(read.renewalLeeway).toBe(milliseconds);
+    const identified = { ...read, identifier: IDENTIFIER };
+    const again = manifest(JSON.stringify(manifestOf(identified)));
+    expect(again.renewalLeeway).toBe(milliseconds);
+  });
+
+  test.each(["P1DT1S", "P2D", "P1M", "PT", "P", "15M", "-PT1M", "900"])(
+    "refuses the renewal leeway %s",
+    (written) => {
+      expect(problems(`application: { name: A, renewalLeeway: "${written}" }`)).toEqual([
+        "1 application.renewalLeeway",
+      ]);
+    },
+  );
+
   test("refuses transfers by default", () => {
     expect(manifest("application: { name: A }").transfers).toBe("refuse");
     expect(manifest("application: { name: A, transfers: when_inactive }").transfers).toBe("when_inactive");

@@ -1,0 +1,165 @@
+import { renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Renewal } from "../../lib/entitlements/renewal.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aCatalog, aProduct, aRenewal, DAY, NOW, proven } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import {
+  byClient,
+  byCredential,
+  createWorld,
+  device,
+  owned,
+  refusal,
+  replacing,
+  requests,
+  type World,
+} from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const END = NOW + 20 * DAY;
+const aWorld = (): World => createWorld(table).selling(aCatalog([aProduct()]));
+
+/** The renewal info of {@link owned}: a payment has failed, and a grace period runs. */
+const failing = (key: string, renewal: Partial<Renewal> = {}): Purchase =>
+  renewedPurchase(owned(key), aRenewal({ signedAt: END + 1, graceEndsAt: END + 6 * DAY, ...renewal }));
+
+const statusOf = async (world: World, account: string) =>
+  (await world.at(END + DAY).read(account)).entitlements[0]?.status;
+
+describe("a renewal info", () => {
+  test("counts with a transaction of its lineage, in two reads and one transaction", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const sent = await requests(table, () =>
+      world.store({ purchases: [owned("1")], renewals: [failing("1")] }),
+    );
+    expect(sent).toEqual(["BatchGetItem", "BatchGetItem", "TransactWriteItems"]);
+    expect(await statusOf(world, "a")).toBe("grace_period");
+  });
+
+  test("that is repeated writes nothing", async () => {
+    const world = aWorld();
+    const facts = { purchases: [owned("1")], renewals: [failing("1")] };
+    await world.store(facts, byCredential("a"));
+    expect(await requests(table, () => world.store(facts))).toEqual(["BatchGetItem", "BatchGetItem"]);
+    expect(await requests(table, () => world.store({ renewals: [failing("1")] }))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+    ]);
+  });
+
+  test("of a known lineage counts without a transaction, and is answered", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")], identities: [device("d")] }, byCredential("a"));
+    const stored = await world.store({ identities: [device("d")], renewals: [failing("1")] });
+    expect(stored?.holdings).toMatchObject([{ renewal: { graceEndsAt: END + 6 * DAY } }]);
+    expect(await statusOf(world, "a")).toBe("grace_period");
+  });
+
+  test("of a lineage that is only named as replaced counts once that is known", async () => {
+    const world = aWorld();
+    const facts = { purchases: [replacing(owned("2"), owned("1"))], renewals: [failing("1"), failing("2")] };
+    const stored = await world.store(facts, byCredential("a"));
+    expect(stored?.holdings).toMatchObject([{ key: "2", renewal: { signedAt: END + 1 } }]);
+    const known = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
+    expect(known.map(({ key, renewal }) => [key, renewal !== undefined])).toEqual(
+      expect.arrayContaining([
+        ["1", true],
+        ["2", true],
+      ]),
+    );
+  });
+
+  test.each([null, byClient("a"), byCredential("a")])(
+    "of a lineage that nobody has is ignored, and makes nobody: claimed by %j",
+    async (claim) => {
+      const world = aWorld();
+      expect(await world.store({ renewals: [failing("1")] }, claim)).toBeNull();
+      expect(await world.items()).toEqual([]);
+    },
+  );
+
+  test("of an erased customer's lineage is ignored", async () => {
+    const world = aWorld();
+    const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.erase(customer);
+    const before = await world.items();
+    expect(await world.store({ renewals: [failing("1")] })).toBeNull();
+    expect(await world.store({ identities: [device("d")], renewals: [failing("1")] })).toBeNull();
+    expect(await world.items()).toEqual(before);
+  });
+});
+
+describe("a renewal info of somebody else's lineage", () => {
+  test("is stored for its owner, and merges and links nobody", async () => {
+    const world = aWorld();
+    const owner = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const shown = { purchases: [owned("2")], renewals: [failing("1")] };
+    const other = await world.store(shown, byCredential("b"));
+    expect(other?.identifier).not.toBe(owner?.identifier);
+    expect((await world.read("b")).customerIdentifiers).toEqual([other?.identifier]);
+    expect((await world.read("a")).customerIdentifiers).toEqual([owner?.identifier]);
+    expect(await statusOf(world, "a")).toBe("grace_period");
+  });
+
+  test("is stored although the request names nobody", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    expect(await world.store({ identities: [device("d")], renewals: [failing("1")] })).toBeNull();
+    expect(await statusOf(world, "a")).toBe("grace_period");
+  });
+
+  test("is stored although the link is refused", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] }, byCredential("b"));
+    const refused = world.store({ purchases: [owned("2")], renewals: [failing("1")] }, byCredential("c"));
+    expect(await refusal(refused)).toBe("CUSTOMER_ALREADY_LINKED");
+    expect(await statusOf(world, "a")).toBe("grace_period");
+  });
+
+  test("is stored for each owner when the identities are of two accounts", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] }, byCredential("b"));
+    const both = { purchases: [owned("1"), owned("2")], renewals: [failing("1"), failing("2")] };
+    expect(await refusal(world.store(both))).toBe("IDENTITY_CONFLICT");
+    expect([await statusOf(world, "a"), await statusOf(world, "b")]).toEqual([
+      "grace_period",
+      "grace_period",
+    ]);
+  });
+
+  test("counts after a merge, whichever customer it was stored for", async () => {
+    const world = aWorld();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] });
+    await world.store({ renewals: [failing("2", { graceEndsAt: END + 9 * DAY })] });
+    const named = { mentioned: [], identity: device("d") };
+    await world.store({
+      identities: [device("d")],
+      purchases: [proven(owned("1"), named), proven(owned("2"), named)],
+    });
+    expect(await statusOf(world, "a")).toBe("grace_period");
+  });
+});
+
+test("a renewal info whose lineage is stored after the request has read it is ignored, and counts when it comes again", async () => {
+  const world = aWorld();
+  const bought = () => world.store({ purchases: [owned("1")], identities: [device("d")] }, byCredential("a"));
+  const linkOther = { purchases: [owned("2")], identities: [device("e")] };
+  await world.store(linkOther, byCredential("b"));
+  const interrupted = world.interrupted(bought);
+  await interrupted.store({ identities: [device("e")], renewals: [failing("1")] });
+  expect(await statusOf(world, "a")).toBe("expired");
+  await world.store({ renewals: [failing("1")] });
+  expect(await statusOf(world, "a")).toBe("grace_period");
+});
