@@ -1,3 +1,4 @@
+import { compare } from "../order.ts";
 import type { Instant } from "./time.ts";
 
 /**
@@ -35,8 +36,8 @@ const textOf = (renewal: Renewal): string =>
 /** The later signed one; ties are broken deterministically. */
 export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | null => {
   if (a === null || b === null) return a ?? b;
-  if (a.signedAt !== b.signedAt) return a.signedAt > b.signedAt ? a : b;
-  return textOf(a) >= textOf(b) ? a : b;
+  const order = compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b));
+  return order > 0 ? a : b;
 };
 
 export const sameRenewal = (a: Renewal | null, b: Renewal | null): boolean =>

@@ -236,6 +236,12 @@ describe("renewal infos are joined", () => {
     expect(laterRenewal(earlier, other)).toBe(laterRenewal(other, earlier));
   });
 
+  test("of one moment by the greater text", () => {
+    const early = aRenewal({ periodEndsAt: END });
+    const late = aRenewal({ periodEndsAt: END + 1 });
+    expect([laterRenewal(early, late), laterRenewal(late, early)]).toEqual([late, late]);
+  });
+
   test("with their lineage, of whose products they select none", () => {
     const purchase = aPurchase({ selectedProducts: null });
     const said = renewedPurchase(purchase, later);
@@ -248,5 +254,6 @@ describe("renewal infos are joined", () => {
     expect(holdingsOf([purchase], CATALOG)).toEqual([purchase]);
     expect(sameRenewal(purchase.renewal, aRenewal())).toBe(true);
     expect(sameRenewal(purchase.renewal, null)).toBe(false);
+    expect(sameRenewal(null, purchase.renewal)).toBe(false);
   });
 });
