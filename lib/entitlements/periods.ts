@@ -1,18 +1,19 @@
+import { compare } from "../order.ts";
 import type { Line } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 
 const isPeriod = ({ nature }: Line): boolean => nature === "auto_renewable";
 
+const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
+
+/** Of several that end together the last in the order of the lines. */
 const endsLast = (periods: readonly Line[]): Line | undefined =>
-  periods.reduce<Line | undefined>(
-    (last, period) => (last === undefined || (period.endsAt ?? 0) >= (last.endsAt ?? 0) ? period : last),
-    undefined,
-  );
+  periods.toSorted((a, b) => compare(endOf(a), endOf(b))).at(-1);
 
 /** A copy restored after the end does not tell when its period began: before its end, at least. */
-const beganBy = (moment: Instant, { startsAt, endsAt }: Line): boolean =>
-  Math.min(startsAt ?? 0, endsAt ?? Infinity) <= moment;
+const beganBy = (moment: Instant, period: Line): boolean =>
+  Math.min(period.startsAt ?? 0, endOf(period)) <= moment;
 
 /**
  * The period that a renewal info speaks of: the one that ends at its renewal date, otherwise the last one that had begun
@@ -31,4 +32,4 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
 
 /** Whether another period of the lineage ends later, so that this one was renewed or replaced. */
 export const isSucceeded = (period: Line, lines: readonly Line[]): boolean =>
-  lines.some((other) => isPeriod(other) && (other.endsAt ?? Infinity) > (period.endsAt ?? Infinity));
+  lines.some((other) => isPeriod(other) && endOf(other) > endOf(period));

@@ -1,0 +1,80 @@
+import { isSucceeded, periodOf } from "../../lib/entitlements/periods.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
+import { aLine, aRenewal, DAY, NOW } from "../support/purchases.ts";
+
+const period = (transactionIdentifier: string, from: number, to: number, more: Partial<Line> = {}): Line =>
+  aLine({
+    transactionIdentifier,
+    startsAt: NOW + from * DAY,
+    endsAt: NOW + to * DAY,
+    verifiedAt: NOW + from * DAY,
+    ...more,
+  });
+const pass = aLine({ transactionIdentifier: "pass", nature: "non_renewing", endsAt: null });
+
+/** The transaction of the period that a renewal info speaks of. */
+const spokenOf = (lines: readonly Line[], date: number | null, signed: number): string | null | undefined =>
+  periodOf(
+    aRenewal({ periodEndsAt: date === null ? null : NOW + date * DAY, signedAt: NOW + signed * DAY }),
+    lines,
+  )?.transactionIdentifier;
+
+describe("a renewal info speaks of", () => {
+  const first = period("1", 0, 30);
+  const second = period("2", 30, 60);
+  const third = period("3", 60, 90);
+
+  test("the period that ends at its renewal date, whenever it was signed", () => {
+    expect(spokenOf([first, second, third], 60, 0)).toBe("2");
+    expect(spokenOf([first, second, third], 60, 100)).toBe("2");
+  });
+
+  test("of several with that end the last", () => {
+    expect(spokenOf([period("a", 0, 60), period("b", 10, 60), first], 60, 0)).toBe("b");
+  });
+
+  test("not an upgraded one with that end", () => {
+    const upgraded = period("b", 40, 60, { standing: "expired" });
+    expect(spokenOf([second, upgraded], 60, 0)).toBe("2");
+    expect(spokenOf([upgraded], 60, 0)).toBeUndefined();
+  });
+
+  test("otherwise the last to end of those that had begun when it was signed", () => {
+    expect(spokenOf([first, second, third], 61, 30)).toBe("2");
+    expect(spokenOf([first, second, third], null, 30)).toBe("2");
+    expect(spokenOf([first, second, third], null, 29.9)).toBe("1");
+    expect(spokenOf([third, second, first], null, 100)).toBe("3");
+    expect(spokenOf([period("long", 0, 365), second], null, 100)).toBe("long");
+  });
+
+  test("a period known only by a copy restored after its end, which had begun by its end", () => {
+    const restored = period("r", 50, 30);
+    expect(spokenOf([restored], null, 30)).toBe("r");
+    expect(spokenOf([restored], null, 29.9)).toBeUndefined();
+  });
+
+  test("one whose start is not known", () => {
+    expect(spokenOf([period("s", 0, 30, { startsAt: null })], null, 0)).toBe("s");
+  });
+
+  test("nothing where no period had begun, and never of a pass", () => {
+    expect(spokenOf([second], null, 29.9)).toBeUndefined();
+    expect(spokenOf([pass], null, 100)).toBeUndefined();
+    expect(spokenOf([first, pass], null, 100)).toBe("1");
+  });
+});
+
+describe("a period is succeeded", () => {
+  const first = period("1", 0, 30);
+
+  test("by one that ends later", () => {
+    expect(isSucceeded(first, [first, period("2", 30, 30.1)])).toBe(true);
+    expect(isSucceeded(first, [first])).toBe(false);
+    expect(isSucceeded(first, [first, period("2", 10, 30)])).toBe(false);
+    expect(isSucceeded(first, [first, period("2", 31, 29)])).toBe(false);
+  });
+
+  test("not by a pass of the lineage", () => {
+    expect(isSucceeded(first, [first, pass])).toBe(false);
+  });
+});
