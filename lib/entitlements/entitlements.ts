@@ -273,18 +273,20 @@ const passesInTurn = (passes: readonly Pass[]): Access[] => {
 const isRetriedSilently = (store: Store, { endsAt, verifiedAt, willRenew }: Line): boolean =>
   store === "android-store" && willRenew === true && endsAt !== null && verifiedAt >= endsAt;
 
+/** Whether the App Store speaks of a later end: the line was renewed, and the renewal's transaction is not known yet. */
+const isRenewedUnseen = ({ endsAt }: Line, { periodEndsAt, isInBillingRetry }: Renewal): boolean =>
+  (periodEndsAt ?? 0) > (endsAt ?? Infinity) && !isInBillingRetry;
+
 /**
- * Whether the store said that a line would renew, and has said nothing since its end: it may have been renewed. A
- * transaction of the App Store that is signed again says nothing of its renewal.
+ * Whether a line may have been renewed, as far as is known: the store said that it would, and has said nothing since its
+ * end. A transaction of the App Store that is signed again says nothing of its renewal.
  */
-const isUnheardOf = (
-  store: Store,
-  { willRenew, endsAt, verifiedAt }: Line,
-  renewal: Renewal | null,
-): boolean =>
-  willRenew === true &&
-  endsAt !== null &&
-  (store === "android-store" ? verifiedAt : (renewal?.signedAt ?? Infinity)) < endsAt;
+const mayBeRenewed = (store: Store, line: Line, renewal: Renewal | null): boolean => {
+  const { willRenew, endsAt, verifiedAt } = line;
+  if (renewal !== null && isRenewedUnseen(line, renewal)) return true;
+  const lastWord = store === "android-store" ? verifiedAt : (renewal?.signedAt ?? Infinity);
+  return willRenew === true && endsAt !== null && lastWord < endsAt;
+};
 
 /** Status of a line of the App Store after its end; a grace period goes before the retries. */
 const statusAfterEnd = (moment: Instant, { endsAt }: Line, renewal: Renewal): Status => {
@@ -312,12 +314,12 @@ const statusAt = (
       const standing = line.standing === "entitled" ? "active" : "grace_period";
       if (renewal !== null && line.endsAt !== null && line.endsAt <= moment) {
         const status = statusAfterEnd(moment, line, renewal);
-        const isLenient = status !== "grace_period" && isUnheardOf(store, line, renewal);
+        const isLenient = status !== "grace_period" && mayBeRenewed(store, line, renewal);
         return isLenient && moment < line.endsAt + renewalLeeway ? "active" : status;
       }
       const longer = isRetriedSilently(store, line)
         ? SILENT_RETRY_MILLISECONDS
-        : isUnheardOf(store, line, renewal)
+        : mayBeRenewed(store, line, renewal)
           ? renewalLeeway
           : 0;
       return ends !== null && ends + longer <= moment ? "expired" : standing;

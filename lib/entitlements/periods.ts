@@ -1,19 +1,17 @@
 import { compare } from "../order.ts";
 import type { Line } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
-import type { Instant } from "./time.ts";
 
 const isPeriod = ({ nature }: Line): boolean => nature === "auto_renewable";
 
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
-/** Of several that end together the last in the order of the lines. */
-const endsLast = (periods: readonly Line[]): Line | undefined =>
-  periods.toSorted((a, b) => compare(endOf(a), endOf(b))).at(-1);
-
 /** A copy restored after the end does not tell when its period began: before its end, at least. */
-const beganBy = (moment: Instant, period: Line): boolean =>
-  Math.min(period.startsAt ?? 0, endOf(period)) <= moment;
+const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(period));
+
+/** Of several that began together the last in the order of the lines. */
+const beganLast = (periods: readonly Line[]): Line | undefined =>
+  periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 
 /**
  * The period that a renewal info speaks of: the one that ends at its renewal date, otherwise the last one that had begun
@@ -24,12 +22,21 @@ const beganBy = (moment: Instant, period: Line): boolean =>
 export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undefined => {
   const periods = lines.filter(isPeriod);
   return (
-    endsLast(
+    beganLast(
       periods.filter(({ endsAt, standing }) => endsAt === renewal.periodEndsAt && standing === "entitled"),
-    ) ?? endsLast(periods.filter((period) => beganBy(renewal.signedAt, period)))
+    ) ?? beganLast(periods.filter((period) => beganBy(period) <= renewal.signedAt))
   );
 };
 
-/** Whether another period of the lineage ends later, so that this one was renewed or replaced. */
+/**
+ * Whether the person went on from this period to another of the lineage, which ends later: a renewal, or what took its
+ * place. One that began before it is none, however late it would have ended: this period took its place.
+ */
 export const isSucceeded = (period: Line, lines: readonly Line[]): boolean =>
-  lines.some((other) => isPeriod(other) && endOf(other) > endOf(period));
+  lines.some(
+    (other) =>
+      isPeriod(other) &&
+      endOf(other) > endOf(period) &&
+      (beganBy(other) > beganBy(period) ||
+        (beganBy(other) === beganBy(period) && other.standing !== "expired")),
+  );

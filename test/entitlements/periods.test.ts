@@ -39,12 +39,19 @@ describe("a renewal info speaks of", () => {
     expect(spokenOf([upgraded], 60, 0)).toBeUndefined();
   });
 
-  test("otherwise the last to end of those that had begun when it was signed", () => {
+  test("otherwise the last that had begun when it was signed", () => {
     expect(spokenOf([first, second, third], 61, 30)).toBe("2");
     expect(spokenOf([first, second, third], null, 30)).toBe("2");
     expect(spokenOf([first, second, third], null, 29.9)).toBe("1");
     expect(spokenOf([third, second, first], null, 100)).toBe("3");
-    expect(spokenOf([period("long", 0, 365), second], null, 100)).toBe("long");
+  });
+
+  test("the period that took the place of a longer one", () => {
+    expect(spokenOf([period("year", 0, 365), second], null, 100)).toBe("2");
+  });
+
+  test("of several that began together the last in the order of the lines", () => {
+    expect(spokenOf([period("a", 0, 60), period("b", 0, 30)], null, 100)).toBe("b");
   });
 
   test("a period known only by a copy restored after its end, which had begun by its end", () => {
@@ -66,6 +73,19 @@ describe("a renewal info speaks of", () => {
 
 describe("a period is succeeded", () => {
   const first = period("1", 0, 30);
+
+  test("not by a longer one whose place it took", () => {
+    expect(isSucceeded(first, [period("year", -10, 355), first])).toBe(false);
+    expect(isSucceeded(first, [period("year", 0, 365, { standing: "expired" }), first])).toBe(false);
+  });
+
+  test("by one that began with it and ends later", () => {
+    expect(isSucceeded(first, [first, period("year", 0, 365)])).toBe(true);
+  });
+
+  test("by one that was upgraded later", () => {
+    expect(isSucceeded(first, [first, period("2", 30, 60, { standing: "expired" })])).toBe(true);
+  });
 
   test("by one that ends later", () => {
     expect(isSucceeded(first, [first, period("2", 30, 30.1)])).toBe(true);

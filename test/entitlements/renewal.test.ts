@@ -119,6 +119,21 @@ describe("a renewal info speaks of one period", () => {
     expect(shownAt(NOW + DAY, [purchase])).toMatchObject({ productIdentifier: "yearly", willRenew: true });
   });
 
+  test("although it took the place of a longer one, upgraded or refunded", () => {
+    const said = { graceEndsAt: END + 16 * DAY, isInBillingRetry: true, signedAt: END + 1 };
+    const monthly = period("2", NOW - 10 * DAY, END);
+    for (const change of [
+      {},
+      { standing: "expired", verifiedAt: NOW - 10 * DAY },
+      // An upgraded period ends at its signing at the latest, and this copy was signed in the grace period.
+      { standing: "expired", verifiedAt: END + DAY },
+      { revokedAt: NOW - 11 * DAY },
+    ] as const) {
+      const yearly = period("1", NOW - 20 * DAY, NOW + 345 * DAY, { productIdentifier: "yearly", ...change });
+      expect(statusAt(END + 2 * DAY, renewing(said, yearly, monthly))).toBe("grace_period");
+    }
+  });
+
   test("whose grace period ends where the next period begins, refunded or not", () => {
     const refunded = { ...second, revokedAt: END + 3 * DAY };
     const purchase = renewing({ graceEndsAt: END + 16 * DAY, signedAt: END + 1 }, first, refunded);
@@ -167,6 +182,14 @@ describe("the renewal leeway", () => {
 
   test("is for a transaction that is signed again after the end: that says nothing of the renewal", () => {
     expect(statusAt(END + 1, renewing({}, aLine({ verifiedAt: END + 1 })), LEEWAY)).toBe("active");
+  });
+
+  test("is not ended by the word of a later end, before that period's transaction is known", () => {
+    const renewed = { periodEndsAt: END + 30 * DAY, signedAt: END + 1 };
+    expect(statusAt(END + LEEWAY - 1, renewing(renewed), LEEWAY)).toBe("active");
+    expect(statusAt(END + LEEWAY, renewing(renewed), LEEWAY)).toBe("expired");
+    expect(statusAt(END + 1, renewing({ ...renewed, willRenew: false }), LEEWAY)).toBe("active");
+    expect(statusAt(END + 1, renewing({ ...renewed, isInBillingRetry: true }), LEEWAY)).toBe("billing_retry");
   });
 
   test("does not keep what was renewed and refunded", () => {

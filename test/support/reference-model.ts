@@ -508,20 +508,29 @@ const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
   );
 };
 
+/** A copy restored after the end of its period says only that it had begun by then. */
+const beganBy = ({ start, end }: Event): number => Math.min(start, end ?? Infinity);
+
 /** The period that a renewal info speaks of: the one that ends at its date, else the last that had begun by then. */
 const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undefined => {
   const ending = periods.filter(({ end, fact }) => end === renewal.renewalDate && !fact.upgraded);
-  const begun = periods.filter(({ start, end }) => Math.min(start, end ?? Infinity) <= renewal.signedAt);
-  const candidates = ending.length > 0 ? ending : begun;
-  const last = Math.max(...candidates.map(({ end }) => end ?? 0));
-  return sorted(candidates, LINEAGE).findLast(({ end }) => end === last);
+  const begun = periods.filter((period) => beganBy(period) <= renewal.signedAt);
+  return sorted(sorted(ending.length > 0 ? ending : begun, LINEAGE), [beganBy]).at(-1);
 };
+
+/** Whether the person went on from one period to another, which began after it, or at once in its place. */
+const wentOn = (from: Event, to: Event): boolean =>
+  (to.end ?? Infinity) > (from.end ?? Infinity) &&
+  (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
 /** What a renewal info makes of the period that it speaks of. */
 const renewedStatus = (end: number, renewal: IosRenewal, leeway: number, moment: number): Status => {
   if (moment < end) return "active";
   if (moment < (renewal.graceEnd ?? 0)) return "grace_period";
-  if (renewal.renews && renewal.signedAt < end && moment < end + leeway) return "active";
+  // Silence since the end, or the word that a later period was paid, of which no transaction is known.
+  const isRenewed = (renewal.renewalDate ?? 0) > end && !renewal.inRetry;
+  const isSilent = renewal.renews && renewal.signedAt < end;
+  if ((isSilent || isRenewed) && moment < end + leeway) return "active";
   return renewal.inRetry && moment < end + RETRIED ? "billing_retry" : "expired";
 };
 
@@ -541,7 +550,7 @@ const givenByIos = (
   const all = events.map(({ copies, home, until }) => ({ ...eventOf(copies), home, until }));
   const periods = all.filter(({ fact }) => fact.type === "subscription");
   const spoken = renewal === undefined ? undefined : spokenOf(periods, renewal);
-  const isLast = !periods.some(({ end }) => (end ?? Infinity) > (spoken?.end ?? Infinity));
+  const isLast = !periods.some((other) => spoken !== undefined && wentOn(spoken, other));
   // In the order of the ends that the store gave, whatever cuts them short.
   const counted = sorted(
     all.filter(({ until }) => (until ?? Infinity) > moment),
@@ -660,10 +669,11 @@ const givenByAndroid = (
     return answer.lines.flatMap((line, place): Given[] => {
       const product = productOf(catalog, "android-store", line.product, { basePlan: line.basePlan });
       if (!isOwned(line) || product === undefined) return [];
-      const renews = line.renews && line.leaves === null;
-      // Lines may be charged separately. One that does not renew and ends before another is over.
+      // A line that will be replaced is paid again, as another product.
+      const renews = line.leaves === "replaced" || (line.renews && line.leaves === null);
+      // Lines may be charged separately. One that does not renew, or is replaced, and ends before another is over.
       const isGone =
-        !renews &&
+        (!renews || line.leaves === "replaced") &&
         line.expiry <= answer.answeredAt &&
         answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
       const willRenew = renews && answer.state !== "CANCELED";

@@ -32,11 +32,13 @@ const isOwned = ({
   expiryTime !== null &&
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
-/** A line that will be removed or replaced does not renew, whatever its plan says. */
+/** Whether the line is paid again at its end: a replaced one as another product, a removed one never. */
 const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval }: Item): boolean =>
-  autoRenewingPlan?.autoRenewEnabled === true &&
-  deferredItemReplacement === null &&
-  deferredItemRemoval === null;
+  deferredItemReplacement !== null ||
+  (autoRenewingPlan?.autoRenewEnabled === true && deferredItemRemoval === null);
+
+/** Whether the line itself is over at its end. */
+const endsForGood = (item: Item): boolean => !renews(item) || item.deferredItemReplacement !== null;
 
 /**
  * Parses the answer of `purchases.subscriptionsv2.get`.
@@ -63,8 +65,8 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
       ? []
       : owned.map((item): Line => {
           // Google may renew, retry or hold each line on its own. One that has ended before others and does not renew
-          // was removed.
-          const isOver = !renews(item) && (item.expiryTime ?? 0) <= answeredAt && lastEnd > answeredAt;
+          // was removed or replaced.
+          const isOver = endsForGood(item) && (item.expiryTime ?? 0) <= answeredAt && lastEnd > answeredAt;
           return {
             transactionIdentifier: null,
             event: null,

@@ -156,16 +156,31 @@ describe("a deferred change", () => {
       ],
     );
   const stays = ["premium", NOW + 7 * DAY, false, "entitled"];
+  const replaced = { deferredItemReplacement: { productId: "pro" } };
+  const unpaid = { autoRenewingPlan: { autoRenewEnabled: false } };
 
-  test.each([
-    ["a replacement", { deferredItemReplacement: { productId: "pro" } }],
-    ["a removal", { deferredItemRemoval: {} }],
-  ])("of %s: the line stays until its end and does not renew", async (_, mark) => {
-    expect(await linesOf(leaving(mark), incoming)).toStrictEqual([stays]);
+  test("of a removal: the line stays until its end and does not renew", async () => {
+    expect(await linesOf(leaving({ deferredItemRemoval: {} }), incoming)).toStrictEqual([stays]);
   });
-  test("a line that will be replaced is owned, even without an order of its own", async () => {
-    const mark = { deferredItemReplacement: { productId: "pro" } };
-    expect(await linesOf(leaving(mark, { latestSuccessfulOrderId: null }), incoming)).toStrictEqual([stays]);
+  test.each([{}, unpaid, { latestSuccessfulOrderId: null }])(
+    "of a replacement: the line stays until its end and is paid again, as another product: %j",
+    async (line) => {
+      expect(await linesOf(leaving(replaced, line), incoming)).toStrictEqual([
+        ["premium", NOW + 7 * DAY, true, "entitled"],
+      ]);
+    },
+  );
+  test("of a replacement that is past is over beside a line that is not", async () => {
+    const past = leaving({ ...replaced, expiryTime: isoTime(NOW - DAY) });
+    const current = aSubscriptionLine({ productId: "pro" });
+    expect(await linesOf(past, current)).toStrictEqual([
+      ["premium", NOW - DAY, false, "expired"],
+      ["pro", NOW + 30 * DAY, true, "entitled"],
+    ]);
+  });
+  test("of a replacement that is past, and of which no line is paid, is in its silent day", async () => {
+    const past = leaving({ ...replaced, expiryTime: isoTime(NOW - DAY) });
+    expect(await linesOf(past, incoming)).toStrictEqual([["premium", NOW - DAY, true, "entitled"]]);
   });
   test("does not stop another line from renewing", async () => {
     const addOn = aSubscriptionLine({ productId: "maps" });
