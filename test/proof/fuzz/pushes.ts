@@ -60,6 +60,12 @@ const envelope = (data: unknown): object => ({
   subscription: "projects/trails/subscriptions/play-push",
 });
 
+/** A push of a known purchase, as Google sends it. */
+export const genuinePush = (target: Target): { readonly body: string; readonly authorization: string } => ({
+  body: json(envelope(base64(json(subscriptionOf(target))))),
+  authorization: bearer(genuine(target))[1],
+});
+
 const pushed = (
   target: Target,
   body: Buffer | string,
@@ -149,7 +155,7 @@ const wrongToken = (
 
 /** A push of a known purchase whose token is wrong in one way. */
 export const pushToken: Make = (target, choices) => {
-  const body = json(envelope(base64(json(subscriptionOf(target)))));
+  const { body } = genuinePush(target);
   if (choices.percent(50)) {
     const [note, changes] = choices.pick(WRONG_CLAIMS);
     const token = signed(headerOf(target), claimsOf(target, changes(target)), target.push.key);
@@ -272,13 +278,13 @@ const hostileData = (
 /** A push of Google's with hostile data. */
 export const pushData: Make = (target, choices) => {
   const [note, data, forged = false] = hostileData(target, choices);
-  const attack = pushed(target, json(envelope(data)), `Bearer ${genuine(target)}`, { note, forged });
+  const attack = pushed(target, json(envelope(data)), genuinePush(target).authorization, { note, forged });
   return note === "genuine" ? { ...attack, reads: "known" } : attack;
 };
 
 /** A push of Google's with a hostile body. */
 export const pushBody: Make = (target, choices) => {
-  const text = json(envelope(base64(json(subscriptionOf(target)))));
+  const { body: text, authorization } = genuinePush(target);
   const [note, body] = choices.pick<readonly [string, Buffer | string]>([
     ["64 KiB of nesting", `{"message":${"[".repeat(65_000)}`],
     ["64 KiB of data", json(envelope("A".repeat(65_000)))],
@@ -288,5 +294,5 @@ export const pushBody: Make = (target, choices) => {
     ["a hostile message", json({ message: "hostile" }).replace('"hostile"', () => hostileValue(choices))],
     ["its text", mutateText(text, choices)],
   ]);
-  return pushed(target, body, bearer(genuine(target))[1], { note });
+  return pushed(target, body, authorization, { note });
 };
