@@ -15,7 +15,7 @@ import * as shape from "./shapes.ts";
 import { knownItems, type Attributes, type Item, type Table } from "./table.ts";
 import { updateOf } from "./writes.ts";
 
-const notificationItem = once(() =>
+export const notificationItem = once(() =>
   z.object({
     application: shape.branded<ApplicationId>(shape.uuid()),
     store: shape.store(),

@@ -4,7 +4,7 @@ import { createTestTable, type TestTable } from "../support/table.ts";
 import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
 import { trafficOf } from "./histories.ts";
 
-describe("requests, on DynamoDB", () => {
+describe("requests and notifications, on DynamoDB", () => {
   let table: TestTable;
   beforeEach(async () => {
     table = await createTestTable();

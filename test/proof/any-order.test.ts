@@ -1,18 +1,19 @@
 import fc from "fast-check";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
-import { trafficOf } from "./histories.ts";
+import { MOSTLY_NOTIFICATIONS, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";
 
 const SOME = { minLength: 1, maxLength: 14 };
 
-describe("requests, on a table in memory", () => {
+describe("requests and notifications, on a table in memory", () => {
   test(
     "are answered as by the model; a replay writes nothing, nor does a repeated refusal",
     () =>
       fc.assert(
-        fc.asyncProperty(fc.oneof(trafficOf(SOME, 1), trafficOf(SOME)), (traffic) =>
-          expectTrafficAsTheModel(createMemoryTable(), traffic, "many moments"),
+        fc.asyncProperty(
+          fc.oneof(trafficOf(SOME, 1), trafficOf(SOME), trafficOf(SOME, 2, MOSTLY_NOTIFICATIONS)),
+          (traffic) => expectTrafficAsTheModel(createMemoryTable(), traffic, "many moments"),
         ),
         cases(110, 8_000),
       ),

@@ -6,9 +6,11 @@ import {
   createReferenceModel,
   lineageKeyOf,
   type IosRenewal,
+  type ModelOutcome,
   type ModelRequest,
 } from "../support/reference-model.ts";
 import type { TestTable } from "../support/table.ts";
+import { toReading } from "./as-verified.ts";
 import {
   differenceOfAccounts,
   differenceOfEntitlements,
@@ -17,7 +19,7 @@ import {
   stateOf,
 } from "./comparison.ts";
 import { ACCOUNTS, END, factsOf, moments, renewalsIn, type Traffic } from "./histories.ts";
-import { anApplication, aWorld, CATALOG, toCatalog } from "./world.ts";
+import { anApplication, aWorld, CATALOG, toCatalog, type WorldAnswer } from "./world.ts";
 
 export const SOLD = toCatalog(CATALOG);
 /** Limit of the moments at which an answer is compared. */
@@ -32,6 +34,8 @@ export const shuffled = <T>(values: readonly T[], order: readonly number[]): T[]
 
 export const orders = fc.array(fc.nat(10_000), { minLength: 8, maxLength: 40 });
 
+const isEmpty = ({ facts, renewals }: ModelRequest): boolean => facts.length + renewals.length === 0;
+
 const expectNoWrite = async <T>(table: TestTable, act: () => Promise<T>): Promise<T> => {
   table.sent.length = 0;
   const outcome = await act();
@@ -39,7 +43,10 @@ const expectNoWrite = async <T>(table: TestTable, act: () => Promise<T>): Promis
   return outcome;
 };
 
-/** Sends the requests one after the other and compares every answer with the model's. */
+/**
+ * Sends the requests one after the other, notifications to the use cases that receive them, and compares every answer
+ * with the model's. A purchase is acknowledged once it belongs to an account, and not before.
+ */
 export const expectTrafficAsTheModel = async (
   table: TestTable,
   { history, terms, requests, unlinks }: Traffic,
@@ -52,13 +59,34 @@ export const expectTrafficAsTheModel = async (
   const names = new Names();
   const at = moments(factsOf(history), depth === "many moments" ? MOMENTS : 4, renewalsIn(history));
   const itemsOfWorld = async () =>
-    (await table.items()).filter(({ pk }) => String(pk).includes(world.application));
+    (await table.items()).filter(({ pk, sk }) => `${pk} ${sk}`.includes(world.application));
+  const mayBeDue = new Set<string>();
+  const send = async (
+    request: ModelRequest,
+    moment: number,
+    expected: ModelOutcome,
+  ): Promise<WorldAnswer> => {
+    if (!request.isNotification) return world.submit(request, moment);
+    const { received, acknowledged, answer } = await world.receive(request, moment);
+    expect(received.map(({ outcome }) => outcome)).toEqual([isEmpty(request) ? "UNUSED" : "STORED"]);
+    const isLinked =
+      expected.outcome === "refused" ||
+      (expected.outcome === "stored" &&
+        ACCOUNTS.some((account) => model.account(account, moment).customers.includes(expected.customer)));
+    const waiting = request.facts.flatMap((fact) =>
+      fact.store === "android-store" && toReading(fact).acknowledgement !== null ? [fact.token] : [],
+    );
+    if (isLinked) for (const token of waiting) mayBeDue.add(token);
+    if (isLinked && expected.outcome === "stored") expect(acknowledged).toEqual(waiting);
+    expect(acknowledged.filter((token) => !mayBeDue.has(token))).toEqual([]);
+    return answer;
+  };
 
   for (const [index, request] of requests.entries()) {
     const moment = END + index;
     const expected = model.submit(request, moment);
     const before = expected.outcome === "nobody" ? JSON.stringify(await itemsOfWorld()) : "";
-    const actual = await world.submit(request, moment);
+    const actual = await send(request, moment, expected);
     expect(differenceOfOutcomes(expected, actual, names)).toBeNull();
     if (expected.outcome === "nobody") {
       if (request.renewals.length > 0) continue;
@@ -66,7 +94,7 @@ export const expectTrafficAsTheModel = async (
       continue;
     }
     if (expected.outcome !== "stored" || actual.outcome !== "stored") {
-      await expectNoWrite(table, () => world.submit(request, moment + 1));
+      await expectNoWrite(table, () => send(request, moment + 1, expected));
       continue;
     }
     for (const moment of at)
@@ -77,7 +105,7 @@ export const expectTrafficAsTheModel = async (
         ),
       ).toBeNull();
 
-    const again = await expectNoWrite(table, () => world.submit(request, moment + 1));
+    const again = await expectNoWrite(table, () => send(request, moment + 1, expected));
     expect(again).toMatchObject({ customer: actual.customer });
     const unlinked = model.customers()[unlinks[index] ?? 0];
     if (unlinked !== undefined)
@@ -92,12 +120,14 @@ const statesLineage = ({ facts }: ModelRequest, { lineage }: IosRenewal): boolea
 
 /**
  * The requests without conflicting claims: all claims name one account, and a client claims only with purchases. A renewal
- * info comes with a transaction of its lineage, because one of an unknown lineage is ignored.
+ * info comes alone or with a transaction of its lineage, because one of an unknown lineage is ignored.
  */
 const ofOneAccount = (requests: readonly ModelRequest[]): ModelRequest[] =>
   requests.map((request) => ({
     ...request,
-    renewals: request.renewals.filter((renewal) => statesLineage(request, renewal)),
+    renewals: request.renewals.filter(
+      (renewal) => request.facts.length === 0 || statesLineage(request, renewal),
+    ),
     claim:
       request.claim === null || (request.claim.by === "client" && request.facts.length === 0)
         ? null

@@ -8,9 +8,10 @@ import { entitlementsAt } from "../support/purchases.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { entitlementsFrom, type Fact, type IosFact, type IosRenewal } from "../support/reference-model.ts";
 import { MOMENTS, orders, shuffled, SOLD } from "./any-order.ts";
+import { toPurchases, toRenewal } from "./as-verified.ts";
 import { differenceOfEntitlements, Names } from "./comparison.ts";
 import { END, factsOf, histories, LEEWAYS, moments, renewalsIn } from "./histories.ts";
-import { CATALOG, toCatalog, toPurchases, toRenewal } from "./world.ts";
+import { CATALOG, toCatalog } from "./world.ts";
 
 const leeways = fc.constantFrom(...LEEWAYS);
 

@@ -610,7 +610,7 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
           quantity: name === "maps" ? 1 : 1 + (product % 3),
           unrefunded: variant % 6 === 5 ? 0 : variant % 4 === 3 ? 1 : null,
         })),
-        asked: variant % 3 === 0 ? null : at(at(ANDROID_ONE_TIME, product), variant),
+        asked: variant % 3 === 0 ? null : [at(at(ANDROID_ONE_TIME, product), variant)],
       } satisfies AndroidOneTimeFact;
     const [name, basePlan] = at(ANDROID_SUBSCRIPTIONS, product);
     const [addOn, addOnPlan] = at(ANDROID_SUBSCRIPTIONS, product + 1);
@@ -671,8 +671,10 @@ export const factsOf = ({ apple, android }: History): Fact[] => [
 
 export const renewalsIn = ({ apple }: History): IosRenewal[] => apple.flatMap(({ renewals }) => renewals);
 
+const KINDS = ["ios", "ios", "ios", "android", "ios-notification", "android-notification"] as const;
+
 interface RequestScript {
-  readonly kind: "ios" | "ios" | "ios" | "android";
+  readonly kind: (typeof KINDS)[number];
   readonly account: number;
   /** `modern`: with an app transaction id; `older`: without; `mixed`: without, with facts of several Apple Accounts. */
   readonly client: "modern" | "modern" | "older" | "mixed";
@@ -699,36 +701,44 @@ const CLAIMS: readonly (ModelClaim | null)[] = [
   { account: "a", by: "client" },
 ];
 
-const requestScript: fc.Arbitrary<RequestScript> = fc.record({
-  kind: choice("ios", "ios", "ios", "android" as const),
-  account: fc.nat(2),
-  client: fc.oneof(
-    { weight: 4, arbitrary: fc.constant("modern" as const) },
-    { weight: 3, arbitrary: fc.constant("older" as const) },
-    { weight: 2, arbitrary: fc.constant("mixed" as const) },
-  ),
-  picks: fc.oneof(
-    { weight: 1, arbitrary: fc.constant([]) },
-    { weight: 3, arbitrary: fc.array(fc.nat(63), { maxLength: 6 }) },
-  ),
-  renewals: fc.oneof(fc.constant([]), fc.array(fc.nat(12), { maxLength: 2 })),
-  claim: fc.nat(CLAIMS.length - 1),
-  unlinks: fc.nat(7),
-});
+const requestScript = (kinds: readonly RequestScript["kind"][]): fc.Arbitrary<RequestScript> =>
+  fc.record({
+    kind: choice(...kinds),
+    account: fc.nat(2),
+    client: fc.oneof(
+      { weight: 4, arbitrary: fc.constant("modern" as const) },
+      { weight: 3, arbitrary: fc.constant("older" as const) },
+      { weight: 2, arbitrary: fc.constant("mixed" as const) },
+    ),
+    picks: fc.oneof(
+      { weight: 1, arbitrary: fc.constant([]) },
+      { weight: 3, arbitrary: fc.array(fc.nat(63), { maxLength: 6 }) },
+    ),
+    renewals: fc.oneof(fc.constant([]), fc.array(fc.nat(12), { maxLength: 2 })),
+    claim: fc.nat(CLAIMS.length - 1),
+    unlinks: fc.nat(7),
+  });
 
-const requestOf = ({ apple, android }: History, script: RequestScript): ModelRequest => {
-  const { kind, account: index, client, picks, renewals, claim: claimIndex } = script;
-  const claim = at(CLAIMS, claimIndex);
-  if (kind === "android" && android.length > 0) {
-    const fact = at(android, picks[0] ?? 0);
-    return {
-      environment: fact.environment,
-      appTransaction: null,
-      facts: [fact],
-      renewals: [],
-      claim: { account: claim?.account ?? at(ACCOUNTS, claimIndex), by: "credential" },
-    };
-  }
+/** A link of one of Google's answers, by a credential. */
+const androidRequestOf = (
+  android: readonly AndroidFact[],
+  { picks, claim: claimIndex }: RequestScript,
+): ModelRequest => {
+  const fact = at(android, picks[0] ?? 0);
+  return {
+    isNotification: false,
+    environment: fact.environment,
+    appTransaction: null,
+    facts: [fact],
+    renewals: [],
+    claim: { account: at(CLAIMS, claimIndex)?.account ?? at(ACCOUNTS, claimIndex), by: "credential" },
+  };
+};
+
+const iosRequestOf = (
+  apple: readonly AppleAccount[],
+  { account: index, client, picks, renewals, claim }: RequestScript,
+): ModelRequest => {
   const account = at(apple, index);
   const { environment, appTransaction } = account;
   const pool =
@@ -736,6 +746,7 @@ const requestOf = ({ apple, android }: History, script: RequestScript): ModelReq
       ? apple.filter((other) => other.environment === environment).flatMap(({ facts }) => facts)
       : account.facts;
   return {
+    isNotification: false,
     environment,
     appTransaction: client === "modern" ? appTransaction : null,
     facts:
@@ -746,8 +757,50 @@ const requestOf = ({ apple, android }: History, script: RequestScript): ModelReq
           ),
     renewals:
       account.renewals.length === 0 ? [] : [...new Set(renewals.map((pick) => at(account.renewals, pick)))],
-    claim,
+    claim: at(CLAIMS, claim),
   };
+};
+
+const notificationWith = (parts: Pick<ModelRequest, "environment" | "facts" | "renewals">): ModelRequest => ({
+  isNotification: true,
+  appTransaction: null,
+  claim: null,
+  ...parts,
+});
+
+/** What the App Store says of one lineage: a transaction, a renewal info or both. */
+const iosNotificationOf = (
+  { environment, facts, renewals }: AppleAccount,
+  { picks: [pick], renewals: [renewal] }: RequestScript,
+): ModelRequest => {
+  const fact = pick === undefined || facts.length === 0 ? null : at(facts, pick);
+  const ofLineage = renewals.filter(({ lineage }) => fact === null || lineage === lineageKeyOf(fact));
+  return notificationWith({
+    environment,
+    facts: fact === null ? [] : [fact],
+    renewals: renewal === undefined || ofLineage.length === 0 ? [] : [at(ofLineage, renewal)],
+  });
+};
+
+/** What Google answers when a notification makes the service ask. */
+const androidNotificationOf = (android: readonly AndroidFact[], { picks }: RequestScript): ModelRequest => {
+  const fact = at(android, picks[0] ?? 0);
+  return notificationWith({
+    environment: fact.environment,
+    facts: [fact.kind === "one-time" ? { ...fact, asked: [] } : fact],
+    renewals: [],
+  });
+};
+
+const requestOf = ({ apple, android }: History, script: RequestScript): ModelRequest => {
+  const { kind, account } = script;
+  // StoreKit testing in Xcode sends no notifications.
+  const notified = apple.filter(({ environment }) => environment !== "xcode");
+  if (kind === "android" && android.length > 0) return androidRequestOf(android, script);
+  if (kind === "android-notification" && android.length > 0) return androidNotificationOf(android, script);
+  if (kind === "ios-notification" && notified.length > 0)
+    return iosNotificationOf(at(notified, account), script);
+  return iosRequestOf(apple, script);
 };
 
 export const LEEWAYS = [0, 15 * MINUTE, DAY] as const;
@@ -760,10 +813,18 @@ export interface Traffic {
   readonly unlinks: readonly number[];
 }
 
+/** Mostly what the stores say by themselves, with a link now and then. */
+export const MOSTLY_NOTIFICATIONS: readonly RequestScript["kind"][] = [
+  ...KINDS.slice(2),
+  "ios-notification",
+  "android-notification",
+];
+
 /** Requests with parts of a history of up to `people` persons, in any order, some facts more than once. */
 export const trafficOf = (
   length: { readonly minLength: number; readonly maxLength: number },
   people = 3,
+  kinds: readonly RequestScript["kind"][] = KINDS,
 ): fc.Arbitrary<Traffic> =>
   fc
     .record({
@@ -773,7 +834,7 @@ export const trafficOf = (
         claims: choice(20, 1, 2),
         leeway: choice(...LEEWAYS),
       }),
-      scripts: fc.array(requestScript, length),
+      scripts: fc.array(requestScript(kinds), length),
     })
     .map(({ history, terms, scripts }) => ({
       history,

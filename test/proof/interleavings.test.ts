@@ -27,7 +27,7 @@ interface Answered extends Sent {
   readonly answer: WorldAnswer;
 }
 
-/** A request with its answer; or without an answer, the facts of another request without its link. */
+/** A request with its answer; or without an answer, a part of another request. */
 type Event = Answered | Sent;
 
 /** Why the answers and the stored state do not result from the requests in this order; null: they do. */
@@ -66,18 +66,32 @@ const differenceInOrder = async (
 /** A credential's link may move a customer in two transactions, so its answer may show facts stored in between. */
 const mayMove = ({ claim }: ModelRequest): boolean => claim?.by === "credential";
 
-/** Orders in which a moving request's facts are stored before its link, because another write came in between. */
-const ordersInParts = (together: readonly Answered[]): Event[][] => {
-  const parts = together
-    .filter(({ request, answer }) => mayMove(request) && answer.outcome === "stored")
-    .map((whole) => ({ whole, part: { request: { ...whole.request, claim: null }, moment: whole.moment } }));
+/** A request's renewal infos alone. The service stores those of lineages that the request does not prove before all else. */
+const renewalsOf = ({ request, moment }: Sent): Sent => ({
+  request: { ...request, isNotification: true, appTransaction: null, facts: [], claim: null },
+  moment,
+});
+
+/** A request's facts without its link. */
+const factsOf = ({ request, moment }: Sent): Sent => ({ request: { ...request, claim: null }, moment });
+
+/**
+ * Orders in which a part of a request is stored before the rest, because another write came in between: a moving request's
+ * facts, or any request's renewal infos.
+ */
+const ordersInParts = (together: readonly Answered[], moves: "facts" | "renewal infos"): Event[][] => {
+  const parts = together.flatMap((whole) => {
+    if (moves === "facts" && mayMove(whole.request) && whole.answer.outcome === "stored")
+      return [{ whole, part: factsOf(whole) }];
+    return whole.request.renewals.length > 0 ? [{ whole, part: renewalsOf(whole) }] : [];
+  });
   return permutations<Event>([...together, ...parts.map(({ part }) => part)]).filter((order) =>
     parts.every(({ whole, part }) => order.indexOf(part) < order.indexOf(whole)),
   );
 };
 
 test(
-  "concurrent requests are answered and stored as if one had followed the other",
+  "concurrent requests and notifications are answered and stored as if one had followed the other",
   () =>
     fc.assert(
       fc.asyncProperty(
@@ -111,8 +125,12 @@ test(
 
           expect(checkInvariants(await table.items(), CATALOG_OF)).toEqual([]);
           const differences: (string | null)[] = [];
-          for (const orderings of [permutations(together), ordersInParts(together)])
-            for (const order of differences.includes(null) ? [] : orderings)
+          for (const orderings of [
+            () => permutations(together),
+            () => ordersInParts(together, "facts"),
+            () => ordersInParts(together, "renewal infos"),
+          ])
+            for (const order of differences.includes(null) ? [] : orderings())
               differences.push(
                 await differenceInOrder(before, order, createReferenceModel(CATALOG, terms), world),
               );

@@ -9,7 +9,8 @@ import { DAY, NOW } from "../support/purchases.ts";
 import type { Fact, IosFact, ModelClaim, ModelRequest } from "../support/reference-model.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { race, type Job, type Outcome } from "./race.ts";
-import { CATALOG, toCatalog, toPurchases } from "./world.ts";
+import { toPurchases } from "./as-verified.ts";
+import { CATALOG, toCatalog } from "./world.ts";
 
 const PROCESSES = 3;
 const CONCURRENCY = inLength(6, 10);
@@ -70,6 +71,7 @@ const requestOf = (
   appTransaction: string | null,
   claim: ModelClaim | null,
 ): ModelRequest => ({
+  isNotification: false,
   environment: "production",
   appTransaction,
   facts,

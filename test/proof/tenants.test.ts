@@ -22,9 +22,9 @@ import type { AndroidFact, IosFact, ModelRequest } from "../support/reference-mo
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";
-import { anApplication, countedIdentifiers, toReading, toTransaction } from "./world.ts";
-
-const APPLE_IDENTIFIER = 1_234_567_890;
+import { toReading, toTransaction } from "./as-verified.ts";
+import { APPLE_IDENTIFIER, directoryOf, inBothStores, receptionOf } from "./reception.ts";
+import { anApplication, countedIdentifiers } from "./world.ts";
 
 /** Names of accounts that look like keys, of their own application and of the other. */
 const ACCOUNT_NAMES: Record<string, (applications: readonly Application[]) => string> = {
@@ -35,25 +35,7 @@ const ACCOUNT_NAMES: Record<string, (applications: readonly Application[]) => st
 
 /** Two applications that differ only in identifier, bundle and package. */
 const twoApplications = (): readonly [Application, Application] => {
-  const application = (name: string): Application => ({
-    ...anApplication(uuid()),
-    iosStore: [
-      {
-        bundleIdentifier: name,
-        appAppleIdentifier: APPLE_IDENTIFIER,
-        environments: ["production", "sandbox"],
-        xcodeCertificates: [],
-      },
-    ],
-    androidStore: [
-      {
-        packageName: name,
-        credential: { secret: "play" },
-        environments: ["production", "sandbox"],
-        notifications: null,
-      },
-    ],
-  });
+  const application = (name: string): Application => inBothStores(anApplication(uuid()), name);
   return [application("com.example.trails"), application("com.example.peaks")];
 };
 
@@ -79,17 +61,7 @@ const answersOf = async (
     pause: () => Promise.resolve(),
     now: () => moment,
     claimsPerAccount: 20,
-    directory: {
-      byIdentifier: (identifier) =>
-        Promise.resolve(applications.find((other) => other.identifier === identifier) ?? null),
-      byBundle: (bundleIdentifier) =>
-        Promise.resolve(
-          applications.find(({ iosStore }) =>
-            iosStore.some((configuration) => configuration.bundleIdentifier === bundleIdentifier),
-          ) ?? null,
-        ),
-      byPackage: () => Promise.resolve(null),
-    },
+    directory: directoryOf(applications),
     trustedRoots: new Set(),
     verifier: {
       verifyAppTransaction: (signed) => {
@@ -130,7 +102,7 @@ const answersOf = async (
       packageName: bundle,
       purchaseToken: fact.token,
       productKind: fact.kind === "subscription" ? "subscription" : "one_time_product",
-      productIdentifier: fact.kind === "one-time" ? fact.asked : null,
+      productIdentifier: fact.kind === "one-time" ? (fact.asked?.[0] ?? null) : null,
       applicationAccountIdentifier: account(name),
     });
   };
@@ -161,7 +133,9 @@ const answersOf = async (
       applicationAccountIdentifier: account(claim.account),
     });
   };
+  const receive = receptionOf(store, store.directory, application);
   const send = (request: ModelRequest): Promise<unknown> => {
+    if (request.isNotification) return receive(request);
     const [first] = request.facts;
     if (first?.store === "android-store") return linkAndroid(first, request.claim?.account ?? "a");
     return sendIos(
@@ -222,8 +196,8 @@ const expectNeitherMatters = async (
   expect(answers).toEqual([expected, otherExpected]);
   expect(await itemsOf(together, one)).toEqual(await itemsOf(alone, one));
   expect(await itemsOf(together, other)).toEqual(await itemsOf(otherAlone, other));
-  const ofBoth = (await together.items()).filter(({ pk }) =>
-    both.some(({ identifier }) => String(pk).startsWith(`APPLICATION#${identifier}`)),
+  const ofBoth = (await together.items()).filter(({ pk, sk }) =>
+    both.some(({ identifier }) => `${pk} ${sk}`.includes(identifier)),
   );
   // Both applications number their customers alike here, so this one rule does not apply.
   expect(checkInvariants(ofBoth).filter((violation) => !violation.includes("is a customer of"))).toEqual([]);

@@ -23,7 +23,9 @@ import {
   tombstoneItem,
   transferItem,
 } from "../../lib/table/items.ts";
+import { NOTIFICATIONS_PARTITION } from "../../lib/table/keys.ts";
 import { decodeLines } from "../../lib/table/lines.ts";
+import { notificationItem } from "../../lib/table/notification-times.ts";
 import { decodeRenewal } from "../../lib/table/renewals.ts";
 
 /**
@@ -199,6 +201,14 @@ const sort = (
           dueSince,
         });
         violations.check(sk.includes(`#${application}#`), `${keyOf(item)} names another application`);
+      } else if (pk === NOTIFICATIONS_PARTITION) {
+        const noted = violations.parse(notificationItem, item);
+        if (noted === null || except.has(noted.application)) continue;
+        const { application, store, bundleOrPackage } = noted;
+        violations.check(
+          sk === `${application}#${store}#${bundleOrPackage}`,
+          `${keyOf(item)} names another store or application`,
+        );
       } else violations.check(pk === "APPLICATIONS", `${keyOf(item)} is of no known kind`);
       continue;
     }

@@ -41,21 +41,23 @@ export const makePushKey = async (now: () => Instant, kid: string, alg = "RS256"
   };
 };
 
+type PublicKey = Pick<PushKey, "jwk">;
+
 /** A server of Google's keys. */
 export interface KeyServer {
   readonly url: string;
   /** Requests so far. */
   readonly requests: () => number;
   /** The keys it serves from now on. */
-  serve(...keys: readonly PushKey[]): void;
+  serve(...keys: readonly PublicKey[]): void;
   /** How it answers from now on, instead of with keys. */
   answer(how: (response: ServerResponse) => void): void;
   close(): Promise<void>;
 }
 
-export const startKeyServer = async (...first: readonly PushKey[]): Promise<KeyServer> => {
+export const startKeyServer = async (...first: readonly PublicKey[]): Promise<KeyServer> => {
   const withKeys =
-    (keys: readonly PushKey[]) =>
+    (keys: readonly PublicKey[]) =>
     (response: ServerResponse): void => {
       response.setHeader("Content-Type", "application/json; charset=UTF-8");
       response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));

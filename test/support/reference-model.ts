@@ -93,8 +93,8 @@ export interface AndroidOneTimeFact extends AndroidAnswer {
     /** `refundableQuantity`; null: absent. */
     readonly unrefunded: number | null;
   }[];
-  /** The selected product; null: all of them. */
-  readonly asked: string | null;
+  /** The products that a link selected; null: all of them. A notification selects none. */
+  readonly asked: readonly string[] | null;
 }
 
 /** A renewal info of the App Store. */
@@ -123,6 +123,11 @@ export interface ModelClaim {
 
 /** Verified facts about one person, and the account that the request names. */
 export interface ModelRequest {
+  /**
+   * Whether a store sends it. A notification names no account and selects no product: it is one transaction, one renewal
+   * info or both of one lineage, or one of Google's answers.
+   */
+  readonly isNotification: boolean;
   readonly environment: ModelEnvironment;
   /** The app transaction id of an iOS request; null: none. */
   readonly appTransaction: string | null;
@@ -701,13 +706,13 @@ const givenByAndroid = (
     });
   }
 
-  const asked = new Set(facts.map((fact) => (fact.kind === "one-time" ? fact.asked : null)));
+  const asked = facts.map((fact) => (fact.kind === "one-time" ? fact.asked : null));
   if (answer.state === "PENDING" || answer.completedAt === null) return [];
   return answer.products.flatMap((bought, place): Given[] => {
     const { product: productIdentifier, purchaseOption, rented } = bought;
     const product = productOf(catalog, "android-store", productIdentifier, { purchaseOption });
     if (product === undefined || (rented && product.access === null)) return [];
-    if (!asked.has(null) && !asked.has(productIdentifier)) return [];
+    if (!asked.some((products) => products === null || products.includes(productIdentifier))) return [];
     const unitsIn = (said: AndroidOneTimeFact, line: AndroidOneTimeFact["products"][number]): number =>
       said.state === "CANCELLED" ? 0 : (line.unrefunded ?? line.quantity);
     const units = unitsIn(answer, bought);

@@ -14,9 +14,13 @@ import {
   startLane,
   type Lane,
   type Reference,
+  type Scenario,
 } from "./scenarios.ts";
 
-const given = scenario("an Android link with its acknowledgement");
+const GIVEN = [
+  scenario("an Android link with its acknowledgement"),
+  scenario("an Android notification of a renewal, with its acknowledgement"),
+] as const;
 
 const answered = (status: number, reason?: string): Fault => ({ status, body: aGoogleError(status, reason) });
 
@@ -106,7 +110,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 const outcomeOf = (error: unknown): string =>
   error instanceof ServiceError ? error.code : `failed with ${String(error)}`;
 
-const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<string[]> => {
+const tryOne = async (lane: Lane, given: Scenario, reference: Reference, one: Case): Promise<string[]> => {
   const world = await makeWorld(given, lane);
   const service = world.open(null);
   try {
@@ -145,7 +149,7 @@ const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<stri
   }
 };
 
-describe("an Android link", () => {
+describe.each(GIVEN)("$name", (given) => {
   test.each(CALLS)(
     "ends as without a fault when it is repeated, however %s fails",
     async (call) => {
@@ -161,10 +165,41 @@ describe("an Android link", () => {
         lanes,
         cases,
         ({ call, failure, times }) => `${failure} at ${call}, ${times} times`,
-        (lane, one) => tryOne(lane, reference, one),
+        (lane, one) => tryOne(lane, given, reference, one),
       );
       expect(wrong).toEqual([]);
     },
     120_000,
   );
 });
+
+const [, notification] = GIVEN;
+test.each<[what: string, answer: Parameters<Lane["googleKeys"]["answer"]>[0]]>([
+  ["are refused", (response) => void response.writeHead(403).end()],
+  ["fail", (response) => void response.writeHead(500).end()],
+  ["are no JSON", (response) => void response.end("<html>")],
+  ["are none", (response) => void response.end('{"keys":[]}')],
+  ["break off", (response) => void response.destroy()],
+])(
+  "a push that comes while Google's keys %s is refused, stores nothing, and ends as without a fault when it is repeated",
+  async (_, answer) => {
+    const [lane] = lanes;
+    if (lane === undefined) throw new Error("There is no lane.");
+    const reference = await referenceOf(notification, lane);
+    const world = await makeWorld(notification, lane);
+    // A function that met the failure asks for the keys again only after a while.
+    const [failing, other] = [world.open(null), world.open(null)];
+    try {
+      lane.proxy.plan();
+      lane.googleKeys.answer(answer);
+      await expect(failing.perform(notification.call)).rejects.toBeInstanceOf(ServiceError);
+      expect((await world.state()).items).toBe(reference.before.items);
+      lane.googleKeys.serve(lane.pushKey);
+      expect(await differences(world, reference, await other.perform(notification.call))).toEqual([]);
+    } finally {
+      failing.close();
+      other.close();
+      await world.remove();
+    }
+  },
+);

@@ -24,6 +24,14 @@ import { applicationId } from "../../../lib/identifiers.ts";
 import { createApplicationTable } from "../../../lib/table/applications.ts";
 import { createCredentialTable } from "../../../lib/table/credentials.ts";
 import { startFaultProxy, type FaultProxy } from "../../support/fault-proxy.ts";
+import {
+  AUDIENCE,
+  makePushKey,
+  SERVICE_ACCOUNT,
+  startKeyServer,
+  type KeyServer,
+  type PushKey,
+} from "../../support/push-tokens.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 import { PRODUCTS } from "../../support/service.ts";
 import { createTestTable, type TestTable } from "../../support/table.ts";
@@ -35,6 +43,10 @@ const APPLE_ID = 1_234_567_890;
 const ACCOUNT = "user-1";
 const TOKEN = "token.AO-J1Ofaults";
 const chain = makeChain();
+/** Time of the calls before a scenario's. */
+const EARLIER = NOW - 500;
+/** Time at which the stores sign a scenario's notification. */
+const SAID = NOW - 400;
 
 const device = (appTransactionIdentifier: string | null): SandboxCustomer => ({
   bundleIdentifier: NAME,
@@ -45,22 +57,24 @@ const device = (appTransactionIdentifier: string | null): SandboxCustomer => ({
   transactions: [],
 });
 
-/** A request of a device, for a monthly subscription that was bought ten days ago. */
+/** A monthly subscription that was bought ten days ago. */
+const signedTransaction = (customer: SandboxCustomer, transaction: Partial<SandboxTransaction>): string =>
+  signJws(
+    transactionPayload(customer, {
+      productIdentifier: "monthly",
+      type: "Auto-Renewable Subscription",
+      purchaseDate: NOW - 10 * DAY,
+      expiresDate: NOW + 20 * DAY,
+      signedDate: NOW - 1000,
+      ...transaction,
+    }),
+    chain,
+  );
+
+/** A request of a device. */
 const signed = (customer: SandboxCustomer, ...transactions: readonly Partial<SandboxTransaction>[]) => ({
   signedAppTransaction: signJws(appTransactionPayload(customer), chain),
-  signedTransactions: transactions.map((transaction) =>
-    signJws(
-      transactionPayload(customer, {
-        productIdentifier: "monthly",
-        type: "Auto-Renewable Subscription",
-        purchaseDate: NOW - 10 * DAY,
-        expiresDate: NOW + 20 * DAY,
-        signedDate: NOW - 1000,
-        ...transaction,
-      }),
-      chain,
-    ),
-  ),
+  signedTransactions: transactions.map((transaction) => signedTransaction(customer, transaction)),
 });
 
 const lineages = (count: number): Partial<SandboxTransaction>[] =>
@@ -85,9 +99,9 @@ export interface Scenario {
   readonly short: "all" | "some" | "none";
 }
 
-const link = (request: ReturnType<typeof signed>): Call => ({
+const link = (request: ReturnType<typeof signed>, account = ACCOUNT): Call => ({
   useCase: "link-ios",
-  request: { ...request, applicationAccountIdentifier: ACCOUNT },
+  request: { ...request, applicationAccountIdentifier: account },
 });
 const synchronize = (request: ReturnType<typeof signed>, account: string | null = null): Call => ({
   useCase: "synchronize",
@@ -105,6 +119,57 @@ const linkAndroid: Call = {
     applicationAccountIdentifier: ACCOUNT,
   },
 };
+/** The App Store's notification of a transaction, with renewal info that the subscription will not renew. */
+const notify = (
+  customer: SandboxCustomer,
+  transaction: Partial<SandboxTransaction> & { readonly transactionIdentifier: string },
+): Call => ({
+  useCase: "notify-ios",
+  request: {
+    signedPayload: signJws(
+      {
+        notificationType: "DID_CHANGE_RENEWAL_STATUS",
+        notificationUUID: "00000000-0000-4000-8000-000000000000",
+        version: "2.0",
+        signedDate: SAID,
+        data: {
+          appAppleId: APPLE_ID,
+          bundleId: NAME,
+          environment: "Production",
+          signedTransactionInfo: signedTransaction(customer, { signedDate: SAID, ...transaction }),
+          signedRenewalInfo: signJws(
+            {
+              originalTransactionId: transaction.transactionIdentifier,
+              productId: transaction.productIdentifier ?? "monthly",
+              autoRenewStatus: 0,
+              environment: "Production",
+              signedDate: SAID,
+              renewalDate: NOW + 20 * DAY,
+            },
+            chain,
+          ),
+        },
+      },
+      chain,
+    ),
+  },
+});
+
+/** Google's push of a notification with these members. */
+const push = (members: object): Call => ({
+  useCase: "notify-android",
+  request: {
+    message: {
+      data: Buffer.from(
+        JSON.stringify({ version: "1.0", packageName: NAME, eventTimeMillis: String(SAID), ...members }),
+      ).toString("base64"),
+    },
+  },
+});
+const pushOfToken = push({
+  subscriptionNotification: { version: "1.0", notificationType: 2, purchaseToken: TOKEN },
+});
+
 const credential = issueCredential(
   { application: APPLICATION, label: null, scopes: SCOPES, expiresAt: null },
   NOW - DAY,
@@ -171,6 +236,41 @@ export const SCENARIOS: readonly Scenario[] = [
     patience: SMALL,
     short: "all",
   },
+  {
+    name: "an iOS notification of a refund",
+    before: [link(first)],
+    call: notify(NEWER, { transactionIdentifier: "1", revocationDate: SAID - DAY, revocationReason: 0 }),
+    patience: SMALL,
+    short: "all",
+  },
+  {
+    name: "an iOS notification of a purchase that nobody has",
+    before: [],
+    call: notify(NEWER, { transactionIdentifier: "1" }),
+    patience: SMALL,
+    short: "some",
+  },
+  {
+    name: "an iOS notification that contradicts the links of two accounts",
+    before: [link(first), link(signed(OLDER, basic), "user-2")],
+    call: notify(NEWER, { ...basic, revocationDate: SAID - DAY, revocationReason: 0 }),
+    patience: SMALL,
+    short: "none",
+  },
+  {
+    name: "an Android notification of a renewal, with its acknowledgement",
+    before: [linkAndroid, push({ testNotification: { version: "1.0" } })],
+    call: pushOfToken,
+    patience: SMALL,
+    short: "all",
+  },
+  {
+    name: "an Android notification of a purchase that nobody has",
+    before: [],
+    call: pushOfToken,
+    patience: SMALL,
+    short: "some",
+  },
 ];
 
 export const scenario = (name: string): Scenario => {
@@ -198,17 +298,29 @@ export const PENDING_ANSWER = {
   ],
 };
 
+/** The same subscription before its renewal. */
+const EARLIER_ANSWER = {
+  ...PENDING_ANSWER,
+  lineItems: PENDING_ANSWER.lineItems.map((line) => ({ ...line, expiryTime: isoTime(NOW + DAY) })),
+};
+
 /** Resources of one case: cases run concurrently, each in a lane of its own. */
 export interface Lane {
   readonly proxy: FaultProxy;
   readonly android: AndroidPublisherSandbox;
   readonly androidPublisherUrl: string;
+  /** Google's keys, of which {@link Lane.pushKey} is the only one. */
+  readonly googleKeys: KeyServer;
+  readonly pushKey: PushKey;
+  readonly pushAuthorization: string;
   stop(): Promise<void>;
 }
 
 export const startLane = async (): Promise<Lane> => {
   const proxy = await startFaultProxy(directEndpoint());
   const android = createAndroidPublisherSandbox({ now: () => NOW, packageNames: [NAME] });
+  const pushKey = await makePushKey(() => NOW, "faults");
+  const googleKeys = await startKeyServer(pushKey);
   const server = createServer((request, response) => {
     android.handle(request, response).then(
       (handled) => handled || response.writeHead(404).end(),
@@ -222,8 +334,12 @@ export const startLane = async (): Promise<Lane> => {
     proxy,
     android,
     androidPublisherUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    googleKeys,
+    pushKey,
+    pushAuthorization: `Bearer ${await pushKey.sign()}`,
     stop: async () => {
       await proxy.stop();
+      await googleKeys.close();
       server.closeAllConnections();
       const closed = Promise.withResolvers<void>();
       server.close(() => closed.resolve());
@@ -231,6 +347,9 @@ export const startLane = async (): Promise<Lane> => {
     },
   };
 };
+
+const putAnswer = ({ android }: Lane, answer: Record<string, unknown>): void =>
+  android.put(TOKEN, { packageName: NAME, productKind: "subscription", answer });
 
 /** A database and a store in the state before the scenario's call. */
 export interface World {
@@ -265,6 +384,7 @@ const manifest = (androidPublisherUrl: string, android: AndroidPublisherSandbox)
         {
           packageName: NAME,
           credential: { workloadIdentity: android.externalAccount(androidPublisherUrl) },
+          notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
         },
       ],
     },
@@ -286,7 +406,8 @@ const makeTemplate = async ({ before }: Scenario, lane: Lane): Promise<Record<st
   if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
   await applyManifest(reading.manifest, APPLICATION, createApplicationTable(table));
   await createCredentialTable(table).add(credential.credential);
-  const service = openService({ ...optionsOf(table, lane), endpoint: directEndpoint() });
+  putAnswer(lane, EARLIER_ANSWER);
+  const service = openService({ ...optionsOf(table, lane), endpoint: directEndpoint(), moment: EARLIER });
   for (const call of before) await service.perform(call);
   service.close();
   const items = await table.items();
@@ -303,6 +424,8 @@ const optionsOf = (table: TestTable, lane: Lane): ServiceOptions => ({
   patience: LONG_MILLISECONDS,
   trustedRoots: [fingerprintOf(chain.root)],
   androidPublisherUrl: lane.androidPublisherUrl,
+  googleCertificatesUrl: lane.googleKeys.url,
+  pushAuthorization: lane.pushAuthorization,
   application: APPLICATION,
   moment: NOW,
 });
@@ -357,7 +480,7 @@ export const makeWorld = async (given: Scenario, lane: Lane): Promise<World> => 
       }),
     );
   lane.android.clearFaults();
-  lane.android.put(TOKEN, { packageName: NAME, productKind: "subscription", answer: PENDING_ANSWER });
+  putAnswer(lane, PENDING_ANSWER);
   const options = optionsOf(table, lane);
   const direct = openService({ ...options, endpoint: directEndpoint() });
   return {
@@ -390,12 +513,8 @@ export const makeWorld = async (given: Scenario, lane: Lane): Promise<World> => 
 };
 
 /** Makes the store say that the purchase is already acknowledged. */
-export const acknowledgeElsewhere = ({ android }: Lane): void =>
-  android.put(TOKEN, {
-    packageName: NAME,
-    productKind: "subscription",
-    answer: { ...PENDING_ANSWER, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
-  });
+export const acknowledgeElsewhere = (lane: Lane): void =>
+  putAnswer(lane, { ...PENDING_ANSWER, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" });
 
 /** A scenario without faults. */
 export interface Reference {
@@ -454,11 +573,18 @@ export const differences = async (world: World, reference: Reference, answer: un
   return wrong;
 };
 
-/** Between failure and retry, an account shows nothing that the retry does not grant, and loses nothing it had. */
+/**
+ * Between failure and retry, an account shows nothing that it neither had nor gets by the retry, and lacks nothing that it
+ * had and keeps.
+ */
 export const readsTrue = async (world: World, { before, after }: Reference): Promise<string[]> => {
   const active = await world.activeEntitlements();
-  const given = active.filter((identifier) => !after.active.includes(identifier));
-  const lost = before.active.filter((identifier) => !active.includes(identifier));
+  const given = active.filter(
+    (identifier) => !before.active.includes(identifier) && !after.active.includes(identifier),
+  );
+  const lost = before.active.filter(
+    (identifier) => after.active.includes(identifier) && !active.includes(identifier),
+  );
   return [
     ...(given.length > 0 ? [`between failure and retry ${given.join()} is given`] : []),
     ...(lost.length > 0 ? [`between failure and retry ${lost.join()} is lost`] : []),

@@ -3,27 +3,36 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import {
   composeAccountReading,
   composeAndroidStoreLinking,
+  composeAndroidStoreReception,
   composeAuthorize,
   composeIosStoreCustomers,
+  composeIosStoreReception,
 } from "../../../functions/composition.ts";
 import type {
   AndroidStoreLinkRequest,
+  AndroidStoreNotificationRequest,
   IosStoreLinkRequest,
+  IosStoreNotificationRequest,
   IosStoreSynchronizeRequest,
 } from "../../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
 import { readAccountEntitlements } from "../../../lib/customers/read-account-entitlements.ts";
+import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
+import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { accountId, type ApplicationId } from "../../../lib/identifiers.ts";
 import type { Table } from "../../../lib/table/table.ts";
+import { AUDIENCE } from "../../support/push-tokens.ts";
 
 /** One call of a use case, as data that another process can receive. */
 export type Call =
   | { readonly useCase: "link-ios"; readonly request: IosStoreLinkRequest }
   | { readonly useCase: "synchronize"; readonly request: IosStoreSynchronizeRequest }
   | { readonly useCase: "link-android"; readonly request: AndroidStoreLinkRequest }
+  | { readonly useCase: "notify-ios"; readonly request: IosStoreNotificationRequest }
+  | { readonly useCase: "notify-android"; readonly request: AndroidStoreNotificationRequest }
   | { readonly useCase: "read"; readonly account: string }
   | { readonly useCase: "authorize"; readonly authorization: string };
 
@@ -37,6 +46,9 @@ export interface ServiceOptions {
   readonly patience: number;
   readonly trustedRoots: readonly string[];
   readonly androidPublisherUrl: string;
+  readonly googleCertificatesUrl: string;
+  /** `Authorization` header of Google's pushes. */
+  readonly pushAuthorization: string;
   readonly application: ApplicationId;
   readonly moment: Instant;
 }
@@ -78,7 +90,10 @@ export const openService = (options: ServiceOptions): Service => {
     now,
     trustedRoots: new Set(options.trustedRoots),
     androidPublisherUrl: options.androidPublisherUrl,
+    googleCertificatesUrl: options.googleCertificatesUrl,
     readSecret: () => Promise.reject(new Error("There is no secret.")),
+    // A notification counts without its note.
+    onNoteFailure: () => undefined,
   };
   const { application } = options;
 
@@ -86,6 +101,8 @@ export const openService = (options: ServiceOptions): Service => {
   const reading = composeAccountReading(configuration);
   const authorize = composeAuthorize(configuration);
   const linking = composeAndroidStoreLinking(configuration);
+  const iosReception = composeIosStoreReception(configuration);
+  const androidReception = composeAndroidStoreReception(configuration);
 
   return {
     perform: async (call) => {
@@ -96,6 +113,14 @@ export const openService = (options: ServiceOptions): Service => {
           return synchronizeIosStorePurchases(iosStore, call.request);
         case "link-android":
           return linkAndroidStoreCustomer(linking, application, call.request);
+        case "notify-ios":
+          return receiveIosStoreNotification(iosReception, call.request);
+        case "notify-android":
+          return receiveAndroidStoreNotification(androidReception, {
+            request: call.request,
+            authorization: options.pushAuthorization,
+            address: AUDIENCE,
+          });
         case "read":
           return readAccountEntitlements(reading, application, accountId(call.account));
         case "authorize":

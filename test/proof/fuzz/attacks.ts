@@ -4,7 +4,8 @@ import {
   transactionPayload,
   type SandboxCustomer,
 } from "../../../sandbox/ios-store/app-store.ts";
-import { endpoints, type EndpointName } from "../../../lib/contract/endpoints.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { bearer, JSON_TYPE, post, type Attack, type Make, type Posting, type Target } from "./attack.ts";
 import type { Choices } from "./choices.ts";
 import { operate } from "./der.ts";
 import {
@@ -16,6 +17,7 @@ import {
   objectOf,
   type Members,
 } from "./json.ts";
+import { pushBody, pushData, pushToken } from "./pushes.ts";
 import {
   chainNamed,
   contentOf,
@@ -27,33 +29,6 @@ import {
   type NamedChain,
   type NamedIdentity,
 } from "./signing.ts";
-
-/** One request, and the expectations of its answer. */
-export interface Attack {
-  /** A description of the attack, for counts and failures. */
-  readonly note: string;
-  readonly endpoint: EndpointName;
-  readonly method: string;
-  readonly path: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: Buffer | null;
-  /** Whether the request is forged, so that an answer of 200 is wrong. */
-  readonly forged: boolean;
-  /** The account to read after an answer of 200; null: none. */
-  readonly reads: string | null;
-}
-
-/** The application under attack, as the attacker knows it. */
-export interface Target {
-  readonly bundleIdentifier: string;
-  readonly packageName: string;
-  readonly key: string;
-  readonly readOnlyKey: string;
-  readonly chain: NamedChain;
-  /** A subscription in the Android store; {@link putAnswer} sets the store's answers for other tokens. */
-  readonly purchaseToken: string;
-  putAnswer(purchaseToken: string, body: unknown): void;
-}
 
 export const APPLE_ID = 1_234_567_890;
 /** Before any test run, so that the same bytes are valid in every run. */
@@ -106,14 +81,6 @@ const signed = ({ root, intermediate, leaf }: NamedChain, payload: string | Uint
 const membersOf = (payload: Readonly<Record<string, unknown>>): Members =>
   Object.entries(payload).map(([name, value]) => [name, json(value)]);
 
-const JSON_TYPE = ["Content-Type", "application/json"] as const;
-const bearer = (key: string) => ["Authorization", `Bearer ${key}`] as const;
-
-type Posting =
-  | "linkAndroidStoreCustomer"
-  | "linkIosStoreCustomer"
-  | "synchronizeIosStorePurchases"
-  | "receiveIosStoreNotification";
 const POSTING: readonly Posting[] = [
   "linkAndroidStoreCustomer",
   "linkIosStoreCustomer",
@@ -121,22 +88,6 @@ const POSTING: readonly Posting[] = [
 ];
 
 const IOS: readonly Posting[] = ["linkIosStoreCustomer", "synchronizeIosStorePurchases"];
-
-const post = (
-  target: Target,
-  endpoint: Posting,
-  body: Buffer | string | null,
-  more: Partial<Attack> & Pick<Attack, "note">,
-): Attack => ({
-  endpoint,
-  method: "POST",
-  path: endpoints[endpoint].path,
-  headers: [JSON_TYPE, ...(endpoints[endpoint].scope === null ? [] : [bearer(target.key)])],
-  body: typeof body === "string" ? Buffer.from(body) : body,
-  forged: false,
-  reads: null,
-  ...more,
-});
 
 /** The members of a request that the endpoint answers with 200. */
 const goodMembers = (target: Target, endpoint: Posting, identifier: string): Members =>
@@ -174,8 +125,6 @@ const withJws = (
   });
   return post(target, choices.pick(IOS), body, { ...more, reads: account });
 };
-
-type Make = (target: Target, choices: Choices, identifier: string) => Attack;
 
 const bodyMembers: Make = (target, choices, identifier) => {
   const endpoint = choices.pick(POSTING);
@@ -911,7 +860,7 @@ const notificationBody: Make = (target, choices, identifier) => {
   return post(target, "receiveIosStoreNotification", body, { note });
 };
 
-/** Kinds of attack, each with its weight per thousand. */
+/** Kinds of attack, each with its weight. */
 const KINDS: Readonly<Record<string, { readonly make: Make; readonly weight: number }>> = {
   "a body's members": { make: bodyMembers, weight: 140 },
   "a body's text": { make: bodyText, weight: 90 },
@@ -931,6 +880,9 @@ const KINDS: Readonly<Record<string, { readonly make: Make; readonly weight: num
   "a notification's envelope": { make: notificationEnvelope, weight: 30 },
   "a forged notification": { make: notificationForgery, weight: 30 },
   "a notification's body": { make: notificationBody, weight: 20 },
+  "a push's token": { make: pushToken, weight: 40 },
+  "a push's data": { make: pushData, weight: 40 },
+  "a push's body": { make: pushBody, weight: 20 },
 };
 
 const TOTAL = Object.values(KINDS).reduce((sum, { weight }) => sum + weight, 0);

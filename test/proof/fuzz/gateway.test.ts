@@ -6,13 +6,15 @@ import { ERRORS, type ErrorCode } from "../../../lib/contract/errors.ts";
 import { isRead, startFaultProxy, type FaultProxy } from "../../support/fault-proxy.ts";
 import { LONG, SEED } from "../../support/proof.ts";
 import { startTestService, type TestService } from "../../support/service.ts";
-import { APPLE_ID, attackOf, type Attack, type NamedAttack, type Target } from "./attacks.ts";
+import type { Attack, Target } from "./attack.ts";
+import { APPLE_ID, attackOf, type NamedAttack } from "./attacks.ts";
 import { choicesFrom } from "./choices.ts";
+import { PUSHED, PUSHED_OTHER, startGoogle } from "./google.ts";
 import { chainNamed } from "./signing.ts";
 
 /**
  * Attacks on every endpoint, through the gateway. `SEED=…` repeats a run. With `CASE=<number>`, only that case is sent,
- * byte for byte the same, and shown.
+ * byte for byte the same but for the times and signatures of push tokens, and shown.
  */
 const CASES = LONG ? 20_000 : 800;
 const ONLY = process.env["CASE"] === undefined ? null : Number(process.env["CASE"]);
@@ -28,13 +30,16 @@ interface Answer {
 
 let service: TestService;
 let proxy: FaultProxy;
+let google: Awaited<ReturnType<typeof startGoogle>>;
 let target: Target;
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 const chain = chainNamed("store");
 
 beforeAll(async () => {
   proxy = await startFaultProxy(process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
+  google = await startGoogle("com.example.other");
   service = await startTestService({
+    GOOGLE_CERTIFICATES_URL: google.keys.url,
     AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
     IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
   });
@@ -43,6 +48,13 @@ beforeAll(async () => {
     bundleIdentifier: name,
     packageName: name,
     iosStore: { appAppleIdentifier: APPLE_ID },
+    androidNotifications: PUSHED,
+  });
+  const { packageName } = google.push.other;
+  await service.application({
+    bundleIdentifier: packageName,
+    packageName,
+    androidNotifications: PUSHED_OTHER,
   });
   const readOnly = await app.issue(["entitlements:read"]);
   const purchaseToken = "token.AO-J1Oknown";
@@ -59,6 +71,7 @@ beforeAll(async () => {
     readOnlyKey: readOnly.apiKey,
     chain,
     purchaseToken,
+    push: google.push,
     putAnswer: (token, answer) =>
       service.android.put(token, {
         packageName: name,
@@ -71,6 +84,7 @@ afterAll(async () => {
   agent.destroy();
   await service.stop();
   await proxy.stop();
+  await google.keys.close();
 });
 
 const exchange = ({ method, path, headers, body }: Attack): Promise<Answer> =>

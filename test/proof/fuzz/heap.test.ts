@@ -12,8 +12,11 @@ import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { assemblyFolder, SERVICE_APP } from "../../support/local-gateway.ts";
 import { inLength, LONG, SEED } from "../../support/proof.ts";
 import { startTestService, type TestApplication, type TestService } from "../../support/service.ts";
-import { APPLE_ID, attackOf, type Target } from "./attacks.ts";
+import type { Target } from "./attack.ts";
+import { APPLE_ID, attackOf } from "./attacks.ts";
 import { choicesFrom } from "./choices.ts";
+import { PUSHED, startGoogle } from "./google.ts";
+import { genuinePush } from "./pushes.ts";
 import { chainNamed } from "./signing.ts";
 
 /**
@@ -47,6 +50,7 @@ interface Invocation {
 
 let service: TestService;
 let app: TestApplication;
+let google: Awaited<ReturnType<typeof startGoogle>>;
 const chain = chainNamed("store");
 
 beforeAll(async () => {
@@ -56,9 +60,14 @@ beforeAll(async () => {
     bundleIdentifier: name,
     packageName: name,
     iosStore: { appAppleIdentifier: APPLE_ID },
+    androidNotifications: PUSHED,
   });
+  google = await startGoogle("com.example.other");
 }, 90_000);
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await google.keys.close();
+});
 
 /** The deployed bundles of the endpoints' functions and of the authorizer. */
 const bundles = async (): Promise<Record<string, string>> => {
@@ -86,6 +95,16 @@ const posted = (name: string, body: string | null, isBase64Encoded = false): Inv
   name,
   event: { body, isBase64Encoded, pathParameters: null, requestContext: requestContext() },
 });
+const pushed = (body: string, authorization: string | undefined): Invocation => ({
+  name: "receiveAndroidStoreNotification",
+  event: {
+    body,
+    isBase64Encoded: false,
+    pathParameters: null,
+    requestContext: requestContext(),
+    headers: authorization === undefined ? {} : { Authorization: authorization },
+  },
+});
 const read = (applicationAccountIdentifier: string): Invocation => ({
   name: "readAccountEntitlements",
   event: { pathParameters: { applicationAccountIdentifier }, requestContext: requestContext() },
@@ -99,6 +118,11 @@ const authorize = (authorizationToken: string): Invocation => ({
   },
 });
 
+const honestPush = (target: Target): Invocation => {
+  const { body, authorization } = genuinePush(target);
+  return pushed(body, authorization);
+};
+
 /** The fuzzer's attacks, as the gateway passes them on. */
 const attacks = (target: Target, from: number): Invocation[] =>
   Array.from({ length: ATTACKS }, (_, index) =>
@@ -107,6 +131,8 @@ const attacks = (target: Target, from: number): Invocation[] =>
     .filter(({ body }) => (body?.length ?? 0) < 256 * 1024)
     .flatMap(({ endpoint, body, path, headers }) => {
       const [, token] = headers.find(([name]) => name.toLowerCase() === "authorization") ?? [];
+      if (endpoint === "receiveAndroidStoreNotification")
+        return pushed(body === null ? "" : body.toString("utf8"), token);
       return [
         endpoint === "readAccountEntitlements"
           ? read(path.split("/")[3] ?? "")
@@ -124,6 +150,7 @@ test("no function keeps anything of the requests it has served, hostile or hones
     readOnlyKey: app.key,
     chain,
     purchaseToken,
+    push: google.push,
     putAnswer: (token, answer) =>
       service.android.put(token, {
         packageName: app.packageName,
@@ -146,6 +173,7 @@ test("no function keeps anything of the requests it has served, hostile or hones
     ...Array.from({ length: HONEST }, () => JSON.stringify(app.device().request({}, {}))).flatMap((body) => [
       posted("synchronizeIosStorePurchases", body),
       posted("linkAndroidStoreCustomer", purchase),
+      honestPush(target),
       read("known"),
       authorize(`Bearer ${app.key}`),
     ]),
@@ -168,6 +196,7 @@ test("no function keeps anything of the requests it has served, hostile or hones
         AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"],
         POWERTOOLS_SERVICE_NAME: "customer-entitlements",
         TABLE_NAME: service.table.name,
+        GOOGLE_CERTIFICATES_URL: google.keys.url,
         ANDROID_PUBLISHER_URL: `${service.address}/sandbox/android-publisher`,
         // The hostile bodies replay a genuine app transaction, signed under the service's chain.
         IOS_STORE_TRUSTED_ROOTS: [chain, service.chain].map(({ root }) => fingerprintOf(root)).join(","),
@@ -178,7 +207,7 @@ test("no function keeps anything of the requests it has served, hostile or hones
       .parse(JSON.parse(stdout));
     const [before = Number.NaN, ...after] = heaps.slice(WARM_UP_ROUNDS - 1);
     if (LONG) process.stdout.write(`heap: SEED=${SEED}, ${JSON.stringify({ heaps, answers })}\n`);
-    expect(answers["200"]).toBeGreaterThanOrEqual(3 * HONEST * ROUNDS);
+    expect(answers["200"]).toBeGreaterThanOrEqual(4 * HONEST * ROUNDS);
     expect(answers["400"]).toBeGreaterThanOrEqual(30 * ROUNDS);
     expect((after.at(-1) ?? Infinity) - before).toBeLessThan(after.length * MAY_GROW_BYTES);
   } finally {

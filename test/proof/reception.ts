@@ -1,0 +1,168 @@
+import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
+import type { FactStore } from "../../lib/customers/fact-store.ts";
+import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
+import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
+import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
+import type { RenewalInfo } from "../../lib/stores/ios-store/renewal-info.ts";
+import type { AndroidFact, IosFact, IosRenewal, ModelRequest } from "../support/reference-model.ts";
+import { toReading, toTransaction } from "./as-verified.ts";
+
+/** The app of an application's store configurations, in production and in the sandbox. */
+export const APPLE_IDENTIFIER = 1_234_567_890;
+
+/** The application with one bundle and one package of this name, which the stores notify. */
+export const inBothStores = (application: Application, name: string): Application => ({
+  ...application,
+  iosStore: [
+    {
+      bundleIdentifier: name,
+      appAppleIdentifier: APPLE_IDENTIFIER,
+      environments: ["production", "sandbox"],
+      xcodeCertificates: [],
+    },
+  ],
+  androidStore: [
+    {
+      packageName: name,
+      credential: { secret: "play" },
+      environments: ["production", "sandbox"],
+      notifications: { serviceAccount: "play-push", audience: "the service" },
+    },
+  ],
+});
+
+/** A directory of these applications only. */
+export const directoryOf = (applications: readonly Application[]): ApplicationDirectory => {
+  const find = (is: (application: Application) => boolean): Promise<Application | null> =>
+    Promise.resolve(applications.find(is) ?? null);
+  return {
+    byIdentifier: (identifier) => find((application) => application.identifier === identifier),
+    byBundle: (bundle) =>
+      find(({ iosStore }) => iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle)),
+    byPackage: (name) =>
+      find(({ androidStore }) => androidStore.some(({ packageName }) => packageName === name)),
+  };
+};
+
+const toRenewalInfo = ({ environment, lineage, ...info }: IosRenewal): RenewalInfo => ({
+  originalTransactionIdentifier: lineage,
+  productIdentifier: "",
+  appTransactionIdentifier: null,
+  periodEndsAt: info.renewalDate,
+  willRenew: info.renews,
+  renewsInto: null,
+  graceEndsAt: info.graceEnd,
+  isInBillingRetry: info.inRetry,
+  expirationIntent: null,
+  environment,
+  signedAt: info.signedAt,
+  xcodeCertificate: null,
+});
+
+/** What became of a notification. */
+export interface Received {
+  readonly received: readonly ReceivedNotification[];
+  /** Tokens of the purchases that it made the service acknowledge. */
+  readonly acknowledged: readonly string[];
+}
+
+const unexpected = (): Promise<never> => Promise.reject(new Error("A notification does not call this."));
+
+/** Receives notifications of one application by the use cases, as if the stores had vouched for each. */
+export const receptionOf = (store: FactStore, directory: ApplicationDirectory, application: Application) => {
+  const bundleIdentifier = application.iosStore[0]?.bundleIdentifier ?? "";
+  const packageName = application.androidStore[0]?.packageName ?? "";
+  const received: ReceivedNotification[] = [];
+  const acknowledged: string[] = [];
+  const common = {
+    ...store,
+    directory,
+    note: () => Promise.resolve(),
+    onReceived: (one: ReceivedNotification) => void received.push(one),
+  };
+
+  const receiveIos = (
+    { environment, renewals: [renewal] }: ModelRequest,
+    fact: IosFact | undefined,
+  ): Promise<unknown> =>
+    receiveIosStoreNotification(
+      {
+        ...common,
+        trustedRoots: new Set(),
+        verifier: {
+          verifyAppTransaction: unexpected,
+          verifyTransaction: unexpected,
+          verifyTransactions: unexpected,
+          verifyRenewalInfos: unexpected,
+          verifyNotification: () =>
+            Promise.resolve({
+              outcome: "verified",
+              payload: {
+                type: "DID_RENEW",
+                bundleIdentifier,
+                appAppleIdentifier: APPLE_IDENTIFIER,
+                signedTransaction: null,
+                signedRenewalInfo: null,
+                signedAppTransaction: null,
+                environment,
+                signedAt: store.now(),
+                xcodeCertificate: null,
+              },
+            }),
+          verifyNotificationParts: () =>
+            Promise.resolve({
+              outcome: "verified",
+              payload: {
+                transaction: fact === undefined ? null : toTransaction(fact, { bundle: bundleIdentifier }),
+                renewalInfo: renewal === undefined ? null : toRenewalInfo(renewal),
+                appTransaction: null,
+              },
+            }),
+        },
+      },
+      { signedPayload: "signed by the App Store" },
+    );
+
+  const receiveAndroid = (fact: AndroidFact): Promise<unknown> => {
+    const { token: purchaseToken } = fact;
+    const member = fact.kind === "subscription" ? "subscriptionNotification" : "oneTimeProductNotification";
+    const data = JSON.stringify({ packageName, [member]: { notificationType: 4, purchaseToken } });
+    return receiveAndroidStoreNotification(
+      {
+        ...common,
+        pushTokens: {
+          verify: () =>
+            Promise.resolve({ outcome: "verified", claims: { serviceAccount: "play-push", audience: "" } }),
+          disagreement: () => null,
+        },
+        androidStore: {
+          // Google answers for all products of a purchase.
+          lookUp: () =>
+            Promise.resolve({
+              outcome: "verified",
+              ...toReading(fact.kind === "one-time" ? { ...fact, asked: null } : fact),
+            }),
+          // It stays due, so that an answer from before is no news.
+          acknowledge: (_, pending) => {
+            acknowledged.push(pending.purchaseToken);
+            return Promise.resolve({ outcome: "due", because: "unavailable", status: 503, reason: null });
+          },
+        },
+        acknowledgements: { remove: unexpected },
+      },
+      {
+        request: { message: { data: Buffer.from(data).toString("base64") } },
+        authorization: "Bearer signed by Google",
+        address: "the service",
+      },
+    );
+  };
+
+  return async (request: ModelRequest): Promise<Received> => {
+    received.length = 0;
+    acknowledged.length = 0;
+    const [fact] = request.facts;
+    await (fact?.store === "android-store" ? receiveAndroid(fact) : receiveIos(request, fact));
+    return { received: [...received], acknowledged: [...acknowledged] };
+  };
+};
