@@ -10,8 +10,8 @@ export default {
   ...shared,
   rootDir: "../..",
   testMatch: [
-    "<rootDir>/test/stores/ios-store/**/*.test.ts",
-    "<rootDir>/test/entitlements/**/*.test.ts",
+    "<rootDir>/test/mutation/entitlements.ts",
+    "<rootDir>/test/mutation/verification.ts",
     "<rootDir>/test/customers/resolve-customer.test.ts",
     "<rootDir>/test/customers/plan-customer-change.test.ts",
     "<rootDir>/test/proof/any-order.test.ts",

@@ -10,10 +10,10 @@ import * as z from "zod";
  * @see https://stryker-mutator.io/docs/stryker-js/introduction/
  */
 const PARTS = {
-  verification: { mutate: ["lib/stores/ios-store/*.ts"], tests: ["test/stores/ios-store/*.test.ts"] },
+  verification: { mutate: ["lib/stores/ios-store/*.ts"], tests: ["test/mutation/verification.ts"] },
   entitlements: {
     mutate: ["lib/entitlements/*.ts"],
-    tests: ["test/entitlements/*.test.ts", "test/stores/ios-store/one-purchase.test.ts"],
+    tests: ["test/mutation/entitlements.ts"],
   },
   identity: {
     mutate: ["lib/customers/resolve-customer.ts", "lib/customers/plan-customer-change.ts"],

@@ -1,0 +1,12 @@
+/** The tests of the entitlement rules as one file: preparing each file anew takes longer than its tests. */
+import "../entitlements/catalog.test.ts";
+import "../entitlements/entitlements.test.ts";
+import "../entitlements/holdings.test.ts";
+import "../entitlements/join.test.ts";
+import "../entitlements/lineages.test.ts";
+import "../entitlements/passes.test.ts";
+import "../entitlements/periods.test.ts";
+import "../entitlements/purchase.test.ts";
+import "../entitlements/renewal.test.ts";
+import "../entitlements/time.test.ts";
+import "../stores/ios-store/one-purchase.test.ts";

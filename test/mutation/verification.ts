@@ -1,0 +1,14 @@
+/** The tests of verification as one file: preparing each file anew takes longer than its tests. */
+import "../stores/ios-store/agreement.test.ts";
+import "../stores/ios-store/app-transaction.test.ts";
+import "../stores/ios-store/certificates.test.ts";
+import "../stores/ios-store/chain.test.ts";
+import "../stores/ios-store/der.test.ts";
+import "../stores/ios-store/hostile.test.ts";
+import "../stores/ios-store/jws.test.ts";
+import "../stores/ios-store/notification.test.ts";
+import "../stores/ios-store/one-purchase.test.ts";
+import "../stores/ios-store/purchases.test.ts";
+import "../stores/ios-store/renewal-info.test.ts";
+import "../stores/ios-store/transaction.test.ts";
+import "../stores/ios-store/xcode.test.ts";
