@@ -115,7 +115,8 @@ export const expectTrafficAsTheModel = async (
   expect(checkInvariants(await itemsOfWorld(), { catalogOf: () => SOLD })).toEqual([]);
 };
 
-const statesLineage = ({ facts }: ModelRequest, { lineage }: IosRenewal): boolean =>
+/** Whether the request proves the lineage of a renewal info. */
+export const statesLineage = ({ facts }: ModelRequest, { lineage }: IosRenewal): boolean =>
   facts.some((fact) => fact.store === "ios-store" && lineageKeyOf(fact) === lineage);
 
 /**

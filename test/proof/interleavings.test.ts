@@ -4,12 +4,22 @@ import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { createReferenceModel, type ModelRequest, type ReferenceModel } from "../support/reference-model.ts";
 import { differenceOfAccounts, differenceOfEntitlements, differenceOfOutcomes, Names } from "./comparison.ts";
+import { statesLineage } from "./any-order.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";
 import { anApplication, aWorld, CATALOG, toCatalog, type World, type WorldAnswer } from "./world.ts";
 
 const MOMENT = END + 1_000;
 const CATALOG_OF = { catalogOf: () => toCatalog(CATALOG) };
+
+const NOTHING: ModelRequest = {
+  isNotification: true,
+  environment: "production",
+  appTransaction: null,
+  facts: [],
+  renewals: [],
+  claim: null,
+};
 
 const permutations = <T>(values: readonly T[]): T[][] =>
   values.length === 0
@@ -66,27 +76,39 @@ const differenceInOrder = async (
 /** A credential's link may move a customer in two transactions, so its answer may show facts stored in between. */
 const mayMove = ({ claim }: ModelRequest): boolean => claim?.by === "credential";
 
-/** A request's renewal infos alone. The service stores those of lineages that the request does not prove before all else. */
-const renewalsOf = ({ request, moment }: Sent): Sent => ({
-  request: { ...request, isNotification: true, appTransaction: null, facts: [], claim: null },
-  moment,
-});
+/** The whole, and what of it is stored before. */
+interface InParts {
+  readonly whole: Answered;
+  readonly part: Sent;
+}
 
-/** A request's facts without its link. */
-const factsOf = ({ request, moment }: Sent): Sent => ({ request: { ...request, claim: null }, moment });
+/** A moving request's facts are stored before its link, where another write came in between. */
+const factsBeforeLink = (whole: Answered): InParts => {
+  const { request, moment, answer } = whole;
+  const comesApart = mayMove(request) && answer.outcome === "stored";
+  return { whole, part: { request: comesApart ? { ...request, claim: null } : NOTHING, moment } };
+};
 
 /**
- * Orders in which a part of a request is stored before the rest, because another write came in between: a moving request's
- * facts, or any request's renewal infos.
+ * Renewal infos of lineages that a request does not prove name nobody: they are stored or ignored before the rest of the
+ * request, in a transaction of their own.
  */
-const ordersInParts = (together: readonly Answered[], moves: "facts" | "renewal infos"): Event[][] => {
-  const parts = together.flatMap((whole) => {
-    if (moves === "facts" && mayMove(whole.request) && whole.answer.outcome === "stored")
-      return [{ whole, part: factsOf(whole) }];
-    return whole.request.renewals.length > 0 ? [{ whole, part: renewalsOf(whole) }] : [];
-  });
-  return permutations<Event>([...together, ...parts.map(({ part }) => part)]).filter((order) =>
-    parts.every(({ whole, part }) => order.indexOf(part) < order.indexOf(whole)),
+const otherRenewalsBeforeFacts = ({ request, moment, answer }: Answered): InParts => {
+  const [own, others] = [true, false].map((isOwn) =>
+    request.renewals.filter((renewal) => statesLineage(request, renewal) === isOwn),
+  );
+  return {
+    whole: { request: { ...request, renewals: own ?? [] }, moment, answer },
+    part: { request: { ...NOTHING, environment: request.environment, renewals: others ?? [] }, moment },
+  };
+};
+
+/** Orders in which every part comes anywhere before its whole. */
+const ordersInParts = (together: readonly Answered[], divide: (whole: Answered) => InParts): Event[][] => {
+  const divided = together.map(divide);
+  const parts = divided.filter(({ part: { request } }) => request.facts.length + request.renewals.length > 0);
+  return permutations<Event>([...divided.map(({ whole }) => whole), ...parts.map(({ part }) => part)]).filter(
+    (order) => parts.every(({ whole, part }) => order.indexOf(part) < order.indexOf(whole)),
   );
 };
 
@@ -127,8 +149,8 @@ test(
           const differences: (string | null)[] = [];
           for (const orderings of [
             () => permutations(together),
-            () => ordersInParts(together, "facts"),
-            () => ordersInParts(together, "renewal infos"),
+            () => ordersInParts(together, factsBeforeLink),
+            () => ordersInParts(together, otherRenewalsBeforeFacts),
           ])
             for (const order of differences.includes(null) ? [] : orderings())
               differences.push(
