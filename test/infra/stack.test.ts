@@ -712,6 +712,7 @@ describe("alarms", () => {
       METRICS.acknowledgementsNearDeadline,
       METRICS.notifications,
       METRICS.notifications,
+      METRICS.notifications,
       METRICS.requests,
       METRICS.silentApplications,
       METRICS.storeErrors,
