@@ -12,8 +12,9 @@ import { lostAccess } from "../lib/administration/lost-access.ts";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
 import type { AuditRecord } from "../lib/administration/operation-table.ts";
-import { storesOf, type Application } from "../lib/applications/application.ts";
+import type { Application } from "../lib/applications/application.ts";
 import { STORES } from "../lib/contract/schemas.ts";
+import { isSameNotified, notifiedStoresOf } from "../lib/customers/notification-log.ts";
 import type { Transfer } from "../lib/customers/records.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { applicationId } from "../lib/identifiers.ts";
@@ -125,16 +126,22 @@ export const listApplications = async ({ applications, table }: Session): Promis
   };
 };
 
-/** Last notification of each bundle and package of an application; `signedAt` null: none yet. */
+/** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
 const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
   const stored = await notifications.ofApplication(application.identifier);
-  return storesOf(application).map(({ store, bundleOrPackage }) => {
-    const last = stored.find((one) => one.store === store && one.bundleOrPackage === bundleOrPackage);
-    return { store, bundleOrPackage, signedAt: last === undefined ? null : isoTime(last.signedAt) };
+  return notifiedStoresOf(application).map((notified) => {
+    const { store, environment, bundleOrPackage } = notified;
+    const last = stored.find((one) => isSameNotified(one, notified));
+    return {
+      store,
+      environment,
+      bundleOrPackage,
+      signedAt: last === undefined ? null : isoTime(last.signedAt),
+    };
   });
 };
 
-/** Shows an application as a manifest, with the last notification of each store in comments. */
+/** Shows an application as a manifest, with the last notification of each store and environment in comments. */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
   const manifest = manifestOf(application);
@@ -144,8 +151,8 @@ export const showApplication = async (session: Session, identifier: string): Pro
     text: [
       stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
       ...lastNotifications.map(
-        ({ store, bundleOrPackage, signedAt }) =>
-          `# Last notification of ${store} ${bundleOrPackage}: ${signedAt ?? "none yet"}`,
+        ({ store, environment, bundleOrPackage, signedAt }) =>
+          `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
       ),
     ].join("\n"),
   };

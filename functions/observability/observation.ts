@@ -1,6 +1,6 @@
-import type { ErrorCode } from "../../lib/contract/errors.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import type { CustomerTable } from "../../lib/customers/customer-table.ts";
+import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
@@ -36,13 +36,8 @@ export type ServiceEvent =
       readonly status: number | null;
       readonly reason: string | null;
     }
-  /** A store's notification was stored, cannot be used, or failed with an error code. `type`: the store's word. */
-  | {
-      readonly kind: "notification";
-      readonly store: Store;
-      readonly outcome: "STORED" | "UNUSED" | ErrorCode;
-      readonly type: string | null;
-    }
+  /** A store's notification was received. */
+  | ({ readonly kind: "notification"; readonly store: Store } & ReceivedNotification)
   | { readonly kind: "conflict-retried" };
 
 export type Observe = (event: ServiceEvent) => void;

@@ -29,10 +29,13 @@ export interface AlarmsProps extends AlarmParameters {
 const FEWEST_FAILURES = 5;
 
 /**
- * Refused iOS-store notifications in six hours that justify an alarm. Low, because none that Apple sends is ever refused, and a
- * small application gets few.
+ * iOS-store notifications in six hours, signed by the App Store and refused, that justify an alarm. Low, because none should
+ * ever be refused, and a small application gets few.
  */
 const FEWEST_REFUSED = 5;
+
+/** Forged iOS-store notifications in six hours that justify an alarm. High, because anyone can send some. */
+const FEWEST_FORGED = 1000;
 
 /** Unanswered store requests in six hours that justify an alarm. Low, because a small service sends few. */
 const FEWEST_UNANSWERED = 3;
@@ -142,15 +145,23 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
     }),
     threshold: 50,
   },
-  "signatures-refused": {
-    alarmDescription: `In six hours, ${FEWEST_REFUSED} or more iOS-store notifications were refused: not signed as the App Store signs.`,
+  "notifications-refused": {
+    alarmDescription: `In six hours, ${FEWEST_REFUSED} or more iOS-store notifications that the App Store signed were refused.`,
     metric: metrics
       .own("notifications", { store: "ios-store", outcome: "INVALID_NOTIFICATION" })
       .with({ period: Duration.hours(6) }),
     threshold: FEWEST_REFUSED,
   },
+  "signatures-refused": {
+    alarmDescription: `In six hours, ${FEWEST_FORGED} or more iOS-store notifications were forged: not signed as the App Store signs.`,
+    metric: metrics
+      .own("notifications", { store: "ios-store", outcome: "FORGED" })
+      .with({ period: Duration.hours(6) }),
+    threshold: FEWEST_FORGED,
+  },
   "notifications-silent": {
-    alarmDescription: "A bundle or package that had notifications within 30 days has had none for a day.",
+    alarmDescription:
+      "A bundle or package that had notifications of production within 30 days has had none for a day.",
     metric: metrics.own("silentApplications", {}, "Maximum").with({ period: Duration.hours(1) }),
     threshold: 1,
   },

@@ -29,10 +29,11 @@ export const METRICS = {
   acknowledgementsFailed: "AcknowledgementsFailed",
   /**
    * Notifications of the stores. Dimensions `Store` and `Outcome`: `STORED` (facts were stored, or known already), `UNUSED`
-   * (it can never be used), or an error code, `INTERNAL_ERROR` where the service itself failed.
+   * (it can never be used), `FORGED` (the App Store did not sign it), or an error code: `INVALID_NOTIFICATION` where the App
+   * Store signed what is refused, `INTERNAL_ERROR` where the service itself failed.
    */
   notifications: "Notifications",
-  /** Bundles and packages that had notifications within 30 days, but none for a day. */
+  /** Bundles and packages that had notifications of production within 30 days, but none for a day. */
   silentApplications: "SilentApplications",
   coldStarts: "ColdStarts",
 } as const;

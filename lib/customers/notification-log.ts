@@ -1,11 +1,47 @@
-import type { StoreReference } from "../applications/application.ts";
+import type { Application, StoreReference } from "../applications/application.ts";
+import type { Environment } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 
-/** A bundle or package that a store notifies about. */
+/** A bundle or package that a store notifies about. Each environment has an address of its own, which may be wrong alone. */
 export interface NotifiedStore extends StoreReference {
   readonly application: ApplicationId;
+  readonly environment: Environment;
 }
+
+/** Google's push does not tell the environment, so a package has one note. */
+export const notifiedPackage = (application: ApplicationId, packageName: string): NotifiedStore => ({
+  application,
+  store: "android-store",
+  environment: "production",
+  bundleOrPackage: packageName,
+});
+
+/** What the stores may notify an application about. StoreKit testing in Xcode sends nothing. */
+export const notifiedStoresOf = ({
+  identifier: application,
+  iosStore,
+  androidStore,
+}: Application): readonly NotifiedStore[] => [
+  ...iosStore.flatMap(({ bundleIdentifier, environments }) =>
+    environments
+      .filter((environment) => environment !== "xcode")
+      .map((environment) => ({
+        application,
+        store: "ios-store" as const,
+        environment,
+        bundleOrPackage: bundleIdentifier,
+      })),
+  ),
+  ...androidStore.map(({ packageName }) => notifiedPackage(application, packageName)),
+];
+
+const textOf = ({ application, store, environment, bundleOrPackage }: NotifiedStore): string =>
+  JSON.stringify([application, store, environment, bundleOrPackage]);
+
+/** Whether both are one bundle or package of one application, in one environment. */
+export const isSameNotified = (one: NotifiedStore, other: NotifiedStore): boolean =>
+  textOf(one) === textOf(other);
 
 /** Time of the last notification of a bundle or package, by the store's clock; up to {@link STEP_MILLISECONDS} late. */
 export interface LastNotification extends NotifiedStore {
@@ -32,7 +68,7 @@ export const STEP_MILLISECONDS = 5 * 60 * 1000;
 const MAXIMUM_ENTRIES = 256;
 
 /**
- * Notes the last notification of each bundle and package. Remembers what is stored, so that most notifications, and every
+ * Notes the last notification of each bundle and package, by environment. Remembers what is stored, so that most notifications, and every
  * replay, cost no request.
  *
  * @param onFailure takes a failure of the table
@@ -43,7 +79,7 @@ export const createNotificationLog = (
 ): NoteNotification => {
   const stored = new Map<string, Instant>();
   return async (store, signedAt) => {
-    const text = JSON.stringify([store.application, store.store, store.bundleOrPackage]);
+    const text = textOf(store);
     if (signedAt < (stored.get(text) ?? -Infinity) + STEP_MILLISECONDS) return;
     try {
       stored.set(text, await raise(store, signedAt));

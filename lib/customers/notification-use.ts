@@ -3,9 +3,12 @@ import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 /** What became of a notification. `STORED`: its facts were stored or known already; `UNUSED`: it can never be used. */
 export type NotificationUse = "STORED" | "UNUSED";
 
-/** What became of a notification; `INTERNAL_ERROR` where this service failed. */
+/**
+ * What became of a notification. `FORGED`: the App Store did not sign it, and anyone may have sent it, so it is counted apart
+ * from what is refused of the store's own; `INTERNAL_ERROR`: this service failed.
+ */
 export interface ReceivedNotification {
-  readonly outcome: NotificationUse | ErrorCode;
+  readonly outcome: NotificationUse | "FORGED" | ErrorCode;
   /** The store's word for it; null where nothing of it is authentic, or no type can be read. */
   readonly type: string | null;
 }

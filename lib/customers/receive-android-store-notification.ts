@@ -10,7 +10,7 @@ import type {
 } from "../stores/android-store/push-token.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
-import type { NoteNotification } from "./notification-log.ts";
+import { notifiedPackage, type NoteNotification } from "./notification-log.ts";
 import {
   failNotification,
   unusedIfErased,
@@ -73,7 +73,7 @@ const noteLast = async (
   { packageName, sentAt }: AndroidStoreNotification,
 ): Promise<void> => {
   if (sentAt === null) return;
-  await note({ application, store: "android-store", bundleOrPackage: packageName }, Math.min(sentAt, now()));
+  await note(notifiedPackage(application, packageName), Math.min(sentAt, now()));
 };
 
 /** Asks the store about the purchase, and stores the answer. A contradiction's facts went to their owners. */

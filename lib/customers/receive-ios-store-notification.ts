@@ -7,6 +7,7 @@ import type { Notification, NotificationParts } from "../stores/ios-store/notifi
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
+import { isForgery } from "../stores/ios-store/verdict.ts";
 import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
 import type { IosStoreCustomers } from "./ios-store-request.ts";
 import type { NoteNotification } from "./notification-log.ts";
@@ -69,7 +70,7 @@ const receive = async (
   trust: Trust,
   moment: Instant,
 ): Promise<NotificationUse> => {
-  const { bundleIdentifier, signedAt } = notification;
+  const { bundleIdentifier, environment, signedAt } = notification;
   const application = await applicationOfBundle(reception.directory, bundleIdentifier);
   const configuration = iosStoreConfigurationOf(application, bundleIdentifier);
   switch (checkAppTransactionClaims(notification, configuration)) {
@@ -81,7 +82,7 @@ const receive = async (
       const outcome = await use(reception, application, notification, trust, moment);
       const { identifier } = application;
       await reception.note(
-        { application: identifier, store: "ios-store", bundleOrPackage: bundleIdentifier },
+        { application: identifier, store: "ios-store", environment, bundleOrPackage: bundleIdentifier },
         signedAt,
       );
       return outcome;
@@ -105,7 +106,11 @@ export const receiveIosStoreNotification = async (
   const moment = reception.now();
   const trust: Trust = { roots: reception.trustedRoots, xcodeCertificates: new Set() };
   const verdict = await reception.verifier.verifyNotification(signedPayload, trust, moment);
-  if (verdict.outcome === "rejected") return failed(null)(invalidNotification());
+  if (verdict.outcome === "rejected") {
+    if (!isForgery(verdict.reason)) return failed(null)(invalidNotification());
+    reception.onReceived({ outcome: "FORGED", type: null });
+    throw invalidNotification();
+  }
   const notification = verdict.payload;
   const { type } = notification;
   const outcome = await receive(reception, notification, trust, moment).catch(failed(type));

@@ -1,6 +1,11 @@
-import { storesOf, type ApplicationDirectory } from "../applications/application.ts";
+import type { ApplicationDirectory } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { LastNotification, NotificationTimes } from "./notification-log.ts";
+import {
+  isSameNotified,
+  notifiedStoresOf,
+  type LastNotification,
+  type NotificationTimes,
+} from "./notification-log.ts";
 
 export interface NotificationWatch {
   readonly times: Pick<NotificationTimes, "all">;
@@ -14,26 +19,24 @@ export const SILENT_MILLISECONDS = 24 * HOUR_MILLISECONDS;
 /** Silence after which nobody expects notifications any more. */
 export const FORGOTTEN_MILLISECONDS = 30 * 24 * HOUR_MILLISECONDS;
 
-/** What has been removed from its application since is not expected to be heard of. */
-const isRegistered = async (
-  { directory }: NotificationWatch,
-  { application, store, bundleOrPackage }: LastNotification,
-): Promise<boolean> => {
-  const found = await directory.byIdentifier(application);
-  return (
-    found !== null &&
-    storesOf(found).some((one) => one.store === store && one.bundleOrPackage === bundleOrPackage)
-  );
+/** What its application has removed or no longer accepts is not expected to be heard of. */
+const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {
+  const application = await directory.byIdentifier(last.application);
+  return application !== null && notifiedStoresOf(application).some((one) => isSameNotified(one, last));
 };
 
-/** Bundles and packages of applications that had notifications within 30 days, but none for a day. */
+/**
+ * Bundles and packages of applications that had notifications of production within 30 days, but none for a day. A sandbox is
+ * silent whenever nobody tests.
+ */
 export const silentStores = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
   const moment = watch.now();
   const silent: LastNotification[] = [];
   for (const last of await watch.times.all()) {
+    if (last.environment !== "production") continue;
     const silence = moment - last.signedAt;
     if (silence < SILENT_MILLISECONDS || silence > FORGOTTEN_MILLISECONDS) continue;
-    if (await isRegistered(watch, last)) silent.push(last);
+    if (await isExpected(watch, last)) silent.push(last);
   }
   return silent;
 };

@@ -1,5 +1,6 @@
 import type { NamedIdentity } from "../administration/operation-table.ts";
 import type { Store } from "../contract/schemas.ts";
+import type { NotifiedStore } from "../customers/notification-log.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
@@ -104,15 +105,20 @@ export const acknowledgementKey = (
   sk: `${isoTime(dueSince)}#${application}#${environment}#${key}`,
 });
 
-/** Last notifications of all applications' bundles and packages, by application. */
+/** Last notifications of all applications' bundles and packages, by application, store and environment. */
 export const NOTIFICATIONS_PARTITION = "NOTIFICATIONS";
 
 /** Prefix of the sort keys of an application's last notifications. */
 export const notificationPrefix = (application: ApplicationId): string => `${application}#`;
 
-export const notificationKey = (application: ApplicationId, store: Store, bundleOrPackage: string): Key => ({
+export const notificationKey = ({
+  application,
+  store,
+  environment,
+  bundleOrPackage,
+}: NotifiedStore): Key => ({
   pk: NOTIFICATIONS_PARTITION,
-  sk: `${notificationPrefix(application)}${store}#${bundleOrPackage}`,
+  sk: `${notificationPrefix(application)}${store}#${environment}#${bundleOrPackage}`,
 });
 
 /** Audit of operators' changes to an application's customers, ordered by time. */

@@ -19,6 +19,7 @@ export const notificationItem = once(() =>
   z.object({
     application: shape.branded<ApplicationId>(shape.uuid()),
     store: shape.store(),
+    environment: shape.environment(),
     bundleOrPackage: shape.text(),
     lastSignedAt: shape.integer(),
   }),
@@ -29,16 +30,18 @@ const lastNotifications = (items: readonly Item[]): readonly LastNotification[] 
 
 /** All last notifications are in one partition, so that a schedule reads them in one Query. */
 export const createNotificationTimes = (table: Table): NotificationTimes => ({
-  raise: async ({ application, store, bundleOrPackage }, signedAt) => {
+  raise: async (notified, signedAt) => {
+    const { application, store, environment, bundleOrPackage } = notified;
     const attributes: Attributes<typeof notificationItem> = {
       application,
       store,
+      environment,
       bundleOrPackage,
       lastSignedAt: signedAt,
     };
     const update = updateOf(
       table.name,
-      notificationKey(application, store, bundleOrPackage),
+      notificationKey(notified),
       attributes,
       absentOrAtMost("lastSignedAt", signedAt - STEP_MILLISECONDS),
     );

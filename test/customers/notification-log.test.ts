@@ -1,6 +1,11 @@
 import { v7 as uuid } from "uuid";
 import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
-import { createNotificationLog, type NotifiedStore } from "../../lib/customers/notification-log.ts";
+import {
+  createNotificationLog,
+  notifiedStoresOf,
+  type NotifiedStore,
+} from "../../lib/customers/notification-log.ts";
+import type { Environment } from "../../lib/contract/schemas.ts";
 import { silentStores } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
@@ -18,6 +23,7 @@ afterAll(() => table.remove());
 const aStore = (store: NotifiedStore["store"] = "ios-store"): NotifiedStore => ({
   application: applicationId(uuid()),
   store,
+  environment: "production",
   bundleOrPackage: "com.example.trails",
 });
 
@@ -58,7 +64,7 @@ describe("the last notification of a bundle or package", () => {
       expect(await noting(store, () => note(store, signedAt))).toEqual({ requests: 0, stored: [NOW] });
   });
 
-  test("is kept for each store and name of an application apart", async () => {
+  test("is kept for each store, environment and name of an application apart", async () => {
     const application = applicationId(uuid());
     const note = anEnvironment();
     const [ios, android] = (["ios-store", "android-store"] as const).map((store) => ({
@@ -67,12 +73,19 @@ describe("the last notification of a bundle or package", () => {
     }));
     if (ios === undefined || android === undefined) throw new Error("There are two.");
     const other = { ...ios, bundleOrPackage: "com.example.other" };
-    await Promise.all([note(ios, NOW), note(android, NOW - DAY), note(other, NOW - 2 * DAY)]);
+    const sandbox = { ...ios, environment: "sandbox" } as const;
+    await Promise.all([
+      note(ios, NOW),
+      note(android, NOW - DAY),
+      note(other, NOW - 2 * DAY),
+      note(sandbox, NOW - 3 * DAY),
+    ]);
     await note({ ...ios, application: applicationId(uuid()) }, NOW);
     expect(await createNotificationTimes(table).ofApplication(application)).toEqual([
       { ...android, signedAt: NOW - DAY },
       { ...other, signedAt: NOW - 2 * DAY },
       { ...ios, signedAt: NOW },
+      { ...sandbox, signedAt: NOW - 3 * DAY },
     ]);
   });
 
@@ -115,26 +128,52 @@ describe("the last notification of a bundle or package", () => {
   });
 });
 
-describe("silence", () => {
-  const anApplication = (changes: Partial<Application> = {}): Application => ({
-    identifier: applicationId(uuid()),
-    name: "Trails",
-    iosStore: [
+const anApplication = (changes: Partial<Application> = {}): Application => ({
+  identifier: applicationId(uuid()),
+  name: "Trails",
+  iosStore: [aBundle(["production", "sandbox"])],
+  androidStore: [],
+  catalog: aCatalog(),
+  transfers: "refuse",
+  renewalLeeway: 0,
+  ...changes,
+});
+
+const aBundle = (environments: readonly Environment[]): Application["iosStore"][number] => ({
+  bundleIdentifier: "com.example.trails",
+  appAppleIdentifier: 1,
+  environments,
+  xcodeCertificates: [],
+});
+
+test("notifications are of each accepted environment of a bundle but Xcode's, and of a package as a whole", () => {
+  const application = anApplication({
+    iosStore: [aBundle(["production", "sandbox", "xcode"])],
+    androidStore: [
       {
-        bundleIdentifier: "com.example.trails",
-        appAppleIdentifier: 1,
-        environments: ["production"],
-        xcodeCertificates: [],
+        packageName: "com.example.trails",
+        credential: { secret: "s" },
+        environments: ["production", "sandbox"],
+        notifications: null,
       },
     ],
-    androidStore: [],
-    catalog: aCatalog(),
-    transfers: "refuse",
-    renewalLeeway: 0,
-    ...changes,
   });
-  const silentOf = async (silence: number, application: Application, isThere = true) => {
-    const last = { ...aStore(), application: application.identifier, signedAt: NOW - silence };
+  const named = notifiedStoresOf(application).map(({ store, environment }) => [store, environment]);
+  expect(named).toEqual([
+    ["ios-store", "production"],
+    ["ios-store", "sandbox"],
+    ["android-store", "production"],
+  ]);
+});
+
+describe("silence", () => {
+  const silentOf = async (
+    silence: number,
+    application: Application,
+    { isThere = true, environment = "production" }: { isThere?: boolean; environment?: Environment } = {},
+  ) => {
+    const signedAt = NOW - silence;
+    const last = { ...aStore(), application: application.identifier, environment, signedAt };
     const directory: ApplicationDirectory = {
       byIdentifier: (identifier) =>
         Promise.resolve(isThere && identifier === application.identifier ? application : null),
@@ -142,7 +181,8 @@ describe("silence", () => {
       byPackage: () => Promise.resolve(null),
     };
     const silent = await silentStores({
-      times: { all: () => Promise.resolve([last]) },
+      // Something else was heard of a moment ago.
+      times: { all: () => Promise.resolve([{ ...last, environment: "sandbox", signedAt: NOW }, last]) },
       directory,
       now: () => NOW,
     });
@@ -158,9 +198,13 @@ describe("silence", () => {
   ])("of %s", async (_, silence, count) => {
     expect(await silentOf(silence, anApplication())).toBe(count);
   });
-  test("of a bundle that was removed, or of an application that is gone, is no silence", async () => {
+  test("of the sandbox is no silence", async () => {
+    expect(await silentOf(2 * DAY, anApplication(), { environment: "sandbox" })).toBe(0);
+  });
+  test("of a bundle that was removed or takes the sandbox alone, or of an application that is gone, is no silence", async () => {
     expect(await silentOf(2 * DAY, anApplication({ iosStore: [] }))).toBe(0);
-    expect(await silentOf(2 * DAY, anApplication(), false)).toBe(0);
+    expect(await silentOf(2 * DAY, anApplication({ iosStore: [aBundle(["sandbox"])] }))).toBe(0);
+    expect(await silentOf(2 * DAY, anApplication(), { isThere: false })).toBe(0);
   });
   test("is read with one Query, however many applications there are", async () => {
     const own = await createTestTable();

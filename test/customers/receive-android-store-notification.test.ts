@@ -591,6 +591,7 @@ describe("an authentic notification is noted", () => {
   const noted = (signedAt: number) => ({
     application: expect.any(String),
     store: "android-store",
+    environment: "production",
     bundleOrPackage: PACKAGE_NAME,
     signedAt,
   });

@@ -9,9 +9,16 @@ import {
   receiveIosStoreNotification,
   type IosStoreReception,
 } from "../../lib/customers/receive-ios-store-notification.ts";
+import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { makeChain, makeXcodeSigner, signJws, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
+import {
+  makeChain,
+  makeXcodeSigner,
+  signJws,
+  signerWith,
+  fingerprintOf,
+} from "../../sandbox/ios-store/signing.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import {
   anApp,
@@ -66,11 +73,6 @@ const anApplication = (changes: Partial<Application> = {}): Application => ({
   ...changes,
 });
 
-interface Received {
-  readonly outcome: "STORED" | "UNUSED" | ErrorCode;
-  readonly type: string | null;
-}
-
 /** An application that the App Store notifies. */
 const aNotifiedApp = (
   changes: Partial<IosStoreReception> = {},
@@ -78,7 +80,7 @@ const aNotifiedApp = (
   moment = NOW,
 ) => {
   const world: World = createWorld(table, { application, moment });
-  const received: Received[] = [];
+  const received: ReceivedNotification[] = [];
   const noted: unknown[] = [];
   const reception: IosStoreReception = {
     ...world.factStore,
@@ -95,7 +97,7 @@ const aNotifiedApp = (
     verifier: createIosStoreVerifier(),
     trustedRoots: new Set([fingerprintOf(chain.root)]),
     note: (store, signedAt) => {
-      noted.push([store.bundleOrPackage, signedAt]);
+      noted.push([store.bundleOrPackage, store.environment, signedAt]);
       return Promise.resolve();
     },
     onReceived: (one) => void received.push(one),
@@ -372,7 +374,13 @@ describe("is authentic and unused:", () => {
     const app = aNotifiedApp();
     expect(await requests(() => app.send(payload))).toEqual([]);
     expect(app.received.map(({ outcome }) => outcome)).toEqual(["UNUSED"]);
-    expect(app.noted).toEqual([[BUNDLE, NOW - 500]]);
+    expect(app.noted).toEqual([[BUNDLE, "production", NOW - 500]]);
+  });
+
+  test("one of the sandbox, which is noted as such", async () => {
+    const app = aNotifiedApp();
+    await app.send(anEnvelope({ notificationType: "TEST", data: anApp({ environment: "Sandbox" }) }));
+    expect(app.noted).toEqual([[BUNDLE, "sandbox", NOW - 500]]);
   });
 
   test("one of an environment that is not accepted, which is not noted either", async () => {
@@ -490,7 +498,68 @@ describe("is refused:", () => {
     const compact = signJws(aNotification(xcode, {}, {}, { environment: "Xcode" }), xcode);
     const sent = receiveIosStoreNotification(app.reception, { signedPayload: compact });
     expect(await refusal(sent)).toBe("INVALID_NOTIFICATION");
-    expect(app.received).toEqual([{ outcome: "INVALID_NOTIFICATION", type: null }]);
+    expect(app.received).toEqual([{ outcome: "FORGED", type: null }]);
+  });
+
+  const [header = "", payload = "", signature = ""] = signJws(aNotification(chain), chain).split(".");
+  const otherPayload = Buffer.from(JSON.stringify(aNotification(chain, {}, { subtype: "OTHER" })));
+  test.each<[string, string, ReceivedNotification]>([
+    ["no JWS", "a.b.c", { outcome: "FORGED", type: null }],
+    ["a stranger's signature", signJws(aNotification(chain), strangers), { outcome: "FORGED", type: null }],
+    [
+      "a stranger's signature under the App Store's certificates",
+      signJws(aNotification(chain), { x5c: chain.x5c, privateKey: strangers.privateKey }),
+      { outcome: "FORGED", type: null },
+    ],
+    [
+      "a genuine signature of another payload",
+      `${header}.${otherPayload.toString("base64url")}.${signature}`,
+      { outcome: "FORGED", type: null },
+    ],
+    [
+      "a genuine header without certificates",
+      `${Buffer.from('{"alg":"ES256"}').toString("base64url")}.${payload}.${signature}`,
+      { outcome: "FORGED", type: null },
+    ],
+    [
+      "the trusted root alone, which is public, in place of all certificates",
+      signJws(
+        aNotification(chain),
+        signerWith({ ...chain.root, privateKey: strangers.privateKey }, chain.root, chain.root),
+      ),
+      { outcome: "FORGED", type: null },
+    ],
+    [
+      "another algorithm",
+      `${Buffer.from('{"alg":"none"}').toString("base64url")}.${payload}.${signature}`,
+      { outcome: "FORGED", type: null },
+    ],
+    ["another kind", signJws(aTransaction(), chain), { outcome: "INVALID_NOTIFICATION", type: null }],
+    [
+      "another shape",
+      signJws(anEnvelope({ data: { ...anApp(), bundleId: 7 } }), chain),
+      { outcome: "INVALID_NOTIFICATION", type: null },
+    ],
+    [
+      "a time to come",
+      signJws(aNotification(chain, {}, { signedDate: NOW + DAY }), chain),
+      { outcome: "INVALID_NOTIFICATION", type: null },
+    ],
+    [
+      "a time before the certificates",
+      signJws(aNotification(chain, {}, { signedDate: 0 }), chain),
+      { outcome: "INVALID_NOTIFICATION", type: null },
+    ],
+    [
+      "parts that are no JWS",
+      signJws(anEnvelope({ data: anApp({ signedTransactionInfo: "a.b.c" }) }), chain),
+      { outcome: "INVALID_NOTIFICATION", type: "DID_RENEW" },
+    ],
+  ])("%s, counted apart where the App Store did not sign it", async (_, signedPayload, received) => {
+    const app = aNotifiedApp();
+    const sent = receiveIosStoreNotification(app.reception, { signedPayload });
+    expect(await refusal(sent)).toBe("INVALID_NOTIFICATION");
+    expect([app.received, app.noted]).toEqual([[received], []]);
   });
 });
 

@@ -97,7 +97,10 @@ test("a notification is counted once and logged by its type, and its last time i
   ]);
   const kept = (await service.table.items()).filter(({ pk }) => pk === "NOTIFICATIONS");
   expect(kept).toMatchObject([
-    { sk: `${app.identifier}#ios-store#${app.bundleIdentifier}`, lastSignedAt: expect.any(Number) },
+    {
+      sk: `${app.identifier}#ios-store#production#${app.bundleIdentifier}`,
+      lastSignedAt: expect.any(Number),
+    },
   ]);
 });
 
@@ -126,6 +129,7 @@ test("a bundle of which the App Store has fallen silent is counted and logged", 
   const from = {
     application: silent.identifier,
     store: "ios-store",
+    environment: "production",
     bundleOrPackage: silent.bundleIdentifier,
   } as const;
   const lastSignedAt = Date.now() - 2 * DAY;
@@ -139,10 +143,17 @@ test("a bundle of which the App Store has fallen silent is counted and logged", 
 
 test("what is not signed as it must be is 400, what nobody registered 404, and neither is stored", async () => {
   const before = await service.table.items();
+  const earlier = await linesWith(METRICS.notifications, 0);
   const forged = `${aSigned({}).slice(0, -86)}${"A".repeat(86)}`;
   expect(codeOf(await post({ signedPayload: forged }))).toEqual([400, "INVALID_NOTIFICATION"]);
   expect(codeOf(await notify({ signedTransactionInfo: "a.b.c" }))).toEqual([400, "INVALID_NOTIFICATION"]);
   expect(codeOf(await notify({ bundleId: "com.example.nobody" }))).toEqual([404, "APPLICATION_NOT_FOUND"]);
+  const counted = await linesWith(METRICS.notifications, earlier.length + 3);
+  expect(counted.slice(earlier.length).map(({ Outcome }) => Outcome)).toEqual([
+    "FORGED",
+    "INVALID_NOTIFICATION",
+    "APPLICATION_NOT_FOUND",
+  ]);
   expect(codeOf(await service.send("GET", PATH))).toEqual([404, "ROUTE_NOT_FOUND"]);
   expect(await service.table.items()).toEqual(before);
   expect(`${service.output.join()}${service.log.join()}`).not.toMatch(/eyJ/);

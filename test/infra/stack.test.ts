@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
-import { METRICS } from "../../lib/contract/metrics.ts";
+import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 
@@ -654,6 +654,7 @@ describe("alarms", () => {
     "acknowledgements-near-deadline",
     "acknowledgements-not-running",
     "functions-throttled",
+    "notifications-refused",
     "notifications-silent",
     "server-errors",
     "signatures-refused",
@@ -687,11 +688,30 @@ describe("alarms", () => {
     }
   });
 
+  test.each([
+    ["notifications-refused", "INVALID_NOTIFICATION", 5],
+    ["signatures-refused", "FORGED", 1000],
+  ])("%s counts %s of the App Store's notifications in six hours, from %i on", (name, outcome, threshold) => {
+    expect(alarms().find((alarm) => alarm.name === name)).toMatchObject({
+      MetricName: METRICS.notifications,
+      Dimensions: expect.arrayContaining([
+        { Name: DIMENSIONS.store, Value: "ios-store" },
+        { Name: DIMENSIONS.outcome, Value: outcome },
+      ]),
+      Statistic: "Sum",
+      Period: 21_600,
+      Threshold: threshold,
+      ComparisonOperator: "GreaterThanOrEqualToThreshold",
+    });
+  });
+
   test("watch metrics that the functions write", () => {
     const own = JSON.stringify(alarms()).matchAll(/"MetricName":"(\w+)","Namespace":"CustomerEntitlements"/g);
     expect([...own].map(([, name]) => name).sort()).toEqual([
       METRICS.acknowledgementsFailed,
       METRICS.acknowledgementsNearDeadline,
+      METRICS.notifications,
+      METRICS.notifications,
       METRICS.notifications,
       METRICS.requests,
       METRICS.silentApplications,

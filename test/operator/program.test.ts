@@ -353,7 +353,7 @@ test("application show prints a manifest that changes nothing when it is applied
   });
 });
 
-test("application show tells the last notification of each store, or that there is none yet", async () => {
+test("application show tells the last notification of each store and environment, or that there is none yet", async () => {
   const file = await aFile(manifest("com.example.notified"));
   const application = String(
     json(await run(["application", "apply", file, "--json"]))["applicationIdentifier"],
@@ -364,14 +364,29 @@ test("application show tells the last notification of each store, or that there 
     json(await run(["application", "show", application, "--json"]))["lastNotifications"],
   ];
   expect(await show()).toEqual([
-    ["# Last notification of ios-store com.example.notified: none yet"],
-    [{ ...from, signedAt: null }],
+    [
+      "# Last notification of ios-store com.example.notified, production: none yet",
+      "# Last notification of ios-store com.example.notified, sandbox: none yet",
+    ],
+    [
+      { ...from, environment: "production", signedAt: null },
+      { ...from, environment: "sandbox", signedAt: null },
+    ],
   ]);
-  await createNotificationTimes(table).raise({ ...from, application: applicationId(application) }, NOW);
+  await createNotificationTimes(table).raise(
+    { ...from, environment: "sandbox", application: applicationId(application) },
+    NOW,
+  );
   const signedAt = new Date(NOW).toISOString();
   expect(await show()).toEqual([
-    [`# Last notification of ios-store com.example.notified: ${signedAt}`],
-    [{ ...from, signedAt }],
+    [
+      "# Last notification of ios-store com.example.notified, production: none yet",
+      `# Last notification of ios-store com.example.notified, sandbox: ${signedAt}`,
+    ],
+    [
+      { ...from, environment: "production", signedAt: null },
+      { ...from, environment: "sandbox", signedAt },
+    ],
   ]);
 });
 

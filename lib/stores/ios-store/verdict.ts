@@ -1,5 +1,5 @@
-/** Reasons to refuse a JWS, for metrics and logs, never for the caller. None quotes the JWS. */
-export const REJECTIONS = [
+/** Reasons to refuse a JWS without a valid signature of a trusted signer. Anyone can cause them: certificates are public. */
+const FORGERIES = [
   /**
    * Not three canonical base64url parts, a signature of the wrong length, or a header that is too long or not an
    * unambiguous JSON object.
@@ -18,6 +18,12 @@ export const REJECTIONS = [
   /** A certificate is not allowed its use: issuing certificates, or signing for the App Store. */
   "certificate_role",
   "signature",
+] as const;
+
+/** Reasons to refuse a JWS, for metrics and logs, never for the caller. None quotes the JWS. */
+export const REJECTIONS = [
+  ...FORGERIES,
+  // What follows has a valid signature of a trusted signer.
   /** Not an unambiguous JSON object in UTF-8, or a field is not of the documented type. */
   "malformed_payload",
   /** A payload of another kind: renewal info for a transaction, a transaction for an app transaction. */
@@ -32,6 +38,11 @@ export const REJECTIONS = [
   "disagreement",
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
+
+const FORGED: ReadonlySet<Rejection> = new Set(FORGERIES);
+
+/** Whether a refused JWS has no valid signature of a trusted signer. */
+export const isForgery = (reason: Rejection): boolean => FORGED.has(reason);
 
 export type Rejected = { readonly outcome: "rejected"; readonly reason: Rejection };
 export type Verified<Payload> = { readonly outcome: "verified"; readonly payload: Payload };
