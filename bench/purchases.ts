@@ -6,6 +6,7 @@ import {
   type SandboxCustomer,
   type SandboxTransaction,
 } from "../sandbox/ios-store/app-store.ts";
+import { signNotification } from "../sandbox/ios-store/notifications.ts";
 import { DEMO } from "../local/demo.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
@@ -74,3 +75,55 @@ export const signedRequest = (
     signJws(transactionPayload(device, transaction), signer),
   ),
 });
+
+/** Renewal info of a subscription that will renew. */
+export const signedRenewalInfo = (
+  { appTransactionIdentifier }: SandboxCustomer,
+  {
+    originalTransactionIdentifier,
+    productIdentifier,
+    purchaseDate,
+    expiresDate,
+    signedDate,
+  }: SandboxTransaction,
+  signer: JwsSigner,
+): string =>
+  signJws(
+    {
+      originalTransactionId: originalTransactionIdentifier,
+      productId: productIdentifier,
+      autoRenewProductId: productIdentifier,
+      autoRenewStatus: 1,
+      renewalPrice: 4990,
+      currency: "USD",
+      signedDate,
+      environment: "Production",
+      recentSubscriptionStartDate: purchaseDate,
+      renewalDate: expiresDate,
+      appTransactionId: appTransactionIdentifier,
+    },
+    signer,
+  );
+
+/** App Store Server Notification of a renewal. */
+export const signedRenewalNotification = (
+  device: SandboxCustomer,
+  renewal: SandboxTransaction,
+  signer: JwsSigner,
+): string =>
+  signNotification(
+    {
+      notificationType: "DID_RENEW",
+      signedDate: renewal.signedDate,
+      data: {
+        appAppleId: APPLE_ID,
+        bundleId: BUNDLE,
+        bundleVersion: "1",
+        environment: "Production",
+        status: 1,
+        signedTransactionInfo: signJws(transactionPayload(device, renewal), signer),
+        signedRenewalInfo: signedRenewalInfo(device, renewal, signer),
+      },
+    },
+    signer,
+  );
