@@ -19,10 +19,15 @@ import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { DEMO } from "../local/demo.ts";
 import { developerNotification } from "../sandbox/android-store/notifications.ts";
-import { newIdentifier } from "../sandbox/ios-store/app-store.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../test/support/android-store.ts";
 import { Stopwatch } from "./measure.ts";
-import { DAY, newDevice, signedRenewalNotification, signedRequest, subscription } from "./purchases.ts";
+import {
+  DAY,
+  newDevice,
+  renewableSubscription,
+  signedRenewalNotification,
+  signedRequest,
+} from "./purchases.ts";
 import type { World } from "./world.ts";
 
 /** A store that notifies the service of a renewal. */
@@ -56,7 +61,7 @@ export const notifiedIosStore = (world: World): NotifiedStore => {
     store: "ios-store",
     renew: async () => {
       const device = newDevice();
-      const first = subscription({ originalTransactionIdentifier: newIdentifier("Production") });
+      const first = renewableSubscription();
       await linkIosStoreCustomer(customers, application.identifier, {
         ...signedRequest(device, [first], chain),
         applicationAccountIdentifier: uuid(),

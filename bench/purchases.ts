@@ -37,6 +37,10 @@ export const subscription = (changes: Partial<SandboxTransaction> = {}): Sandbox
   ...changes,
 });
 
+/** The same, in a lineage that its renewals and renewal infos can name. */
+export const renewableSubscription = (): SandboxTransaction =>
+  subscription({ originalTransactionIdentifier: newIdentifier("Production") });
+
 /** Non-consumables, each with its own lineage. */
 export const separatePurchases = (count: number): SandboxTransaction[] =>
   Array.from({ length: count }, (_, index) =>

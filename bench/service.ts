@@ -7,13 +7,12 @@ import { PUSHES_AS } from "../local/sandbox-stores.ts";
 import { developerNotification } from "../sandbox/android-store/notifications.ts";
 import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { requiredVariable } from "./environment.ts";
-import { newIdentifier } from "../sandbox/ios-store/app-store.ts";
 import { makePushKey, startKeyServer } from "../test/support/push-tokens.ts";
 import {
   newDevice,
+  renewableSubscription,
   signedRenewalNotification,
   signedRequest,
-  subscription,
   type Chain,
   type SignedRequest,
 } from "./purchases.ts";
@@ -112,7 +111,7 @@ export const startBenchService = async (): Promise<BenchService> => {
   });
   const account = "subscriber";
   const device = newDevice();
-  const bought = subscription({ originalTransactionIdentifier: newIdentifier("Production") });
+  const bought = renewableSubscription();
   const request = signedRequest(device, [bought], chain);
   const androidPurchaseToken = service.androidPurchaseToken ?? "";
   const operated = { address: service.address, apiKey: service.demo.apiKey };

@@ -9,7 +9,13 @@ import { v7 as uuid } from "uuid";
 import * as z from "zod";
 import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
 import { summarize } from "../profile.ts";
-import { newDevice, signedRenewalNotification, signedRequest, subscription } from "../purchases.ts";
+import {
+  newDevice,
+  renewableSubscription,
+  signedRenewalNotification,
+  signedRequest,
+  subscription,
+} from "../purchases.ts";
 import { serve } from "../serve.ts";
 import {
   androidPushEvent,
@@ -149,7 +155,9 @@ const posting = (body: object) => ({ body: JSON.stringify(body), isBase64Encoded
 const newIosNotifications: NewEvents = (service, count) =>
   Array.from({ length: count }, () => ({
     ...z.looseObject({}).parse(eventsOf(service)["receive-ios-store-notification"]),
-    ...posting({ signedPayload: signedRenewalNotification(newDevice(), subscription(), runChain()) }),
+    ...posting({
+      signedPayload: signedRenewalNotification(newDevice(), renewableSubscription(), runChain()),
+    }),
   }));
 
 /** Buys in the sandbox store, whose own notifications are off. */

@@ -10,11 +10,11 @@ import { notifiedAndroidStore, notifiedIosStore } from "../../bench/notified-sto
 import {
   newChain,
   newDevice,
+  renewableSubscription,
   renewals,
   separatePurchases,
   signedRenewalInfo,
   signedRequest,
-  subscription,
 } from "../../bench/purchases.ts";
 import { sample } from "../../bench/sections/notifications.ts";
 import { COINS, createWorld, type World } from "../../bench/world.ts";
@@ -30,7 +30,7 @@ import {
   type IosStoreVerifier,
 } from "../../lib/stores/ios-store/verifier.ts";
 import { readAssembly, Template } from "../../local/template.ts";
-import { newIdentifier, type SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
 import { watchChecks } from "../support/signature-checks.ts";
@@ -152,9 +152,7 @@ describe("renewal infos", () => {
   test("change neither the requests nor the units of a read of their account", async () => {
     const costOfRead = async (withInfos: boolean) => {
       const device = newDevice();
-      const subscriptions = Array.from({ length: 3 }, () =>
-        subscription({ originalTransactionIdentifier: newIdentifier("Production") }),
-      );
+      const subscriptions = Array.from({ length: 3 }, renewableSubscription);
       const account = `account of ${device.appTransactionIdentifier}`;
       const { identifier } = world.application;
       await linkIosStoreCustomer(world.customers, identifier, {
