@@ -9,7 +9,10 @@ export const FUNCTIONS = [
   "synchronize-ios-store-purchases",
   "link-ios-store-customer",
   "link-android-store-customer",
+  "receive-ios-store-notification",
+  "receive-android-store-notification",
   "acknowledge-due-purchases",
+  "watch-notifications",
 ] as const;
 export type FunctionFolder = (typeof FUNCTIONS)[number];
 

@@ -65,7 +65,28 @@ const wanted = process.argv.slice(2);
 const sections = wanted.length > 0 ? wanted.filter((name) => name !== "report") : SECTIONS;
 if (sections.length > 0)
   await writeFormatted(RESULTS, JSON.stringify({ ...kept(), ...(await measure(sections)) }));
-const { measuredAt, machine, verification, hostile, storing, reading, coldStart, load } = kept();
-if (measuredAt && machine && verification && hostile && storing && reading && coldStart && load)
-  await writeReport({ measuredAt, machine, verification, hostile, storing, reading, coldStart, load });
+const { measuredAt, machine, verification, hostile, storing, reading, notifications, coldStart, load } =
+  kept();
+if (
+  measuredAt &&
+  machine &&
+  verification &&
+  hostile &&
+  storing &&
+  reading &&
+  notifications &&
+  coldStart &&
+  load
+)
+  await writeReport({
+    measuredAt,
+    machine,
+    verification,
+    hostile,
+    storing,
+    reading,
+    notifications,
+    coldStart,
+    load,
+  });
 else process.stdout.write("No report yet: it is written once all sections have been measured.\n");

@@ -6,6 +6,7 @@ import {
   type SandboxCustomer,
   type SandboxTransaction,
 } from "../sandbox/ios-store/app-store.ts";
+import { signNotification } from "../sandbox/ios-store/notifications.ts";
 import { DEMO } from "../local/demo.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
@@ -35,6 +36,10 @@ export const subscription = (changes: Partial<SandboxTransaction> = {}): Sandbox
   signedDate: Date.now() - DAY,
   ...changes,
 });
+
+/** The same, in a lineage that its renewals and renewal infos can name. */
+export const renewableSubscription = (): SandboxTransaction =>
+  subscription({ originalTransactionIdentifier: newIdentifier("Production") });
 
 /** Non-consumables, each with its own lineage. */
 export const separatePurchases = (count: number): SandboxTransaction[] =>
@@ -74,3 +79,55 @@ export const signedRequest = (
     signJws(transactionPayload(device, transaction), signer),
   ),
 });
+
+/** Renewal info of a subscription that will renew. */
+export const signedRenewalInfo = (
+  { appTransactionIdentifier }: SandboxCustomer,
+  {
+    originalTransactionIdentifier,
+    productIdentifier,
+    purchaseDate,
+    expiresDate,
+    signedDate,
+  }: SandboxTransaction,
+  signer: JwsSigner,
+): string =>
+  signJws(
+    {
+      originalTransactionId: originalTransactionIdentifier,
+      productId: productIdentifier,
+      autoRenewProductId: productIdentifier,
+      autoRenewStatus: 1,
+      renewalPrice: 4990,
+      currency: "USD",
+      signedDate,
+      environment: "Production",
+      recentSubscriptionStartDate: purchaseDate,
+      renewalDate: expiresDate,
+      appTransactionId: appTransactionIdentifier,
+    },
+    signer,
+  );
+
+/** App Store Server Notification of a renewal. */
+export const signedRenewalNotification = (
+  device: SandboxCustomer,
+  renewal: SandboxTransaction,
+  signer: JwsSigner,
+): string =>
+  signNotification(
+    {
+      notificationType: "DID_RENEW",
+      signedDate: renewal.signedDate,
+      data: {
+        appAppleId: APPLE_ID,
+        bundleId: BUNDLE,
+        bundleVersion: "1",
+        environment: "Production",
+        status: 1,
+        signedTransactionInfo: signJws(transactionPayload(device, renewal), signer),
+        signedRenewalInfo: signedRenewalInfo(device, renewal, signer),
+      },
+    },
+    signer,
+  );

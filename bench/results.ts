@@ -1,6 +1,7 @@
 import type { ColdStartResult } from "./sections/cold-start.ts";
 import type { HostileResult } from "./sections/hostile.ts";
 import type { LoadResult } from "./sections/load.ts";
+import type { NotificationsResult } from "./sections/notifications.ts";
 import type { ReadingResult } from "./sections/reading.ts";
 import type { StoringResult } from "./sections/storing.ts";
 import type { VerificationResult } from "./sections/verification.ts";
@@ -13,8 +14,17 @@ export interface Results {
   readonly hostile: HostileResult;
   readonly storing: StoringResult;
   readonly reading: ReadingResult;
+  readonly notifications: NotificationsResult;
   readonly coldStart: ColdStartResult;
   readonly load: LoadResult;
 }
 
-export const SECTIONS = ["verification", "hostile", "storing", "reading", "coldStart", "load"] as const;
+export const SECTIONS = [
+  "verification",
+  "hostile",
+  "storing",
+  "reading",
+  "notifications",
+  "coldStart",
+  "load",
+] as const;

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { measureColdStart } from "./sections/cold-start.ts";
 import { measureHostile } from "./sections/hostile.ts";
 import { measureLoad } from "./sections/load.ts";
+import { measureNotifications } from "./sections/notifications.ts";
 import { measureReading } from "./sections/reading.ts";
 import { measureStoring } from "./sections/storing.ts";
 import { measureVerification } from "./sections/verification.ts";
@@ -12,6 +13,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   hostile: measureHostile,
   storing: measureStoring,
   reading: measureReading,
+  notifications: measureNotifications,
   coldStart: measureColdStart,
   load: measureLoad,
 };

@@ -1,9 +1,21 @@
 import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
-import { startLocalService, type LocalService } from "../local/local-service.ts";
+import { startLocalService } from "../local/local-service.ts";
+import { PUSHES_AS } from "../local/sandbox-stores.ts";
+import { developerNotification } from "../sandbox/android-store/notifications.ts";
 import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { requiredVariable } from "./environment.ts";
-import { newDevice, signedRequest, subscription, type Chain, type SignedRequest } from "./purchases.ts";
+import { makePushKey, startKeyServer } from "../test/support/push-tokens.ts";
+import {
+  newDevice,
+  renewableSubscription,
+  signedRenewalNotification,
+  signedRequest,
+  type Chain,
+  type SignedRequest,
+} from "./purchases.ts";
 
 /** The whole service on the local gateway, with a subscriber on one account. */
 export interface BenchService {
@@ -14,22 +26,74 @@ export interface BenchService {
   readonly account: string;
   /** Request of the subscriber's app. */
   readonly request: SignedRequest;
+  /** App Store Server Notification about the subscriber's purchase. */
+  readonly signedNotification: string;
+  /** OIDC token of a Pub/Sub push, and where the functions find the key that signed it. */
+  readonly pushToken: string;
+  readonly certificatesUrl: string;
   stop(): Promise<void>;
 }
 
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
+/** Audience of the sandbox store's pushes. */
+const pushAddress = (address: string): string =>
+  `${address}${endpoints.receiveAndroidStoreNotification.path}`;
+
 /** Certificate chain with which all parts of a run sign, and which they trust. */
 export const runChain = (): Chain => (chain ??= importChain(requiredVariable("BENCH_CHAIN")));
 let chain: Chain | undefined;
 
-const post = async ({ address, demo }: LocalService, path: string, body: object): Promise<void> => {
-  const response = await fetch(`${address}/v1/customers/${path}`, {
+/** @throws unless it is answered with success */
+export const postTo = async (url: string, body: object, apiKey?: string): Promise<unknown> => {
+  const response = await fetch(url, {
     method: "POST",
-    headers: { "Content-Type": "application/json", Authorization: `Bearer ${demo.apiKey}` },
+    headers: {
+      "Content-Type": "application/json",
+      ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
+    },
     body: JSON.stringify(body),
   });
-  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  return response.json();
+};
+
+const androidPurchase = z.looseObject({ purchaseToken: z.string() });
+
+/** Buys a subscription in the sandbox Android store; returns its purchase token. */
+export const buyOnAndroid = async (address: string): Promise<string> => {
+  const purchase = {
+    packageName: DEMO.packageName,
+    productKind: "subscription",
+    productIdentifier: DEMO.androidSubscription,
+    basePlanIdentifier: DEMO.androidBasePlan,
+  };
+  const bought = await postTo(`${address}${ANDROID_PREFIX}/purchases`, purchase);
+  return androidPurchase.parse(bought).purchaseToken;
+};
+
+/** Links an Android subscription of the demo application. */
+export const linkOnAndroid = async (
+  { address, apiKey }: Pick<BenchService, "address" | "apiKey">,
+  purchaseToken: string,
+  applicationAccountIdentifier: string,
+): Promise<void> => {
+  const link = {
+    packageName: DEMO.packageName,
+    purchaseToken,
+    productKind: "subscription",
+    applicationAccountIdentifier,
+  };
+  await postTo(`${address}${endpoints.linkAndroidStoreCustomer.path}`, link, apiKey);
+};
+
+export const linkOnIos = async (
+  { address, apiKey }: Pick<BenchService, "address" | "apiKey">,
+  request: object,
+  applicationAccountIdentifier: string,
+): Promise<void> => {
+  const link = { ...request, applicationAccountIdentifier };
+  await postTo(`${address}${endpoints.linkIosStoreCustomer.path}`, link, apiKey);
 };
 
 export const startBenchService = async (): Promise<BenchService> => {
@@ -46,16 +110,19 @@ export const startBenchService = async (): Promise<BenchService> => {
     log: (line) => void log.push(line),
   });
   const account = "subscriber";
-  const request = signedRequest(newDevice(), [subscription()], chain);
+  const device = newDevice();
+  const bought = renewableSubscription();
+  const request = signedRequest(device, [bought], chain);
   const androidPurchaseToken = service.androidPurchaseToken ?? "";
-  await post(service, "ios-store/link", { ...request, applicationAccountIdentifier: account });
-  await post(service, "android-store/link", {
-    packageName: DEMO.packageName,
-    purchaseToken: androidPurchaseToken,
-    productKind: "subscription",
-    applicationAccountIdentifier: "android-subscriber",
-  });
+  const operated = { address: service.address, apiKey: service.demo.apiKey };
+  await linkOnIos(operated, request, account);
+  await linkOnAndroid(operated, androidPurchaseToken, "android-subscriber");
+  const pushKey = await makePushKey(() => Date.now(), "bench");
+  const keys = await startKeyServer(pushKey);
   return {
+    signedNotification: signedRenewalNotification(device, bought, chain),
+    pushToken: await pushKey.sign({ email: PUSHES_AS, aud: pushAddress(service.address) }),
+    certificatesUrl: keys.url,
     address: service.address,
     tableName: service.tableName,
     apiKey: service.demo.apiKey,
@@ -63,20 +130,36 @@ export const startBenchService = async (): Promise<BenchService> => {
     account,
     request,
     stop: async () => {
+      await keys.close();
       await service.stop();
       if (log.length > 0) process.stderr.write(`${log.slice(0, 10).join("\n")}\n`);
     },
   };
 };
 
+/** The event of a push about an Android subscription. */
+export const androidPushEvent = (
+  { address, pushToken }: Pick<BenchService, "address" | "pushToken">,
+  purchaseToken: string,
+) => {
+  const { host, pathname } = new URL(pushAddress(address));
+  const data = developerNotification(
+    DEMO.packageName,
+    purchaseToken,
+    { subscription: "RENEWED" },
+    Date.now(),
+  );
+  return {
+    body: JSON.stringify({ message: { data: Buffer.from(JSON.stringify(data)).toString("base64") } }),
+    isBase64Encoded: false,
+    headers: { Authorization: `Bearer ${pushToken}` },
+    requestContext: { requestId: "1", domainName: host, path: pathname },
+  };
+};
+
 /** Events that API Gateway or the schedule would send to the functions, by function name. */
-export const eventsOf = ({
-  tableName,
-  request,
-  account,
-  androidPurchaseToken,
-  apiKey,
-}: BenchService): Readonly<Record<string, unknown>> => {
+export const eventsOf = (service: BenchService): Readonly<Record<string, unknown>> => {
+  const { tableName, request, account, androidPurchaseToken, apiKey, signedNotification } = service;
   const requestContext = {
     requestId: "1",
     authorizer: { applicationIdentifier: DEMO.applicationIdentifier, keyIdentifier: "bench" },
@@ -99,7 +182,10 @@ export const eventsOf = ({
       productKind: "subscription",
       applicationAccountIdentifier: "android-subscriber",
     }),
+    "receive-ios-store-notification": posted({ signedPayload: signedNotification }),
+    "receive-android-store-notification": androidPushEvent(service, androidPurchaseToken),
     "acknowledge-due-purchases": {},
+    "watch-notifications": {},
   };
 };
 
@@ -120,6 +206,7 @@ export const functionEnvironment = (service: BenchService, name: string): Record
   AWS_ENDPOINT_URL_DYNAMODB: requiredVariable("AWS_ENDPOINT_URL_DYNAMODB"),
   TABLE_NAME: service.tableName,
   POWERTOOLS_SERVICE_NAME: "customer-entitlements",
+  GOOGLE_CERTIFICATES_URL: service.certificatesUrl,
   ANDROID_PUBLISHER_URL: `${service.address}${ANDROID_PREFIX}`,
   IOS_STORE_TRUSTED_ROOTS: fingerprintOf(runChain().root),
 });

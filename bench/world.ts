@@ -11,8 +11,9 @@ import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import { DEMO } from "../local/demo.ts";
 import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
+import { watchChecks } from "../test/support/signature-checks.ts";
 import { createTestTable } from "../test/support/table.ts";
-import { Stopwatch } from "./measure.ts";
+import { Stopwatch, sum } from "./measure.ts";
 import { meter, type Meter } from "./meter.ts";
 import { newChain, type Chain } from "./purchases.ts";
 
@@ -25,6 +26,8 @@ export interface World {
   readonly meter: Meter;
   /** Time spent verifying. */
   readonly verifying: Stopwatch;
+  /** Signature checks of payloads so far; those of certificates are not counted. */
+  signatureChecks(): number;
   remove(): Promise<void>;
 }
 
@@ -83,6 +86,7 @@ export const createWorld = async (): Promise<World> => {
     byPackage: () => Promise.resolve(null),
   };
   const verifying = new Stopwatch();
+  const { checks, done } = watchChecks();
   return {
     application,
     chain,
@@ -98,9 +102,10 @@ export const createWorld = async (): Promise<World> => {
       pause,
       now: () => Date.now(),
       claimsPerAccount: 20,
-      verifier: timed(createIosStoreVerifier(), verifying),
+      verifier: timed(createIosStoreVerifier(checks), verifying),
       trustedRoots: new Set([fingerprintOf(chain.root)]),
     },
+    signatureChecks: () => sum(Object.values(done)),
     remove: table.remove,
   };
 };

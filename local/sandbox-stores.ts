@@ -40,7 +40,7 @@ const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 const IOS_PREFIX = "/sandbox/ios-store";
 /** Service account that the sandbox Android store pushes as. */
-const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
+export const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 
 const DEMO_PURCHASE = {
   packageName: DEMO.packageName,

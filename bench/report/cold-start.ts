@@ -14,7 +14,8 @@ all, is excluded.
 - "Load" is the time to load the bundle. "First answer" is the time from the start of the load to the first event's answer.
 - The document client's first answer reads one item, once or four times. The reader's sends two requests. Those of the
   iOS-store functions send four in sequence (three if the credential names the application), and verify a chain and two
-  signatures.
+  signatures. Those of the functions for notifications send five, and the Android one also asks for Google's keys, an access
+  token and the purchase. \`watch-notifications\` finds its applications' last notifications.
 - "iOS store, by hand" is the least that this work takes: the same requests, signatures and libraries, without schemas, log,
   rules or answer.
 - Ratios are to the document client alone, as the SDK ships it and esbuild bundles it. It keeps what the

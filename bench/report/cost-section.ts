@@ -21,7 +21,7 @@ ${price(PRICES.logGigabyte)} a GB; traces ${price(PRICES.trace * MILLION)} a mil
 
 Units and requests are those counted above. CPU time is that of the functions alone, on this machine. A function
 with ${ASSUMED.memoryGigabytes} GB has ${percent(ASSUMED.memoryGigabytes / ASSUMED.gigabytesOfOneProcessor)} of a processor, so it is billed for
-\`CPU time × ${(ASSUMED.gigabytesOfOneProcessor / ASSUMED.memoryGigabytes).toFixed(2)} + requests to DynamoDB × ${ASSUMED.roundTripMilliseconds} ms\`, rounded up. Assumptions:
+\`CPU time × ${(ASSUMED.gigabytesOfOneProcessor / ASSUMED.memoryGigabytes).toFixed(2)} + requests to DynamoDB × ${ASSUMED.roundTripMilliseconds} ms + requests to Google × ${ASSUMED.storeMilliseconds} ms\`, rounded up. Assumptions:
 ${percent(ASSUMED.authorizedAnew)} of the requests with a key run the authorizer, a request logs ${whole(ASSUMED.logBytes)} bytes and answers ${whole(ASSUMED.answerBytes)}, and ${percent(ASSUMED.tracedPart)}
 of the requests are traced. Cold starts are not included.
 
@@ -58,6 +58,8 @@ ${table(
 
 Each subscriber pays $${APPLICATION.price} a month and opens the app ${APPLICATION.synchronizesOfOne} times. Each start synchronizes; ${APPLICATION.newPurchasesOfOne} of them brings something new.
 The backend reads each account ${APPLICATION.readsOfOne} times. ${percent(APPLICATION.newPart)} of the subscribers are new: the backend links each of them twice.
+The stores send ${APPLICATION.notificationsOfOne} notifications for each: its renewal, and on the high side as many again for what happens now and then (a failed
+charge, a cancellation, an end, a refund). Half of the subscribers bought on iOS.
 
 ${table(
   ["item", "amount", "dollars"],

@@ -1,4 +1,6 @@
+import { sum } from "../measure.ts";
 import type { Results } from "../results.ts";
+import type { NotificationRow } from "../sections/notifications.ts";
 import type { StoringRow } from "../sections/storing.ts";
 
 /**
@@ -29,6 +31,7 @@ export const PRICES = {
   /** Transfer to the internet, per GB. */
   transferredGigabyte: 0.09,
   wafMonth: 6,
+  /** Of any request to the stage. */
   wafRequest: 0.6e-6,
 } as const;
 
@@ -36,6 +39,8 @@ export const PRICES = {
 export const ASSUMED = {
   /** One DynamoDB request in the same region. */
   roundTripMilliseconds: 6,
+  /** One request to the Android Publisher API. */
+  storeMilliseconds: 300,
   memoryGigabytes: 1,
   authorizerMemoryGigabytes: 1,
   /** Memory at which Lambda gives one whole processor. */
@@ -61,6 +66,10 @@ export const APPLICATION = {
   readsOfOne: 60,
   /** Share of the subscribers that are new. */
   newPart: 0.1,
+  /** Notifications per subscriber: the renewal, and now and then a failed charge, a cancellation, an end or a refund. */
+  notificationsOfOne: 2,
+  /** Share of the subscribers that bought on iOS. */
+  iosPart: 0.5,
   bytesOfOneInTable: 6000,
   metrics: 40,
 } as const;
@@ -71,6 +80,8 @@ export interface RequestCost {
   readonly readUnits: number;
   readonly writeUnits: number;
   readonly roundTrips: number;
+  /** Requests to the Android Publisher API. */
+  readonly storeRequests: number;
   readonly cpuMilliseconds: number;
 }
 
@@ -105,6 +116,20 @@ const cpuOf = ({ load }: Results, request: string): number =>
 const roundTripsOf = (row: Pick<StoringRow, "requests">): number =>
   Object.values(row.requests).reduce((sum, count) => sum + count, 0);
 
+const notification = (results: Results, store: NotificationRow["store"], name: string): RequestCost => {
+  const row = results.notifications.rows.find((found) => found.store === store && found.state === "renewal");
+  if (row === undefined) throw new Error(`A notification of the ${store} was not measured.`);
+  return {
+    name,
+    isAuthorized: false,
+    readUnits: row.readUnits,
+    writeUnits: row.writeUnits,
+    roundTrips: roundTripsOf(row),
+    storeRequests: row.storeRequests,
+    cpuMilliseconds: cpuOf(results, `${name}, first time`),
+  };
+};
+
 /** Requests with their counted units and measured CPU time. */
 export const requestsOf = (results: Results): RequestCost[] => {
   const stored = (name: string, isAuthorized: boolean, row: StoringRow, handler: string): RequestCost => ({
@@ -113,6 +138,7 @@ export const requestsOf = (results: Results): RequestCost[] => {
     readUnits: row.readUnits,
     writeUnits: row.writeUnits,
     roundTrips: roundTripsOf(row),
+    storeRequests: 0,
     cpuMilliseconds: cpuOf(results, handler),
   });
   const read = results.reading.rows[0];
@@ -124,6 +150,7 @@ export const requestsOf = (results: Results): RequestCost[] => {
       readUnits: read?.readUnits ?? 0,
       writeUnits: 0,
       roundTrips: read === undefined ? 0 : roundTripsOf(read),
+      storeRequests: 0,
       cpuMilliseconds: cpuOf(results, "read"),
     },
     stored(
@@ -135,24 +162,35 @@ export const requestsOf = (results: Results): RequestCost[] => {
     stored("synchronize, one new purchase", false, rowOf(results, "synchronize", "one new"), link),
     stored("link, first time", true, rowOf(results, "link", "first"), link),
     stored("link, again", true, rowOf(results, "link", "replayed"), "synchronize, replayed"),
+    notification(results, "ios-store", "iOS notification"),
+    notification(results, "android-store", "Android notification"),
   ];
 };
 
 const MILLION = 1e6;
 
-const secondsOf = (cpuMilliseconds: number, roundTrips: number, gigabytes: number): number =>
+type Waits = Pick<RequestCost, "cpuMilliseconds" | "roundTrips" | "storeRequests">;
+
+const secondsOf = (
+  { cpuMilliseconds, roundTrips, storeRequests }: Waits,
+  gigabytes: number = ASSUMED.memoryGigabytes,
+): number =>
   Math.ceil(
     cpuMilliseconds * (ASSUMED.gigabytesOfOneProcessor / gigabytes) +
-      roundTrips * ASSUMED.roundTripMilliseconds,
+      roundTrips * ASSUMED.roundTripMilliseconds +
+      storeRequests * ASSUMED.storeMilliseconds,
   ) / 1000;
 
 /** Prices a million of a request. */
 export const priceOf = (results: Results, request: RequestCost): PricedRequest => {
-  const seconds = secondsOf(request.cpuMilliseconds, request.roundTrips, ASSUMED.memoryGigabytes);
+  const seconds = secondsOf(request);
   const authorizations = request.isAuthorized ? ASSUMED.authorizedAnew : 0;
   const authorizer =
     PRICES.invocation +
-    secondsOf(cpuOf(results, "authorize"), 1, ASSUMED.authorizerMemoryGigabytes) *
+    secondsOf(
+      { cpuMilliseconds: cpuOf(results, "authorize"), roundTrips: 1, storeRequests: 0 },
+      ASSUMED.authorizerMemoryGigabytes,
+    ) *
       ASSUMED.authorizerMemoryGigabytes *
       PRICES.gigabyteSecond +
     PRICES.readUnit;
@@ -182,12 +220,15 @@ export interface MonthLine {
 /** Cost of a month of the example application. */
 export const monthOf = (priced: readonly PricedRequest[]): MonthLine[] => {
   const { subscribers, synchronizesOfOne, newPurchasesOfOne, readsOfOne, newPart } = APPLICATION;
+  const notifications = subscribers * APPLICATION.notificationsOfOne;
   const count: Readonly<Record<string, number>> = {
     read: subscribers * readsOfOne,
     "synchronize, nothing new": subscribers * (synchronizesOfOne - newPurchasesOfOne),
     "synchronize, one new purchase": subscribers * newPurchasesOfOne,
     "link, first time": subscribers * newPart,
     "link, again": subscribers * newPart,
+    "iOS notification": notifications * APPLICATION.iosPart,
+    "Android notification": notifications * (1 - APPLICATION.iosPart),
   };
   const requests = priced.map(({ name, perMillion }): MonthLine => {
     const times = count[name] ?? 0;
@@ -198,7 +239,7 @@ export const monthOf = (priced: readonly PricedRequest[]): MonthLine[] => {
     };
   });
   const gigabytes = (subscribers * APPLICATION.bytesOfOneInTable) / 1e9;
-  const synchronizes = subscribers * synchronizesOfOne;
+  const all = sum(Object.values(count));
   return [
     ...requests,
     {
@@ -213,8 +254,8 @@ export const monthOf = (priced: readonly PricedRequest[]): MonthLine[] => {
     },
     {
       what: "rate limit per IP address (WAF)",
-      amount: `${(synchronizes / MILLION).toFixed(0)} million`,
-      dollars: PRICES.wafMonth + synchronizes * PRICES.wafRequest,
+      amount: `${(all / MILLION).toFixed(2)} million`,
+      dollars: PRICES.wafMonth + all * PRICES.wafRequest,
     },
   ];
 };

@@ -71,6 +71,16 @@ and the answer.
 What is owned for ever is written whole in two items with each new purchase. An account with 1,000 such products pays 412
 write units for the next one, and one with a subscription pays 8. Nobody has 1,000 of them; with ten it is 12.
 
+**Notifications.** A notification costs the requests of a link by a known customer, and a replay writes nothing. By processor time, the
+first answer of the iOS function takes a tenth more than that of a link: it checks one signature more and writes the
+notification's time. The Android function takes a sixth more: it also verifies the push's token, with \`jose\` and Google's
+keys. Renewal infos do not change the units of a read. From the sandbox store to the read that shows the change takes tens of
+milliseconds. In production, the stores' own delay and the way to Google come on top.
+
+**Schemas made when their module is loaded**, in place of \`once\`, cost the reader 7 % of its first answer by processor time,
+and the other functions nothing that can be told apart ([decision 19](decisions/0019-schemas-are-made-late.md)).
+
 **Cost.** API Gateway is two thirds of the price of a read, or of a synchronize that brings nothing new. Functions are less
-than a tenth, so a slow function costs its caller time before it costs money.
+than a tenth, so a slow function costs its caller time before it costs money. Of an Android notification they are a third:
+the function waits for Google. Notifications are 3 % of the month.
 `;

@@ -8,6 +8,7 @@ import { costSection } from "./cost-section.ts";
 import { goalsSection } from "./goals.ts";
 import { hostileSection } from "./hostile.ts";
 import { loadSection } from "./load.ts";
+import { notificationsSection } from "./notifications.ts";
 import { readingSection } from "./reading.ts";
 import { storingSection } from "./storing.ts";
 import { verificationSection } from "./verification.ts";
@@ -33,6 +34,7 @@ export const writeReport = async (results: Results): Promise<void> => {
     hostileSection(results.hostile),
     storingSection(results.storing),
     readingSection(results.reading),
+    notificationsSection(results.notifications),
     coldStartSection(results.coldStart),
     loadSection(results.load),
     costSection(results),

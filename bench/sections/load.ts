@@ -1,5 +1,4 @@
-import { execFile, fork } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +9,23 @@ import { v7 as uuid } from "uuid";
 import * as z from "zod";
 import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
 import { summarize } from "../profile.ts";
-import { newDevice, signedRequest, subscription } from "../purchases.ts";
-import { eventsOf, functionEnvironment, runChain, type BenchService } from "../service.ts";
+import {
+  newDevice,
+  renewableSubscription,
+  signedRenewalNotification,
+  signedRequest,
+  subscription,
+} from "../purchases.ts";
+import { serve } from "../serve.ts";
+import {
+  androidPushEvent,
+  buyOnAndroid,
+  eventsOf,
+  functionEnvironment,
+  postTo,
+  runChain,
+  type BenchService,
+} from "../service.ts";
 
 /** The service under load on the local gateway, and its functions without the gateway. */
 export interface LoadResult {
@@ -51,27 +65,7 @@ const WARM_UP_CONNECTIONS = [1, 2, 4, 6, 8, 10, 16];
 const WARM_UP_REQUESTS = 6;
 const NEW_CUSTOMERS = 1500;
 const INVOKER = fileURLToPath(new URL("../workers/invoke.cjs", import.meta.url));
-const SERVER = fileURLToPath(new URL("../workers/serve.ts", import.meta.url));
 const run = promisify(execFile);
-
-const described = z.object({
-  address: z.string(),
-  tableName: z.string(),
-  apiKey: z.string(),
-  androidPurchaseToken: z.string(),
-  account: z.string(),
-  request: z.object({ signedAppTransaction: z.string(), signedTransactions: z.array(z.string()) }),
-});
-
-const serve = async (): Promise<BenchService> => {
-  const server = fork(SERVER, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  const [message] = await once(server, "message");
-  const stop = async (): Promise<void> => {
-    server.send("stop");
-    await once(server, "exit");
-  };
-  return { ...described.parse(message), stop };
-};
 
 type Request = Pick<autocannon.Request, "method" | "path" | "body" | "headers">;
 
@@ -153,38 +147,76 @@ const invoked = z.object({
   memory: z.array(z.number()),
 });
 
+/** Makes events of a function, each about a purchase that is not known yet. */
+type NewEvents = (service: BenchService, count: number) => Promise<readonly unknown[]> | readonly unknown[];
+
+const posting = (body: object) => ({ body: JSON.stringify(body), isBase64Encoded: false, headers: {} });
+
+const newIosNotifications: NewEvents = (service, count) =>
+  Array.from({ length: count }, () => ({
+    ...z.looseObject({}).parse(eventsOf(service)["receive-ios-store-notification"]),
+    ...posting({
+      signedPayload: signedRenewalNotification(newDevice(), renewableSubscription(), runChain()),
+    }),
+  }));
+
+/** Buys in the sandbox store, whose own notifications are off. */
+const newAndroidNotifications: NewEvents = async (service, count) => {
+  await postTo(`${service.address}/sandbox/android-publisher/notifications`, { enabled: false });
+  const events: unknown[] = [];
+  for (let time = 0; time < count; time += 1)
+    events.push(androidPushEvent(service, await buyOnAndroid(service.address)));
+  return events;
+};
+
 const HANDLERS: readonly {
   readonly request: string;
   readonly folder: FunctionFolder;
   readonly invocations: number;
+  /** Absent: one event, over and over. */
+  readonly newEvents?: NewEvents;
 }[] = [
   { request: "authorize", folder: "authorize-credential", invocations: 1000 },
   { request: "read", folder: "read-account-entitlements", invocations: 2500 },
   { request: "synchronize, replayed", folder: "synchronize-ios-store-purchases", invocations: 1000 },
-  { request: "link, first time", folder: "link-ios-store-customer", invocations: 600 },
+  {
+    request: "link, first time",
+    folder: "link-ios-store-customer",
+    invocations: 600,
+    newEvents: (service, count) =>
+      Array.from({ length: count }, () => ({
+        ...z.looseObject({}).parse(eventsOf(service)["link-ios-store-customer"]),
+        ...posting(firstLinkBody()),
+      })),
+  },
+  {
+    request: "iOS notification, first time",
+    folder: "receive-ios-store-notification",
+    invocations: 600,
+    newEvents: newIosNotifications,
+  },
+  {
+    request: "Android notification, first time",
+    folder: "receive-android-store-notification",
+    invocations: 300,
+    newEvents: newAndroidNotifications,
+  },
 ];
 const WARM_UPS = 200;
+const PROFILED = 500;
 
 const handlerRows = async (service: BenchService, folder: string): Promise<HandlerRow[]> => {
   const rows: HandlerRow[] = [];
   const events = eventsOf(service);
   const eventFile = join(folder, "events.json");
   const resultFile = join(folder, "result.json");
-  for (const { request, folder: name, invocations } of HANDLERS) {
-    const isFirst = request.endsWith("first time");
-    const writeEvents = (count: number): void => {
-      const event = z.looseObject({}).parse(events[name]);
-      const all = isFirst
-        ? Array.from({ length: count }, () => ({ ...event, body: JSON.stringify(firstLinkBody()) }))
-        : [event];
-      writeFileSync(eventFile, JSON.stringify(all));
-    };
+  for (const { request, folder: name, invocations, newEvents = () => [events[name]] } of HANDLERS) {
     const invoke = async (
       options: string[],
       file: string,
       times: number,
     ): Promise<z.infer<typeof invoked>> => {
-      writeEvents(times + WARM_UPS);
+      writeFileSync(eventFile, JSON.stringify(await newEvents(service, times + WARM_UPS)));
       await run(
         process.execPath,
         [...options, INVOKER, file, eventFile, resultFile, String(WARM_UPS), String(times)],
@@ -196,7 +228,7 @@ const handlerRows = async (service: BenchService, folder: string): Promise<Handl
     const measured = await invoke(["--expose-gc"], deployed.file, invocations);
     const readable = await bundle(entryOf(name), join(folder, `${name}.readable.cjs`), { readable: true });
     const profiles = join(folder, name);
-    await invoke(["--cpu-prof", `--cpu-prof-dir=${profiles}`], readable.file, 500);
+    await invoke(["--cpu-prof", `--cpu-prof-dir=${profiles}`], readable.file, PROFILED);
     const [profile = ""] = readdirSync(profiles);
     rows.push({
       request,

@@ -6,7 +6,17 @@ import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import * as z from "zod";
 import { hostileBodies } from "../../bench/hostile.ts";
 import { sum } from "../../bench/measure.ts";
-import { newChain, newDevice, renewals, separatePurchases, signedRequest } from "../../bench/purchases.ts";
+import { notifiedAndroidStore, notifiedIosStore } from "../../bench/notified-stores.ts";
+import {
+  newChain,
+  newDevice,
+  renewableSubscription,
+  renewals,
+  separatePurchases,
+  signedRenewalInfo,
+  signedRequest,
+} from "../../bench/purchases.ts";
+import { sample } from "../../bench/sections/notifications.ts";
 import { COINS, createWorld, type World } from "../../bench/world.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
@@ -132,6 +142,75 @@ describe("requests and capacity units", () => {
   });
 });
 
+describe("renewal infos", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld();
+  });
+  afterAll(() => world.remove());
+
+  test("change neither the requests nor the units of a read of their account", async () => {
+    const costOfRead = async (withInfos: boolean) => {
+      const device = newDevice();
+      const subscriptions = Array.from({ length: 3 }, renewableSubscription);
+      const account = `account of ${device.appTransactionIdentifier}`;
+      const { identifier } = world.application;
+      await linkIosStoreCustomer(world.customers, identifier, {
+        ...signedRequest(device, [...subscriptions, ...separatePurchases(5)], world.chain),
+        ...(withInfos && {
+          signedRenewalInfos: subscriptions.map((one) => signedRenewalInfo(device, one, world.chain)),
+        }),
+        applicationAccountIdentifier: account,
+      });
+      world.meter.take();
+      const { entitlements } = await readAccountEntitlements(world.customers, identifier, accountId(account));
+      expect(entitlements).toMatchObject([{ willRenew: withInfos ? true : null }]);
+      const { requests, readUnits, writeUnits } = world.meter.take();
+      return [requests, readUnits, writeUnits];
+    };
+    expect(await costOfRead(false)).toEqual([{ Query: 1 }, 1, 0]);
+    expect(await costOfRead(true)).toEqual([{ Query: 1 }, 1, 0]);
+  });
+});
+
+describe("a notification of a linked subscription that renewed", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld();
+  });
+  afterAll(() => world.remove());
+
+  test.each([
+    // The app transaction's identity is read too.
+    ["iOS", async () => notifiedIosStore(world), { signatureChecks: 3, storeRequests: 0, readUnits: 3 }],
+    [
+      "Android",
+      async () => notifiedAndroidStore(world),
+      { signatureChecks: 1, storeRequests: 1, readUnits: 2 },
+    ],
+  ])("on %s, first and replayed", async (_, start, counted) => {
+    const notified = await start();
+    const sent = async (send: () => Promise<unknown>) => {
+      const { milliseconds: _, ...counts } = await sample(world, notified, send);
+      return counts;
+    };
+    try {
+      // The first notification of a bundle or package notes its time.
+      await sent(await notified.renew());
+      const send = await notified.renew();
+      // Customer, account and purchase, each twice.
+      expect(await sent(send)).toEqual({
+        ...counted,
+        requests: { BatchGetItem: 2, TransactWriteItems: 1 },
+        writeUnits: 6,
+      });
+      expect(await sent(send)).toEqual({ ...counted, requests: { BatchGetItem: 2 }, writeUnits: 0 });
+    } finally {
+      await notified.close();
+    }
+  });
+});
+
 describe("a hostile body", () => {
   const TRANSACTIONS = 1000;
   let world: World;
@@ -200,15 +279,15 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 262],
-    ["ReadAccountEntitlements", 293],
-    ["SynchronizeIosStorePurchases", 352],
-    ["LinkIosStoreCustomer", 352],
-    ["LinkAndroidStoreCustomer", 626],
-    ["ReceiveIosStoreNotification", 360],
-    ["ReceiveAndroidStoreNotification", 670],
+    ["AuthorizeCredential", 261],
+    ["ReadAccountEntitlements", 292],
+    ["SynchronizeIosStorePurchases", 351],
+    ["LinkIosStoreCustomer", 351],
+    ["LinkAndroidStoreCustomer", 622],
+    ["ReceiveIosStoreNotification", 353],
+    ["ReceiveAndroidStoreNotification", 647],
     ["AcknowledgeDuePurchases", 566],
-    ["WatchNotifications", 280],
+    ["WatchNotifications", 263],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
