@@ -281,12 +281,12 @@ describe("bundle bytes", () => {
   test.each([
     ["AuthorizeCredential", 261],
     ["ReadAccountEntitlements", 292],
-    ["SynchronizeIosStorePurchases", 351],
-    ["LinkIosStoreCustomer", 351],
+    ["SynchronizeIosStorePurchases", 352],
+    ["LinkIosStoreCustomer", 352],
     ["LinkAndroidStoreCustomer", 622],
     ["ReceiveIosStoreNotification", 353],
     ["ReceiveAndroidStoreNotification", 647],
-    ["AcknowledgeDuePurchases", 566],
+    ["AcknowledgeDuePurchases", 573],
     ["WatchNotifications", 263],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
