@@ -1,4 +1,8 @@
-import type { ApplicationDirectory } from "../applications/application.ts";
+import type {
+  AndroidStoreConfiguration,
+  Application,
+  ApplicationDirectory,
+} from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { ApplicationId } from "../identifiers.ts";
@@ -77,23 +81,12 @@ const noteLast = async (
 };
 
 /** Asks the store about the purchase, and stores the answer. A contradiction's facts went to their owners. */
-const use = async (
+const ask = async (
   reception: AndroidStoreReception,
-  claims: PushTokenClaims,
-  notification: AndroidStoreNotification | null,
-  address: string,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  purchase: NonNullable<AndroidStoreNotification["purchase"]>,
 ): Promise<NotificationUse> => {
-  if (notification === null) {
-    // It names no package, so only this route's own address can be expected.
-    requireSender(reception, claims, { audience: address });
-    return "UNUSED";
-  }
-  const { packageName, purchase } = notification;
-  const application = await applicationOfPackage(reception.directory, packageName);
-  const configuration = androidStoreConfigurationOf(application, packageName);
-  requireSender(reception, claims, configuration.notifications);
-  await noteLast(reception, application.identifier, notification);
-  if (purchase === null) return "UNUSED";
   const answer = await reception.androidStore.lookUp(configuration, { ...purchase, productIdentifier: null });
   switch (answer.outcome) {
     case "rejected":
@@ -114,6 +107,27 @@ const use = async (
         null,
       ).then(() => "STORED", unusedIfErased);
   }
+};
+
+/** Uses a notification of an authentic token, and notes it once it is used. */
+const use = async (
+  reception: AndroidStoreReception,
+  claims: PushTokenClaims,
+  notification: AndroidStoreNotification | null,
+  address: string,
+): Promise<NotificationUse> => {
+  if (notification === null) {
+    // It names no package, so only this route's own address can be expected.
+    requireSender(reception, claims, { audience: address });
+    return "UNUSED";
+  }
+  const { packageName, purchase } = notification;
+  const application = await applicationOfPackage(reception.directory, packageName);
+  const configuration = androidStoreConfigurationOf(application, packageName);
+  requireSender(reception, claims, configuration.notifications);
+  const outcome = purchase === null ? "UNUSED" : await ask(reception, application, configuration, purchase);
+  await noteLast(reception, application.identifier, notification);
+  return outcome;
 };
 
 /**

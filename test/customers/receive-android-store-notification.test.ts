@@ -619,6 +619,18 @@ describe("an authentic notification is noted", () => {
     expect(world.noted).toEqual([]);
   });
 
+  test("not while the store fails, so that it is sent again", async () => {
+    const world = aWorld();
+    local.sandbox.failNext("publisher", { status: 500 }, { status: 500 });
+    const failed = world.notify({
+      subscriptionNotification: { notificationType: 2, purchaseToken: buy() },
+      eventTimeMillis: String(NOW),
+    });
+    expect(await refusal(failed)).toBe("STORE_UNAVAILABLE");
+    expect(world.noted).toEqual([]);
+    local.sandbox.clearFaults();
+  });
+
   test("not from another service account", async () => {
     const world = aWorld();
     const forged = world.notify(

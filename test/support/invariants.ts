@@ -204,9 +204,9 @@ const sort = (
       } else if (pk === NOTIFICATIONS_PARTITION) {
         const noted = violations.parse(notificationItem, item);
         if (noted === null || except.has(noted.application)) continue;
-        const { application, store, bundleOrPackage } = noted;
+        const { application, store, environment, bundleOrPackage } = noted;
         violations.check(
-          sk === `${application}#${store}#${bundleOrPackage}`,
+          sk === `${application}#${store}#${environment}#${bundleOrPackage}`,
           `${keyOf(item)} names another store or application`,
         );
       } else violations.check(pk === "APPLICATIONS", `${keyOf(item)} is of no known kind`);
