@@ -31,7 +31,7 @@ export const PRICES = {
   /** Transfer to the internet, per GB. */
   transferredGigabyte: 0.09,
   wafMonth: 6,
-  /** Of any request to the stage. */
+  /** Price of one request to the stage, whichever its route. */
   wafRequest: 0.6e-6,
 } as const;
 

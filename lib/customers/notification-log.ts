@@ -17,7 +17,7 @@ export const notifiedPackage = (application: ApplicationId, packageName: string)
   bundleOrPackage: packageName,
 });
 
-/** What the stores may notify an application about. StoreKit testing in Xcode sends nothing. */
+/** Bundles and packages of an application that a store may notify about. StoreKit testing in Xcode sends nothing. */
 export const notifiedStoresOf = ({
   identifier: application,
   iosStore,

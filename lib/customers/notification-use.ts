@@ -1,11 +1,11 @@
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 
-/** What became of a notification. `STORED`: its facts were stored or known already; `UNUSED`: it can never be used. */
+/** Use of a notification. `STORED`: its facts were stored or known already; `UNUSED`: it can never be used. */
 export type NotificationUse = "STORED" | "UNUSED";
 
 /**
- * What became of a notification. `FORGED`: the App Store did not sign it, and anyone may have sent it, so it is counted apart
- * from what is refused of the store's own; `INTERNAL_ERROR`: this service failed.
+ * Outcome of a notification, for metrics. `FORGED`: the App Store did not sign it, and anyone may have sent it, so it is
+ * counted apart from refused ones that the store did sign; `INTERNAL_ERROR`: this service failed.
  */
 export interface ReceivedNotification {
   readonly outcome: NotificationUse | "FORGED" | ErrorCode;

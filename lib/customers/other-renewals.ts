@@ -6,7 +6,7 @@ import type { FactStore } from "./fact-store.ts";
 import { inputOf, planCustomerChange } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 
-/**
+/*
  * Renewal infos of lineages that a request does not prove. They name nobody, so they merge and link nobody: they are
  * stored for the owners of their lineages, and ignored where a lineage has none.
  */
@@ -16,7 +16,7 @@ const without = <T>(
   references: ReadonlySet<string>,
 ): Map<string, T> => new Map([...entries].filter(([reference]) => !references.has(reference)));
 
-/** What was read of the facts that name customers. */
+/** The stored facts without those of `others`, which name no customer. */
 export const namingFacts = (found: KnownFacts, others: readonly Purchase[]): KnownFacts => {
   if (others.length === 0) return found;
   const references = new Set(others.map(referenceText));

@@ -27,7 +27,7 @@ export interface AndroidStoreReception extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
   readonly pushTokens: PushTokenVerifier;
   readonly note: NoteNotification;
-  /** Takes what became of each notification, once. */
+  /** Takes the outcome of each notification, once. */
   readonly onReceived: (received: ReceivedNotification) => void;
 }
 

@@ -22,7 +22,7 @@ import type { VerifiedFacts } from "./verified-facts.ts";
 
 export interface IosStoreReception extends IosStoreCustomers {
   readonly note: NoteNotification;
-  /** Takes what became of each notification, once. */
+  /** Takes the outcome of each notification, once. */
   readonly onReceived: (received: ReceivedNotification) => void;
 }
 

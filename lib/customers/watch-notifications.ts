@@ -19,7 +19,7 @@ export const SILENT_MILLISECONDS = 24 * HOUR_MILLISECONDS;
 /** Silence after which nobody expects notifications any more. */
 export const FORGOTTEN_MILLISECONDS = 30 * 24 * HOUR_MILLISECONDS;
 
-/** What its application has removed or no longer accepts is not expected to be heard of. */
+/** Whether its application still has the bundle or package, and accepts the environment. */
 const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {
   const application = await directory.byIdentifier(last.application);
   return application !== null && notifiedStoresOf(application).some((one) => isSameNotified(one, last));

@@ -10,7 +10,7 @@ import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from ".
 import { BILLING_RETRY_MILLISECONDS, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
 
-/** What of an application decides its accounts' entitlements, besides their purchases. */
+/** Terms of an application by which purchases entitle its accounts. */
 export interface Terms {
   readonly catalog: Catalog;
   /**
