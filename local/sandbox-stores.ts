@@ -25,7 +25,7 @@ export interface SandboxStores {
   readonly timed: Readonly<Record<"ios-store" | "android-store", TimedStore>>;
   /** SHA-256 of the root of the iOS store's certificates. */
   readonly trustedRoot: string;
-  /** What the demo application reads Android purchases with. */
+  /** Credential with which the demo application reads Android purchases. */
   readonly demoAndroidStore: DemoAndroidStore;
   /** Keys of the Android store's push tokens; null if another store replaces it. */
   readonly googleCertificatesUrl: string | null;

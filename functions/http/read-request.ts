@@ -6,7 +6,7 @@ import { ServiceError, type Issue } from "../../lib/contract/errors.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { readRequestBody } from "./request-body.ts";
 
-/** Where a request came from and to, for an endpoint that reads its `Authorization` header. */
+/** Sender and address of a request, for an endpoint that reads its `Authorization` header. */
 export interface Sender {
   /** `Authorization` header; null: none was sent. Never logged. */
   readonly authorization: string | null;

@@ -11,7 +11,7 @@ const FRAME = /^ {4}at [\w.<>[\]$ #]*\(?(?:file:\/\/|node:|\/)[\w./@+-]*:\d+:\d+
 interface SafeError {
   readonly name: string;
   readonly code?: string | number;
-  /** Where it was thrown. */
+  /** Stack frame that threw it. */
   readonly at?: string;
   readonly cause?: SafeError;
 }

@@ -134,7 +134,7 @@ export const eraseCustomer = async (
     const written = await table.end(application, stored, { entryIdentifier: newEntry(), entry });
     return written === "conflict" ? written : { identifier: stored.identifier, wasThere: true };
   };
-  // What is left of a customer deleted earlier is still found under its identifier.
+  // Remains of a customer deleted earlier are still found under its identifier.
   const ended = await withCustomer(operations, application, customer, end, (identifier) => ({
     identifier,
     wasThere: false,

@@ -9,7 +9,7 @@ const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 /** A copy restored after the end does not tell when its period began: before its end, at least. */
 const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(period));
 
-/** Of several that began together the last in the order of the lines. */
+/** The period that began last; of several that began together, the last in the order of the lines. */
 const beganLast = (periods: readonly Line[]): Line | undefined =>
   periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 

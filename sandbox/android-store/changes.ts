@@ -74,7 +74,7 @@ export const changeDetails = z.object({
   pending: z.boolean().optional(),
   adds: z.string().min(1).optional(),
   removes: z.string().min(1).optional(),
-  /** Of `fail-billing`; default: as sold. */
+  /** Phases of `fail-billing`; default: as sold. */
   ...failedPaymentTerms.shape,
 });
 

@@ -24,7 +24,7 @@ import {
 } from "./subscription-states.ts";
 import type { SubscriptionTerms } from "./terms.ts";
 
-/** What happens to purchases by itself. */
+/** Events of purchases that time alone brings. */
 
 const UNACKNOWLEDGED = { by: "google", for: "unacknowledged" } as const;
 

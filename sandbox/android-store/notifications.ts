@@ -22,7 +22,7 @@ export const SUBSCRIPTION_NOTIFICATIONS = {
   REVOKED: 12,
   EXPIRED: 13,
   ITEMS_CHANGED: 17,
-  /** Of an installment plan, which the sandbox does not sell. */
+  /** Types of installment plans, which the sandbox does not sell. */
   CANCELLATION_SCHEDULED: 18,
   PRICE_CHANGE_UPDATED: 19,
   PENDING_PURCHASE_CANCELED: 20,
@@ -40,7 +40,7 @@ const REFUND_TYPES = { full: 1, quantityBasedPartial: 2 } as const;
 /** Reason of a pending review; a chargeback, as in the voided purchases' reasons. */
 const CHARGEBACK = 7;
 
-/** What a notification says, besides the purchase and the time. */
+/** Content of a notification, besides the purchase and the time. */
 export type Notice =
   | { readonly subscription: SubscriptionNotification }
   | { readonly oneTimeProduct: OneTimeProductNotification; readonly sku: string }

@@ -4,7 +4,7 @@ import type { VoidedOrder } from "./voided-purchases.ts";
 
 export class ImpossibleChange extends Error {}
 
-/** What a change or the time makes of a purchase, and what the store tells of it. */
+/** A purchase after a change or after some time, and the notifications of it. */
 export interface Outcome<Sold extends SoldPurchase = SoldPurchase> {
   readonly sold: Sold;
   readonly notices: readonly Notice[];

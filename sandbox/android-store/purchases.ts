@@ -38,7 +38,7 @@ export const period = text.refine((value) => parsePeriod(value) !== null, {
   message: "must be an ISO 8601 duration",
 });
 
-/** What follows a renewal whose payment fails, in this order. Null: left out. */
+/** Phases after a renewal whose payment fails, in this order. Null: left out. */
 export const failedPaymentTerms = z.object({
   /** The subscription stays ACTIVE past its end while the store tries again: a day or two. */
   silentPeriod: period.nullable().optional(),

@@ -4,7 +4,7 @@ import { endOf, type SoldSubscription } from "./purchases.ts";
 import { expired, linesOf, stateOf, tell, type SubscriptionStep } from "./subscription-states.ts";
 import type { VoidedOrder } from "./voided-purchases.ts";
 
-/** What becomes of a subscription's orders: refunds, revocations, chargebacks. */
+/** Refunds, revocations and chargebacks of a subscription's orders. */
 
 const latestOrder = (sold: SoldSubscription): string | null => {
   const end = endOf(sold.answer);

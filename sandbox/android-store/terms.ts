@@ -1,6 +1,6 @@
 import type { Instant } from "../../lib/entitlements/time.ts";
 
-/** What the store knows of a purchase besides the API's answer: what happens to it as time passes. */
+/** Terms of a purchase that the API's answer does not show: its events as time passes. */
 
 export interface OneTimeTerms {
   /** The store refunds the purchase at this time unless it is acknowledged; null: it is not paid yet. */

@@ -20,9 +20,9 @@ export interface IosStoreOptions {
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number;
   readonly now: () => Instant;
-  /** Where notifications are sent; null: nowhere. */
+  /** Address of the notifications; null: none are sent. */
   readonly notificationUrl: string | null | (() => string | null);
-  /** What {@link TimedStore.save} wrote; null: nothing was sold. */
+  /** State as {@link TimedStore.save} wrote it; null: nothing was sold. */
   readonly saved: string | null;
 }
 

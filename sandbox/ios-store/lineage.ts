@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isInstant, type Instant } from "../../lib/entitlements/time.ts";
 import { PRODUCT_TYPES } from "./app-store.ts";
 
-/** What the store remembers of its customers and of what it sold them. The schemas also read what was saved. */
+/** The store's memory of its customers and their purchases. The schemas also read a saved state. */
 
 const instant = z.custom<Instant>(isInstant);
 const period = z.object({ months: z.int().min(0), milliseconds: z.int().min(0) }).readonly();
@@ -36,7 +36,7 @@ export type Revocation = z.output<typeof revocation>;
 const transaction = z
   .object({
     transactionIdentifier: z.string(),
-    /** What was bought once, under any number of transaction ids; a subscription's `webOrderLineItemId`. */
+    /** Identifies one purchase event under any number of transaction ids; a subscription's `webOrderLineItemId`. */
     event: z.string(),
     productIdentifier: z.string(),
     purchaseDate: instant,
@@ -70,7 +70,7 @@ const standing = z.discriminatedUnion("kind", [
 const subscription = z
   .object({
     standing,
-    /** What the next period is of. */
+    /** Product of the next period. */
     next: z.object({ productIdentifier: z.string(), period }).readonly(),
     /** Ends are counted from here, so that a month's 31st comes back after a shorter month. */
     cadence: z.object({ from: instant, periods: z.int().min(0), period }).readonly(),
@@ -107,7 +107,7 @@ export const lineageSchema = z
     transactions: z.array(transaction).min(1).readonly(),
     /** Auto-renewable subscriptions only. */
     subscription: subscription.nullable(),
-    /** Of its last change. Each is later than the one before, so that the later of two signed states is told by `signedDate`. */
+    /** Time of its last change. Each is later than the one before, so that `signedDate` tells the later of two signed states. */
     changedAt: instant,
   })
   .readonly();

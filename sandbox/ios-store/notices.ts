@@ -36,7 +36,7 @@ export const CONSUMPTION_REQUEST_REASONS = [
 ] as const;
 export type ConsumptionRequestReason = (typeof CONSUMPTION_REQUEST_REASONS)[number];
 
-/** What the store tells of one event, before it is signed. */
+/** A notification of one event, before it is signed. */
 export interface Notice {
   readonly type: keyof NoticeSubtypes;
   readonly subtype: string | null;

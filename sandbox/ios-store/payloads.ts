@@ -9,7 +9,7 @@ import type { Account, Lineage, SoldTransaction } from "./lineage.ts";
 import { renewalInfoPayload } from "./renewal-info.ts";
 import { signJws, type JwsSigner } from "./signing.ts";
 
-/** What an app sends of a person's purchases: StoreKit's `AppTransaction.shared`, `Transaction.all` and `Status.renewalInfo`, as compact JWS. */
+/** A person's purchases as an app sends them: StoreKit's `AppTransaction.shared`, `Transaction.all` and `Status.renewalInfo`, as compact JWS. */
 export interface PersonsPurchases {
   readonly signedAppTransaction: string;
   readonly signedTransactions: readonly string[];

@@ -4,7 +4,7 @@ import { PRODUCT_TYPES, type SandboxTransaction } from "./app-store.ts";
 import { period, text, time } from "./fields.ts";
 import type { Goods } from "./sell.ts";
 
-/** What is bought: the body of `POST /purchases`. */
+/** A purchase to make: the body of `POST /purchases`. */
 
 const MONTH = { months: 1, milliseconds: 0 };
 const GRACE_PERIOD = { months: 0, milliseconds: 16 * 24 * 3600 * 1000 };
@@ -37,7 +37,7 @@ const boughtTransaction = z
     /** Subscriptions only: the end, or else the duration in `period`; default: one month. */
     expiresDate: time.optional(),
     period: period.optional(),
-    /** How long access lasts while a failed charge is retried, at most a period; default: 16 days; null: the product has none. */
+    /** Grace period while a failed charge is retried, at most a period; default: 16 days; null: the product has none. */
     gracePeriod: period.nullable().optional(),
     /** Whether the subscription renews; default: it does. */
     renews: z.boolean().optional(),

@@ -10,7 +10,7 @@ const HOUR = 3600 * 1000;
  */
 export const RETRIES_AFTER = [1, 12, 24, 48, 72].map((hours) => hours * HOUR);
 
-/** How long the store waits for an answer. */
+/** Time for which the store waits for an answer. */
 const TIMEOUT = 10_000;
 
 const pendingPush = z
@@ -65,7 +65,7 @@ export const createPushes = (urlOf: () => string | null): Pushes => {
   ): Promise<void> => {
     const url = urlOf();
     if (!enabled || url === null) return;
-    // What is forgotten or switched off meanwhile is not kept.
+    // A push that is forgotten or switched off meanwhile is not kept.
     const queue = pending;
     if (await isTaken(url, signedPayload)) return;
     const delay = RETRIES_AFTER[failures];

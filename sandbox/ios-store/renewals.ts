@@ -2,11 +2,11 @@ import { isInstant, plusPeriod, times, type Instant } from "../../lib/entitlemen
 import { after, endOf, INTENTS, type Circumstances, type Lineage, type Subscription } from "./lineage.ts";
 import { noticeOf, type NoticeSubtypes, type Outcome } from "./notices.ts";
 
-/** What happens to a subscription by itself: its renewals, its grace period, its end. */
+/** A subscription's own events: its renewals, its grace period, its end. */
 
 const DAY = 24 * 3600 * 1000;
 
-/** How long before its start a period is charged, where the store charges ahead. */
+/** Time before its start at which a period is charged, where the store charges ahead. */
 export const AHEAD = DAY;
 
 /** The store retries a failed charge for so long after a period's end. */

@@ -52,7 +52,7 @@ export interface Shop {
   account(key: string): Account;
   accounts(): readonly string[];
   lineagesOf(account: string): readonly Lineage[];
-  /** What was saved takes the place of everything. */
+  /** Replaces the whole state by a saved one. */
   restore(saved: SavedShop): void;
   save(): SavedShop;
 }
@@ -173,7 +173,7 @@ export const createShop = (): Shop => {
     }
   };
 
-  /** What a change of a purchase means for those with whom it is shared. */
+  /** Changes of a purchase for those with whom it is shared. */
   const changedForFamily = (
     { revocation }: SoldTransaction,
     change: Change,

@@ -1,6 +1,6 @@
 import type { Signed } from "./signed-payload.ts";
 
-/** What the payloads of one request must agree in. A renewal info names no bundle. */
+/** Fields in which the payloads of one request must agree. A renewal info names no bundle. */
 export interface Agreeing extends Pick<Signed, "environment"> {
   readonly bundleIdentifier?: string;
   readonly appTransactionIdentifier: string | null;

@@ -23,7 +23,7 @@ const FORGERIES = [
 /** Reasons to refuse a JWS, for metrics and logs, never for the caller. None quotes the JWS. */
 export const REJECTIONS = [
   ...FORGERIES,
-  // What follows has a valid signature of a trusted signer.
+  // From here on, the signature is valid and its signer trusted.
   /** Not an unambiguous JSON object in UTF-8, or a field is not of the documented type. */
   "malformed_payload",
   /** A payload of another kind: renewal info for a transaction, a transaction for an app transaction. */
