@@ -5,7 +5,14 @@ import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { buryRemains } from "./bury-remains.ts";
-import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } from "./customer-table.ts";
+import {
+  customersOf,
+  eachOnce,
+  isBehindIdentity,
+  isErased,
+  type FoundCustomers,
+  type KnownFacts,
+} from "./customer-table.ts";
 import { ATTEMPTS, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
@@ -111,6 +118,100 @@ const mayLink = async (
   return (await table.countClaims(application.identifier, claim.account, environment)) < claimsPerAccount;
 };
 
+/** Stored state that the facts concern. */
+interface StateRead {
+  readonly moment: Instant;
+  /** Stored facts that name customers. */
+  readonly known: KnownFacts;
+  /** Customers that the facts name, by identifier. */
+  readonly living: FoundCustomers["living"];
+}
+
+/**
+ * Reads the state of the facts, and stores renewal infos of lineages that they do not prove. `nobody`: they name no
+ * customer and create none. `again`: the reads saw part of a transaction, or a concurrent write came first. `written`: the
+ * owners have changed.
+ */
+const readState = async (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  byCredential: boolean,
+  attempt: number,
+): Promise<StateRead | "nobody" | "again" | "written"> => {
+  const { table, bury } = store;
+  const moment = store.now();
+  const others = otherRenewals(facts);
+  const found = await findFacts(store, application, facts, others, moment);
+  const known = namingFacts(found, others);
+  const named = customersOf(known);
+  const createsNobody = facts.purchases.length === 0 && !byCredential;
+  const namesNobody = isEmpty(facts) || (named.size === 0 && createsNobody && !isErased(known));
+  if (namesNobody && found.purchases.size === 0) return "nobody";
+
+  const everybody = customersOf(found);
+  const { living, gone } = await table.findCustomers(application.identifier, everybody);
+  const missing = [...everybody].filter((customer) => !living.has(customer));
+  const isUnsure = attempt < GONE_FROM_ATTEMPT || missing.length > gone.size;
+  if (missing.some((customer) => named.has(customer) || isUnsure)) {
+    if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(bury, application.identifier, known, gone, moment);
+    return "again";
+  }
+  if (isBehindIdentity(known, living) || isLineageHalfSeen(others, found, living)) return "again";
+
+  const renewed = await storeForOwners(store, application, others, found, living, moment);
+  if (renewed !== "unchanged") return renewed === "written" ? renewed : "again";
+  if (!namesNobody)
+    return { moment, known, living: new Map([...living].filter(([customer]) => named.has(customer))) };
+  const unowned = { identities: facts.identities, purchases: [] };
+  return (await table.areUnchanged(application.identifier, [], unowned)) ? "nobody" : "again";
+};
+
+/**
+ * Decides whose the facts are and writes them: one transaction, or none if all is known. `again`: a concurrent write came
+ * first. `round`: a step was written, and there is more to merge.
+ *
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`
+ */
+const decideAndWrite = async (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  claim: Claim | null,
+  { moment, known, living }: StateRead,
+): Promise<StoringOutcome | "again" | "round"> => {
+  const owners = eachOnce(living);
+  const lifts = claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners);
+  if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
+
+  const resolution = resolveCustomer(owners, claim, moment, () =>
+    mayTransfer(application, facts, known, owners, moment),
+  );
+  if (resolution.outcome === "refused") {
+    const kept = await keepRefusedFacts(store, application, facts, known, living, moment);
+    if (kept === "conflict") return "again";
+    return kept === "round" ? kept : { outcome: "refused", code: resolution.code, ...kept };
+  }
+  const { survivor, absorbed } = resolution;
+  const links = claim === null || (await mayLink(store, application, claim, owners, facts));
+  const link = links ? resolution.link : standingLink(owners, moment);
+
+  const { isRound, ...merge } = mergeOf(facts, claim, { survivor, absorbed, link }, moment);
+  const plan = planCustomerChange({
+    ...inputOf(application, facts, known, store.claimsPerAccount, moment),
+    ...merge,
+    liftsErasures: lifts,
+    identifier: survivor?.identifier ?? store.newCustomerIdentifier(),
+  });
+  const stored: StoringOutcome = {
+    outcome: "stored",
+    customer: { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince },
+  };
+  if (plan.change === null) return stored;
+  if ((await store.write(plan.change)) === "conflict") return "again";
+  return isRound ? "round" : stored;
+};
+
 /**
  * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
  * contention it reads and decides again, so that each answer is true of the state it was written to.
@@ -123,70 +224,17 @@ export const storeFacts = async (
   facts: VerifiedFacts,
   claim: Claim | null,
 ): Promise<StoringOutcome> => {
-  const others = otherRenewals(facts);
-  if (isEmpty(facts) && others.length === 0) return NOBODY;
-  const { table, write, bury, newCustomerIdentifier, pause, now } = store;
+  if (isEmpty(facts) && otherRenewals(facts).length === 0) return NOBODY;
   const byCredential = claim?.assertedBy === "credential";
-
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await pause(attempt);
-    const moment = now();
-    const found = await findFacts(store, application, facts, others, moment);
-    const known = namingFacts(found, others);
-    const named = customersOf(known);
-    const createsNobody = facts.purchases.length === 0 && !byCredential;
-    const namesNobody = isEmpty(facts) || (named.size === 0 && createsNobody && !isErased(known));
-    if (namesNobody && found.purchases.size === 0) return NOBODY;
-    const everybody = customersOf(found);
-    const { living, gone } = await table.findCustomers(application.identifier, everybody);
-    const missing = [...everybody].filter((customer) => !living.has(customer));
-    const isUnsure = attempt < GONE_FROM_ATTEMPT || missing.length > gone.size;
-    if (missing.some((customer) => named.has(customer) || isUnsure)) {
-      if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(bury, application.identifier, known, gone, moment);
-      continue;
-    }
-    if (isBehindIdentity(known, living) || isLineageHalfSeen(others, found, living)) continue;
-    const renewed = await storeForOwners(store, application, others, found, living, moment);
-    if (renewed === "written") attempt = 0;
-    if (renewed !== "unchanged") continue;
-    if (namesNobody) {
-      const unowned = { identities: facts.identities, purchases: [] };
-      if (await table.areUnchanged(application.identifier, [], unowned)) return NOBODY;
-      continue;
-    }
-    const namedLiving = new Map([...living].filter(([customer]) => named.has(customer)));
-    const owners = eachOnce(namedLiving);
-    const lifts = byCredential || isVouchedFor(facts, known, owners);
-    if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
-
-    const resolution = resolveCustomer(owners, claim, moment, () =>
-      mayTransfer(application, facts, known, owners, moment),
-    );
-    if (resolution.outcome === "refused") {
-      const kept = await keepRefusedFacts(store, application, facts, known, namedLiving, moment);
-      if (kept === "round") attempt = 0;
-      if (kept === "round" || kept === "conflict") continue;
-      return { outcome: "refused", code: resolution.code, ...kept };
-    }
-    const { survivor, absorbed } = resolution;
-    const links = claim === null || (await mayLink(store, application, claim, owners, facts));
-    const link = links ? resolution.link : standingLink(owners, moment);
-
-    const { isRound, ...merge } = mergeOf(facts, claim, { survivor, absorbed, link }, moment);
-    const plan = planCustomerChange({
-      ...inputOf(application, facts, known, store.claimsPerAccount, moment),
-      ...merge,
-      liftsErasures: lifts,
-      identifier: survivor?.identifier ?? newCustomerIdentifier(),
-    });
-    const stored: StoringOutcome = {
-      outcome: "stored",
-      customer: { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince },
-    };
-    if (plan.change === null) return stored;
-    const outcome = await write(plan.change);
-    if (outcome === "written" && !isRound) return stored;
-    if (outcome === "written") attempt = 0;
+    if (attempt > 1) await store.pause(attempt);
+    const state = await readState(store, application, facts, byCredential, attempt);
+    if (state === "nobody") return NOBODY;
+    const outcome =
+      typeof state === "string" ? state : await decideAndWrite(store, application, facts, claim, state);
+    if (typeof outcome !== "string") return outcome;
+    // A step forward is no failed attempt.
+    if (outcome !== "again") attempt = 0;
   }
   throw new ServiceError("TOO_MANY_REQUESTS");
 };
