@@ -11,10 +11,17 @@ const only = (from, allowed) => ({
 });
 
 const STORES = ["lib/entitlements/", "lib/contract/", SMALL];
-const DOMAIN = ["lib/stores/", "lib/applications/", "lib/entitlements/", "lib/contract/", SMALL];
+const DOMAIN = [
+  "lib/freshness/",
+  "lib/stores/",
+  "lib/applications/",
+  "lib/entitlements/",
+  "lib/contract/",
+  SMALL,
+];
 
 /**
- * Imports run one way: contract ← entitlements ← stores, applications ← customers ← administration ← table ← functions,
+ * Imports run one way: contract ← entitlements ← stores, applications, freshness ← customers ← administration ← table ← functions,
  * operator ← local. Use cases own the ports that they need, and the table fills them; infra reads the contract and the
  * table's keys.
  */
@@ -28,11 +35,13 @@ module.exports = {
     only("lib/stores/ios-store/", STORES),
     only("lib/stores/android-store/", STORES),
     only("lib/applications/", ["lib/entitlements/", "lib/contract/", SMALL]),
+    only("lib/freshness/", ["lib/entitlements/", "lib/contract/", SMALL]),
     only("lib/customers/", DOMAIN),
     only("lib/administration/", ["lib/customers/", ...DOMAIN]),
     only("lib/table/", [
       "lib/administration/",
       "lib/customers/",
+      "lib/freshness/",
       "lib/applications/",
       "lib/entitlements/",
       "lib/contract/",

@@ -2,7 +2,14 @@ import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import type { RefreshMove } from "../freshness/refresh.ts";
 import type { AuditEntry, DueAcknowledgement, StoredCustomer, StoredPurchase } from "./records.ts";
+
+/** A purchase to write, with the revision read; 0: it is new. */
+export interface PurchaseWrite extends StoredPurchase {
+  /** Null: its refresh stays as it is. */
+  readonly refresh: RefreshMove | null;
+}
 
 /** All that one request changes, of one customer and of those that turn out to be the same person. */
 export interface CustomerChange {
@@ -17,8 +24,8 @@ export interface CustomerChange {
   readonly absorbed: readonly StoredCustomer[];
   /** Identities without an owner yet. */
   readonly identities: readonly IdentityReference[];
-  /** Purchases to write, those to be held first, each with the revision read; 0: it is new. */
-  readonly purchases: readonly StoredPurchase[];
+  /** Those to be held first. */
+  readonly purchases: readonly PurchaseWrite[];
   /** Acknowledgements that the change enqueues (`due`) or removes (`done`). */
   readonly acknowledgements: {
     readonly due: readonly DueAcknowledgement[];

@@ -17,7 +17,7 @@ import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.t
 import { iosStoreConfigurationOf, requirePaywall } from "./application-of.ts";
 import type { FactStore } from "./fact-store.ts";
 import { storeFacts, type ResolvedCustomer } from "./store-facts.ts";
-import type { VerifiedFacts } from "./verified-facts.ts";
+import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
 
 export interface IosStoreCustomers extends FactStore {
   readonly directory: ApplicationDirectory;
@@ -141,6 +141,7 @@ const verifyRequest = async (
       purchases: purchasesOf(transactions),
       renewals: renewalsOf(renewalInfos, transactions),
       acknowledgementDue: null,
+      origin: iosStoreOrigin(configuration, null),
     },
   };
 };

@@ -12,7 +12,11 @@ import { selecting, type VerifiedPurchase } from "../stores/android-store/readin
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import { buryRemains } from "./bury-remains.ts";
 import { presentLink } from "./present.ts";
-import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
+import {
+  sourceOf,
+  storeAndroidStorePurchase,
+  type AndroidStorePurchases,
+} from "./store-android-store-purchase.ts";
 
 export interface AndroidStoreLinking extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
@@ -43,7 +47,7 @@ const storedPurchase = async (
   if (!isOfKind(purchase, productKind, productIdentifier ?? null)) throw new ServiceError("INVALID_PURCHASE");
   // A notification may have stored the purchase, which selects none of its products.
   return selecting(
-    { purchase, replaces: null, samePerson: [], acknowledgement: null },
+    { purchase, replaces: null, samePerson: [], isClosed: true, acknowledgement: null },
     productKind,
     productIdentifier == null ? null : [productIdentifier],
   );
@@ -105,7 +109,12 @@ export const linkAndroidStoreCustomer = async (
   if (!configuration.environments.includes(verified.purchase.environment))
     throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED");
 
-  const stored = await storeAndroidStorePurchase(linking, application, configuration, verified, {
+  // A closed purchase's refresh is taken from the queue even if nothing else is new.
+  const question = {
+    source: sourceOf(configuration, request),
+    askedAt: verified.isClosed ? linking.now() : null,
+  };
+  const stored = await storeAndroidStorePurchase(linking, application, configuration, verified, question, {
     account: accountId(request.applicationAccountIdentifier),
     assertedBy: "credential",
   });

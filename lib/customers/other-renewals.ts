@@ -5,6 +5,7 @@ import type { FoundCustomers, KnownFacts } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
 import { inputOf, planCustomerChange } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
 
 /*
  * Renewal infos of lineages that a request does not prove. They name nobody, so they merge and link nobody: they are
@@ -48,7 +49,7 @@ export const isLineageHalfSeen = (
 export const storeForOwners = async (
   { write, claimsPerAccount }: FactStore,
   application: Application,
-  others: readonly Purchase[],
+  { renewals: others, origin }: Pick<VerifiedFacts, "renewals" | "origin">,
   found: KnownFacts,
   living: FoundCustomers["living"],
   moment: Instant,
@@ -62,7 +63,13 @@ export const storeForOwners = async (
     if (owner === undefined) continue;
     const { environment, link, identifier } = owner;
     const { change } = planCustomerChange({
-      ...inputOf(application, { environment, acknowledgementDue: null }, found, claimsPerAccount, moment),
+      ...inputOf(
+        application,
+        { environment, acknowledgementDue: null, origin },
+        found,
+        claimsPerAccount,
+        moment,
+      ),
       identities: [],
       purchases,
       survivor: owner,

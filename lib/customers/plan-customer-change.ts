@@ -12,11 +12,13 @@ import {
   type Purchase,
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
+import type { FactsOrigin, RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 import type { CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
-import type { Link, StoredCustomer } from "./records.ts";
+import type { Link, StoredCustomer, StoredPurchase } from "./records.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 /**
@@ -52,6 +54,7 @@ export interface PlanInput {
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly Purchase[];
   readonly acknowledgementDue: PendingAcknowledgement | null;
+  readonly origin: FactsOrigin | null;
   readonly known: KnownFacts;
   readonly survivor: StoredCustomer | null;
   readonly absorbed: readonly StoredCustomer[];
@@ -66,7 +69,11 @@ export interface PlanInput {
 /** Input that does not depend on the owners. */
 export const inputOf = (
   application: Application,
-  { environment, acknowledgementDue }: Pick<VerifiedFacts, "environment" | "acknowledgementDue">,
+  {
+    environment,
+    acknowledgementDue,
+    origin,
+  }: Pick<VerifiedFacts, "environment" | "acknowledgementDue" | "origin">,
   known: KnownFacts,
   claimsPerAccount: number,
   moment: Instant,
@@ -76,6 +83,7 @@ export const inputOf = (
   environment,
   known,
   acknowledgementDue,
+  origin,
   claimsPerAccount,
   liftsErasures: false,
   moment,
@@ -94,8 +102,36 @@ export interface Plan {
 
 type Joined = ReturnType<typeof joinStated>[number];
 
+/** The origin, if it is that of this purchase: not of one that is only mentioned, or of another bundle. */
+const originOf = (
+  origin: FactsOrigin | null,
+  { verifiedAt, renewal }: Purchase,
+  stored: StoredPurchase | undefined,
+): FactsOrigin | null => {
+  if (origin === null || (verifiedAt === 0 && renewal === null)) return null;
+  const { source } = origin;
+  const bundle = stored?.bundleIdentifier ?? null;
+  return source.store === "ios-store" && bundle !== null && bundle !== source.bundleIdentifier
+    ? null
+    : origin;
+};
+
+/** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
+const refreshMoveOf = (
+  origin: FactsOrigin | null,
+  purchase: Purchase,
+  from: Instant | null,
+  hasChanged: boolean,
+): RefreshMove | null => {
+  if (origin === null || (!hasChanged && origin.askedAt === null)) return null;
+  const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
+  const next = origin.canRefresh ? nextRefresh(purchase, heard) : null;
+  const to = next === null ? null : { at: next.at, source: origin.source };
+  return from === (to?.at ?? null) ? null : { from, to };
+};
+
 /** Step 1: joins each purchase of the request with its stored state. */
-const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }: PlanInput) =>
+const joinStated = ({ purchases, acknowledgementDue, origin, known, identifier, moment }: PlanInput) =>
   joinAll(purchases).map((said) => {
     const reference = referenceText(said);
     const stored = known.purchases.get(reference);
@@ -105,18 +141,23 @@ const joinStated = ({ purchases, acknowledgementDue, known, identifier, moment }
     // Only the store's latest answer can end a pending acknowledgement.
     const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
     const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : isLatest ? null : dueBefore;
+    const hasChanged = stored === undefined || !samePurchase(stored.purchase, purchase);
+    const from = stored?.refreshAt ?? null;
+    const own = originOf(origin, said, stored);
+    const refresh = refreshMoveOf(own, purchase, from, hasChanged);
+    const bundle = own?.source.store === "ios-store" ? own.source.bundleIdentifier : null;
     return {
       reference,
-      changed:
-        stored === undefined ||
-        !samePurchase(stored.purchase, purchase) ||
-        dueBefore !== acknowledgementDueSince,
+      changed: hasChanged || dueBefore !== acknowledgementDueSince || refresh !== null,
       dueBefore,
       stored: {
         purchase,
         revision: stored?.revision ?? 0,
         acknowledgementDueSince,
         customer: stored?.customer ?? identifier,
+        refresh,
+        refreshAt: refresh === null ? from : (refresh.to?.at ?? null),
+        bundleIdentifier: stored?.bundleIdentifier ?? bundle,
       },
     };
   });

@@ -21,7 +21,11 @@ import {
   type NotificationUse,
   type ReceivedNotification,
 } from "./notification-use.ts";
-import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
+import {
+  sourceOf,
+  storeAndroidStorePurchase,
+  type AndroidStorePurchases,
+} from "./store-android-store-purchase.ts";
 
 export interface AndroidStoreReception extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
@@ -104,6 +108,7 @@ const ask = async (
         application,
         configuration,
         selecting(answer, purchase.productKind, []),
+        { source: sourceOf(configuration, purchase), askedAt: null },
         null,
       ).then(() => "STORED", unusedIfErased);
   }

@@ -1,4 +1,4 @@
-import type { Application } from "../applications/application.ts";
+import type { Application, IosStoreConfiguration } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { IosStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -18,7 +18,7 @@ import {
   type ReceivedNotification,
 } from "./notification-use.ts";
 import { storeFacts } from "./store-facts.ts";
-import type { VerifiedFacts } from "./verified-facts.ts";
+import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
 
 export interface IosStoreReception extends IosStoreCustomers {
   readonly note: NoteNotification;
@@ -33,6 +33,7 @@ const invalidNotification = (): ServiceError => new ServiceError("INVALID_NOTIFI
 
 /** Null: nothing in it is a fact. */
 const factsOf = (
+  configuration: IosStoreConfiguration,
   { environment }: Notification,
   { transaction, renewalInfo }: NotificationParts,
 ): VerifiedFacts | null => {
@@ -45,19 +46,21 @@ const factsOf = (
     purchases: purchasesOf(transactions),
     renewals: renewalsOf(renewalInfo === null ? [] : [renewalInfo], transactions),
     acknowledgementDue: null,
+    origin: iosStoreOrigin(configuration, null),
   };
 };
 
 const use = async (
   reception: IosStoreReception,
   application: Application,
+  configuration: IosStoreConfiguration,
   notification: Notification,
   trust: Trust,
   moment: Instant,
 ): Promise<NotificationUse> => {
   const parts = await reception.verifier.verifyNotificationParts(notification, trust, moment);
   if (parts.outcome === "rejected") throw invalidNotification();
-  const facts = factsOf(notification, parts.payload);
+  const facts = factsOf(configuration, notification, parts.payload);
   if (facts === null) return "UNUSED";
   // Facts that contradict each other's owners went to the owner of each.
   return storeFacts(reception, application, facts, null).then(() => "STORED", unusedIfErased);
@@ -79,7 +82,7 @@ const receive = async (
     case "ENVIRONMENT_NOT_ACCEPTED":
       return "UNUSED";
     case null: {
-      const outcome = await use(reception, application, notification, trust, moment);
+      const outcome = await use(reception, application, configuration, notification, trust, moment);
       const { identifier } = application;
       await reception.note(
         { application: identifier, store: "ios-store", environment, bundleOrPackage: bundleIdentifier },

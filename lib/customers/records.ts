@@ -43,6 +43,10 @@ export interface StoredPurchase {
   readonly customer: CustomerId;
   /** Time since which an acknowledgement is due; null: none is. */
   readonly acknowledgementDueSince: Instant | null;
+  /** Time at which the store is asked about it again; null: none is set. */
+  readonly refreshAt: Instant | null;
+  /** iOS: the app's bundle; null: not known. */
+  readonly bundleIdentifier: string | null;
 }
 
 /** A move to another account by a link: the application's policy allows it, or a client's claim gave way. */

@@ -1,5 +1,6 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { AndroidStoreSource } from "../freshness/refresh.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import {
   provenPurchaseOf,
@@ -17,13 +18,28 @@ export interface AndroidStorePurchases extends FactStore {
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
-const verifiedFactsOf = (verified: VerifiedPurchase): VerifiedFacts => ({
+/** How an Android purchase was asked for, and when by a refresh; null: by somebody's request. */
+export interface AndroidStoreQuestion {
+  readonly source: AndroidStoreSource;
+  readonly askedAt: Instant | null;
+}
+
+const verifiedFactsOf = (
+  verified: VerifiedPurchase,
+  { source, askedAt }: AndroidStoreQuestion,
+): VerifiedFacts => ({
   environment: verified.purchase.environment,
   identities: [],
   purchases: [provenPurchaseOf(verified)],
   renewals: [],
   acknowledgementDue: verified.acknowledgement,
+  origin: { source, canRefresh: !verified.isClosed, askedAt },
 });
+
+export const sourceOf = (
+  { packageName }: AndroidStoreConfiguration,
+  { purchaseToken, productKind }: Pick<AndroidStoreSource, "purchaseToken" | "productKind">,
+): AndroidStoreSource => ({ store: "android-store", packageName, purchaseToken, productKind });
 
 /** The purchase is queued by now, so a failure here loses no acknowledgement. */
 const acknowledge = async (
@@ -51,9 +67,10 @@ export const storeAndroidStorePurchase = async (
   application: Application,
   configuration: AndroidStoreConfiguration,
   verified: VerifiedPurchase,
+  question: AndroidStoreQuestion,
   claim: Claim | null,
 ): Promise<StoringOutcome> => {
-  const facts = verifiedFactsOf(verified);
+  const facts = verifiedFactsOf(verified, question);
   const stored = await storeFacts(purchases, application, facts, claim);
   const due = facts.acknowledgementDue;
   const dueSince =

@@ -159,7 +159,14 @@ const readState = async (
   }
   if (isBehindIdentity(known, living) || isLineageHalfSeen(others, found, living)) return "again";
 
-  const renewed = await storeForOwners(store, application, others, found, living, moment);
+  const renewed = await storeForOwners(
+    store,
+    application,
+    { ...facts, renewals: others },
+    found,
+    living,
+    moment,
+  );
   if (renewed !== "unchanged") return renewed === "written" ? renewed : "again";
   if (!namesNobody)
     return { moment, known, living: new Map([...living].filter(([customer]) => named.has(customer))) };

@@ -1,6 +1,9 @@
+import type { IosStoreConfiguration } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
 import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { FactsOrigin } from "../freshness/refresh.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 
 /** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
@@ -17,7 +20,19 @@ export interface VerifiedFacts {
   readonly renewals: readonly Purchase[];
   /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;
+  /** Null: no store can be asked about these facts, so their refreshes stay as they are. */
+  readonly origin: FactsOrigin | null;
 }
+
+/** Origin of facts of an app. Without a key of the App Store Server API, the store cannot be asked again. */
+export const iosStoreOrigin = (
+  { bundleIdentifier, serverApi }: IosStoreConfiguration,
+  askedAt: Instant | null,
+): FactsOrigin => ({
+  source: { store: "ios-store", bundleIdentifier },
+  canRefresh: serverApi !== null,
+  askedAt,
+});
 
 type Stated = Pick<VerifiedFacts, "purchases" | "renewals">;
 

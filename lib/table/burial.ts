@@ -4,15 +4,15 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "./chunks.ts";
 import { absent, ownedBy } from "./conditions.ts";
-import { acknowledgementKey, keyOf, keys, TABLE, type Key } from "./keys.ts";
+import { acknowledgementKey, keyOf, keys, refreshKey, TABLE, type Key } from "./keys.ts";
 import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, type TransactItem } from "./writes.ts";
 
 const SECOND = 1000;
 
-/** Most items per purchase or identity: its tombstone, and the deletion of its due acknowledgement. */
-const ITEMS_OF_ONE = 2;
+/** Most items per purchase or identity: its tombstone, and the deletions of its due acknowledgement and its refresh. */
+const ITEMS_OF_ONE = 3;
 
 /** Implements {@link Bury}. */
 export const bury = async (
@@ -34,11 +34,12 @@ export const bury = async (
       ownedBy(application, owner),
     );
   const graves = [
-    ...purchases.map(({ purchase, customer, acknowledgementDueSince }) => [
+    ...purchases.map(({ purchase, customer, acknowledgementDueSince, refreshAt }) => [
       tombstone(keys.purchase(application, purchase), customer),
       ...(acknowledgementDueSince === null
         ? []
         : [deletion(table.name, acknowledgementKey(application, purchase, acknowledgementDueSince))]),
+      ...(refreshAt === null ? [] : [deletion(table.name, refreshKey(application, purchase, refreshAt))]),
     ]),
     ...identities.map(({ item, customer }) => [tombstone(keyOf(item), customer)]),
   ];

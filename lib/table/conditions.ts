@@ -23,6 +23,24 @@ export const revisionUnchanged = (revision: number): Condition => ({
   ExpressionAttributeValues: { ":revision": revision },
 });
 
+/** The purchase's refresh is still due at this time. */
+export const refreshUnchanged = (dueAt: Instant, values: Record<string, unknown>): Condition => ({
+  ConditionExpression: "refreshAt = :dueAt",
+  ExpressionAttributeValues: { ":dueAt": dueAt, ...values },
+});
+
+/** The queue is not paused, and no other worker has it. */
+export const leaseIsFree = (worker: string, moment: Instant): Condition => ({
+  ConditionExpression:
+    "(attribute_not_exists(pausedUntil) OR pausedUntil <= :moment) AND (attribute_not_exists(leaseUntil) OR leaseUntil <= :moment OR worker = :own)",
+  ExpressionAttributeValues: { ":moment": moment, ":own": worker },
+});
+
+export const leaseIsOf = (worker: string): Condition => ({
+  ConditionExpression: "worker = :own",
+  ExpressionAttributeValues: { ":own": worker },
+});
+
 /** No owner: absent, or an expired tombstone. */
 export const unowned = (moment: Instant): Condition => ({
   ConditionExpression: `${absent.ConditionExpression} OR erasedUntil <= :moment`,

@@ -24,7 +24,16 @@ import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 
 export const storedPurchase = (item: Item): StoredPurchase => {
   const parsed = parseItem(purchaseItem, item);
-  const { customer, revision, acknowledgementDueSince = null, lines, renewal, ...purchase } = parsed;
+  const {
+    customer,
+    revision,
+    acknowledgementDueSince = null,
+    refreshAt = null,
+    bundleIdentifier = null,
+    lines,
+    renewal,
+    ...purchase
+  } = parsed;
   return {
     purchase: {
       ...purchase,
@@ -34,6 +43,8 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     customer,
     revision,
     acknowledgementDueSince,
+    refreshAt,
+    bundleIdentifier,
   };
 };
 

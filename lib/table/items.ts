@@ -54,6 +54,28 @@ export const purchaseItem = once(() =>
     verifiedAt: instant(),
     /** Set while an acknowledgement is due. */
     acknowledgementDueSince: z.optional(instant()),
+    /** Sort key of its refresh begins with this time; absent: none is due. */
+    refreshAt: z.optional(instant()),
+    /** iOS; absent: not known. */
+    bundleIdentifier: z.optional(shape.text()),
+  }),
+);
+
+/** A refresh in its application's queue; Android's holds the purchase token, until the store drops the purchase. */
+export const refreshItem = once(() =>
+  z.object({
+    environment: shape.environment(),
+    key: storedPurchaseKey(),
+    dueAt: instant(),
+    source: z.discriminatedUnion("store", [
+      z.object({
+        store: z.literal("android-store"),
+        packageName: shape.text(),
+        purchaseToken: shape.text(),
+        productKind: z.enum(PRODUCT_KINDS),
+      }),
+      z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
+    ]),
   }),
 );
 

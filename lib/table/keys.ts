@@ -1,5 +1,6 @@
 import type { NamedIdentity } from "../administration/operation-table.ts";
-import type { Store } from "../contract/schemas.ts";
+import type { StoreReference } from "../applications/application.ts";
+import type { Environment, Store } from "../contract/schemas.ts";
 import type { NotifiedStore } from "../customers/notification-log.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
@@ -104,6 +105,36 @@ export const acknowledgementKey = (
   pk: acknowledgementPartition(Number.parseInt(key.slice(0, 4), 16) % ACKNOWLEDGEMENT_SHARDS),
   sk: `${isoTime(dueSince)}#${application}#${environment}#${key}`,
 });
+
+/** Queue of an application's refreshes in a store, oldest first; and what is known of the queue as a whole. */
+export const refreshPartition = (application: ApplicationId, store: Store): string =>
+  `${applicationPartition(application)}#REFRESH#${store}`;
+
+/** Sort key after those of all refreshes due by a moment. Refreshes begin with their time, and nothing else does. */
+export const afterRefreshesDueBy = (moment: Instant): string => isoTime(moment + 1);
+
+/** Derived from the purchase. */
+export const refreshKey = (
+  application: ApplicationId,
+  { store, environment, key }: PurchaseReference,
+  dueAt: Instant,
+): Key => ({
+  pk: refreshPartition(application, store),
+  sk: `${isoTime(dueAt)}#${environment}#${key}`,
+});
+
+/** Lease and pause of a queue. */
+export const refreshStateKey = (application: ApplicationId, store: Store): Key => ({
+  pk: refreshPartition(application, store),
+  sk: "STATE",
+});
+
+/** How far the store's list of refunds, or of failed notifications, was read. */
+export const sweepKey = (
+  application: ApplicationId,
+  { store, bundleOrPackage }: StoreReference,
+  environment: Environment,
+): Key => ({ pk: refreshPartition(application, store), sk: `SWEEP#${environment}#${bundleOrPackage}` });
 
 /** Last notifications of all applications' bundles and packages, by application, store and environment. */
 export const NOTIFICATIONS_PARTITION = "NOTIFICATIONS";

@@ -7,6 +7,8 @@ export interface PartitionQuery {
   readonly pk: string;
   /** Prefix of the sort keys to return; unset: all. */
   readonly sortKeyPrefix?: string;
+  /** Sort keys to return come before this; unset: all. */
+  readonly sortKeyBefore?: string;
   /** Unset: as many as 1 MB holds. */
   readonly itemsPerPage?: number;
   /** Unset: the table itself. An index lags behind its table, so it is not strongly consistent. */
@@ -16,18 +18,22 @@ export interface PartitionQuery {
 /** Pages of items, ordered by sort key; one request per page. */
 export const queryPages = async function* (
   { client, name }: Table,
-  { pk, sortKeyPrefix, itemsPerPage, index }: PartitionQuery,
+  { pk, sortKeyPrefix, sortKeyBefore, itemsPerPage, index }: PartitionQuery,
 ): AsyncGenerator<readonly Item[]> {
   const pages = paginateQuery(
     { client, ...(itemsPerPage !== undefined && { pageSize: itemsPerPage }) },
     {
       TableName: name,
-      KeyConditionExpression:
-        sortKeyPrefix === undefined ? "#pk = :pk" : "#pk = :pk AND begins_with(sk, :prefix)",
+      KeyConditionExpression: [
+        "#pk = :pk",
+        ...(sortKeyPrefix === undefined ? [] : ["begins_with(sk, :prefix)"]),
+        ...(sortKeyBefore === undefined ? [] : ["sk < :before"]),
+      ].join(" AND "),
       ExpressionAttributeNames: { "#pk": index?.partitionKey ?? TABLE.partitionKey },
       ExpressionAttributeValues: {
         ":pk": pk,
         ...(sortKeyPrefix !== undefined && { ":prefix": sortKeyPrefix }),
+        ...(sortKeyBefore !== undefined && { ":before": sortKeyBefore }),
       },
       ...(index === undefined ? { ConsistentRead: true } : { IndexName: index.name }),
     },

@@ -1,5 +1,5 @@
-import type { Audited, CustomerChange } from "../customers/customer-change.ts";
-import type { Link, StoredCustomer, StoredPurchase, Transfer } from "../customers/records.ts";
+import type { Audited, CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
+import type { Link, StoredCustomer, Transfer } from "../customers/records.ts";
 import { sameHoldings } from "../entitlements/holdings.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
@@ -26,6 +26,7 @@ import {
 } from "./items.ts";
 import { acknowledgementKey, auditKey, customerPartition, keys, TABLE, transferKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
+import { refreshWrites } from "./refreshes.ts";
 import { encodeRenewal } from "./renewals.ts";
 import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
@@ -213,7 +214,7 @@ const identityWrite = (table: string, change: CustomerChange, identity: Identity
 const purchaseWrite = (
   table: string,
   change: CustomerChange,
-  { purchase, revision, acknowledgementDueSince }: StoredPurchase,
+  { purchase, revision, acknowledgementDueSince, refreshAt, bundleIdentifier }: PurchaseWrite,
 ): TransactItem => {
   const { application, after } = change;
   const key = keys.purchase(application, purchase);
@@ -225,17 +226,56 @@ const purchaseWrite = (
     ...facts,
     lines: encodeLines(facts.lines),
     ...(renewal !== null && { renewal: encodeRenewal(renewal) }),
+    ...(bundleIdentifier !== null && { bundleIdentifier }),
   } satisfies Attributes<typeof purchaseItem> & Owned;
   if (revision === 0) {
-    const due = acknowledgementDueSince !== null && { acknowledgementDueSince };
+    const due = {
+      ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
+      ...(refreshAt !== null && { refreshAt }),
+    };
     return put(table, key, { ...attributes, ...due }, free(change));
   }
   return setAttributes(
     table,
     key,
-    { ...attributes, acknowledgementDueSince: acknowledgementDueSince ?? undefined },
+    {
+      ...attributes,
+      acknowledgementDueSince: acknowledgementDueSince ?? undefined,
+      refreshAt: refreshAt ?? undefined,
+    },
     revisionUnchanged(revision),
   );
+};
+
+/** A purchase, and the change of its refresh. */
+const purchaseWrites = (table: string, change: CustomerChange, written: PurchaseWrite): TransactItem[] => [
+  purchaseWrite(table, change, written),
+  ...(written.refresh === null
+    ? []
+    : refreshWrites(table, change.application, written.purchase, written.refresh)),
+];
+
+/** Room for one purchase: the purchase, its refresh as it was, and as it will be. */
+const itemsOf = ({ refresh }: PurchaseWrite): number =>
+  1 + (refresh === null ? 0 : Number(refresh.from !== null) + Number(refresh.to !== null));
+
+/** Divides purchases into parts with room for so many items: the first part, then each further one. */
+const inParts = (
+  purchases: readonly PurchaseWrite[],
+  firstRoom: number,
+  room: number,
+): readonly (readonly PurchaseWrite[])[] => {
+  const parts: PurchaseWrite[][] = [[]];
+  let left = firstRoom;
+  for (const purchase of purchases) {
+    if (itemsOf(purchase) > left) {
+      parts.push([]);
+      left = room;
+    }
+    left -= itemsOf(purchase);
+    parts.at(-1)?.push(purchase);
+  }
+  return parts;
 };
 
 const KEPT_AFTER_DEADLINE_SECONDS = 30 * 24 * 3600;
@@ -303,7 +343,7 @@ export const absorbedDeletions = (
   );
 
 /** The customer and its account item take two places in each transaction. */
-const PURCHASES_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 2;
+const ROOM_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 2;
 
 /**
  * A change's transactions, in the order to send them. Most changes take one. A larger one starts with the customer, its
@@ -335,16 +375,16 @@ export const transactionsOf = (
     ...recordWrites(table, change),
     ...(moves ? [] : absorbedItems(table, change)),
   ];
-  const room = PURCHASES_PER_TRANSACTION - around.length;
+  const room = ROOM_PER_TRANSACTION - around.length;
   if (room < 0) throw new RangeError("The change of one customer exceeds the items of one transaction.");
-  const parts = [purchases.slice(0, room), ...chunks(purchases.slice(room), PURCHASES_PER_TRANSACTION)];
+  const parts = inParts(purchases, room, ROOM_PER_TRANSACTION);
 
   let version = before?.version ?? 0;
   let written = 0;
   let held: readonly Purchase[] | null = null;
   const customer = (holdings: readonly Purchase[], unsettled: boolean): TransactItem =>
     customerWrite(table, change, holdings, { from: version, to: ++version }, unsettled);
-  const holdingsAfter = (part: readonly StoredPurchase[]): readonly Purchase[] => {
+  const holdingsAfter = (part: readonly PurchaseWrite[]): readonly Purchase[] => {
     written += part.length;
     return written === purchases.length ? after.holdings : change.holdingsWith(purchases.slice(0, written));
   };
@@ -357,7 +397,7 @@ export const transactionsOf = (
         ? [unmoved(table, change, version)]
         : [customer(held, moves), ...(moves ? [] : accountWrite(table, change, held))]),
       ...(known === null ? around : []),
-      ...part.map((purchase) => purchaseWrite(table, change, purchase)),
+      ...part.flatMap((purchase) => purchaseWrites(table, change, purchase)),
     ];
   });
   if (moves)

@@ -66,6 +66,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     },
     replaces: null,
     samePerson: [],
+    isClosed: purchaseState !== "PENDING" && answer.purchaseCompletionTime === null,
     acknowledgement:
       due && paid !== undefined
         ? {

@@ -35,6 +35,8 @@ export interface VerifiedPurchase {
   readonly replaces: PurchaseKey | null;
   /** Other purchases of the same person, according to the store, that this one did not replace. */
   readonly samePerson: readonly PurchaseKey[];
+  /** Whether the store has nothing more to say of it: it was cancelled before it was paid, or dropped. */
+  readonly isClosed: boolean;
   /** Acknowledgement to make once the purchase is stored; null: none. */
   readonly acknowledgement: PendingAcknowledgement | null;
 }

@@ -116,6 +116,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
       verifiedAt: answeredAt,
     },
     replaces,
+    isClosed: answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED",
     samePerson: [replaces === null ? linked : null, expired].filter((other) => other !== null),
     acknowledgement:
       due && first !== undefined

@@ -1,0 +1,42 @@
+import type { Store } from "../contract/schemas.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { QueueHealth } from "../freshness/queue-health.ts";
+import type { DueRefresh } from "../freshness/refresh.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { StoredPurchase } from "./records.ts";
+
+/** The refreshes of one application in one store: a queue of its own, so that no application delays another. */
+export interface QueueReference {
+  readonly application: ApplicationId;
+  readonly store: Store;
+}
+
+/** Right to work off a queue, until it ends. */
+export interface Lease {
+  /** Distinguishes the worker from others. */
+  readonly worker: string;
+  readonly until: Instant;
+}
+
+/** Queues of refreshes. A refresh is written in the transaction that stores its purchase's facts. */
+export interface RefreshQueue {
+  /** Refreshes due by the moment, oldest first. One strongly consistent read. */
+  due(queue: QueueReference, moment: Instant, limit: number): Promise<readonly DueRefresh[]>;
+  /** Health of the queue; a queue that was never taken is healthy. One strongly consistent read. */
+  healthOf(queue: QueueReference): Promise<QueueHealth>;
+  /** Takes the lease, or extends the worker's own. Null: another worker has it, or the queue is paused. */
+  take(queue: QueueReference, lease: Lease, moment: Instant): Promise<QueueHealth | null>;
+  /** Ends the lease, if it is still the worker's, and stores the queue's health. */
+  release(queue: QueueReference, lease: Lease, health: QueueHealth): Promise<void>;
+  /**
+   * Moves a refresh, together with its purchase's record of it, to another time, or, null, out of the queue. One that was
+   * moved already stays where it is.
+   */
+  move(due: DueRefresh, to: Instant | null): Promise<void>;
+  /** Sets a refresh for a purchase as it was read. `conflict`: the purchase has changed since. */
+  set(
+    application: ApplicationId,
+    purchase: Pick<StoredPurchase, "purchase" | "revision" | "refreshAt">,
+    to: Pick<DueRefresh, "dueAt" | "source">,
+  ): Promise<"written" | "conflict">;
+}

@@ -1,0 +1,51 @@
+import type { Instant } from "../entitlements/time.ts";
+
+/** Why a queue is paused. */
+export type PauseReason = "unavailable" | "credential-rejected";
+
+/** State of a queue as a whole: its store answers, or it is asked less and less. */
+export interface QueueHealth {
+  /** Failures in a row; 0: the store answers. */
+  readonly failures: number;
+  /** Null: the store answers. */
+  readonly because: PauseReason | null;
+  /** First failure of the row; null: none. */
+  readonly failingSince: Instant | null;
+  /** No refresh is tried before this time; 0: at once. */
+  readonly pausedUntil: Instant;
+}
+
+export const HEALTHY: QueueHealth = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
+
+const MINUTE = 60 * 1000;
+
+/**
+ * Pauses after the first failure, the second, and so on; the last is repeated. A store that is down is tried often enough
+ * that a renewal leeway of 15 minutes has room; a rejected key waits for a person.
+ */
+const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
+  unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),
+  "credential-rejected": [5, 15, 60].map((minutes) => minutes * MINUTE),
+};
+
+/** Longest pause that a store can ask for. */
+const LONGEST_PAUSE = 60 * MINUTE;
+
+/** The queue's health after a failure that concerns the whole queue. */
+export const afterFailure = (
+  health: QueueHealth,
+  because: PauseReason,
+  moment: Instant,
+  retryAt: Instant | null = null,
+): QueueHealth => {
+  const failures = health.because === because ? health.failures + 1 : 1;
+  const pauses = PAUSES[because];
+  const pause = pauses[Math.min(failures, pauses.length) - 1] ?? 0;
+  const asked = Math.min(retryAt ?? 0, moment + LONGEST_PAUSE);
+  return {
+    failures,
+    because,
+    failingSince: health.because === because ? (health.failingSince ?? moment) : moment,
+    pausedUntil: Math.max(moment + pause, asked),
+  };
+};

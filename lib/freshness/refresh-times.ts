@@ -1,0 +1,206 @@
+import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events.ts";
+import { periodOf } from "../entitlements/periods.ts";
+import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
+import { BILLING_RETRY_MILLISECONDS, type Renewal } from "../entitlements/renewal.ts";
+import type { Instant } from "../entitlements/time.ts";
+
+/** Why a purchase is refreshed. */
+export const REFRESH_REASONS = [
+  /** Its renewal may have been charged ahead of time. */
+  "renewal-ahead",
+  /** It may have been renewed at its end. */
+  "renewal",
+  "grace-period-end",
+  /** A renewal is known from the renewal info alone. */
+  "renewal-unseen",
+  /** The payment is pending. */
+  "payment",
+  /** A refund, or the reversal of one, may not have been notified. */
+  "refund",
+  /** It is over, and might come back. */
+  "return",
+  /** Transaction ids of one purchase event disagree on a refund. */
+  "disagreement",
+] as const;
+export type RefreshReason = (typeof REFRESH_REASONS)[number];
+
+export interface Refresh {
+  readonly at: Instant;
+  readonly because: RefreshReason;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Time after an end at which the store has decided on the renewal. */
+const JUST_AFTER = 5 * SECOND;
+
+/** Steps after an end, before those of each day. */
+const STEPS_AFTER_END = [JUST_AFTER, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
+
+/** The App Store charges a renewal up to a day before it begins. */
+const BEFORE_END = HOUR;
+
+/** Steps after a moment from which nothing is expected, before those of each quarter. */
+const SPARSE_STEPS = [DAY, 7 * DAY, 30 * DAY];
+const MONTH = 30 * DAY;
+const QUARTER = 91 * DAY;
+
+/** Pause between refreshes of a purchase whose payment is pending. */
+const PAYMENT_STEP = 6 * HOUR;
+
+/** Time for which an iOS purchase that is over, or was revoked, is refreshed: as long as the App Store retries a payment. */
+const KEPT_AFTER_END = BILLING_RETRY_MILLISECONDS;
+
+/** Time for which a pass is refreshed after its purchase, whatever the catalog gives it. */
+const PASS_KEPT = 400 * DAY;
+
+/** Copies of one purchase event that were signed within this time of each other were read together. */
+const READ_TOGETHER = 10 * MINUTE;
+
+const periodic = (from: Instant, step: number, after: Instant): Instant =>
+  from + Math.max(1, Math.floor((after - from) / step) + 1) * step;
+
+/** First of the steps later than `after`: just after the moment, 2 and 10 minutes, 1 and 6 hours, then daily. */
+const denseAfter = (from: Instant, after: Instant): Instant => {
+  const step = STEPS_AFTER_END.find((delay) => from + delay > after);
+  return step === undefined ? periodic(from, DAY, after) : from + step;
+};
+
+/** First of the steps later than `after`: a day, a week and a month after the moment, then quarterly. */
+const sparseAfter = (from: Instant, after: Instant): Instant => {
+  const step = SPARSE_STEPS.find((delay) => from + delay > after);
+  return step === undefined ? periodic(from + MONTH, QUARTER, after) : from + step;
+};
+
+/** The refresh, unless it lies beyond a limit. */
+const upTo = (limit: Instant, at: Instant, because: RefreshReason): Refresh[] =>
+  at <= limit ? [{ at, because }] : [];
+
+/** Whether the App Store said, at or after the end, that the subscription is over and not in retry. */
+const isSaidOver = (
+  { signedAt, willRenew, isInBillingRetry, graceEndsAt }: Renewal,
+  endsAt: Instant,
+): boolean => signedAt >= endsAt && !willRenew && !isInBillingRetry && (graceEndsAt ?? 0) <= signedAt;
+
+const ofRunningPeriod = (
+  period: Line,
+  endsAt: Instant,
+  renewal: Renewal | null,
+  after: Instant,
+): readonly Refresh[] => {
+  const last = endsAt + KEPT_AFTER_END;
+  if (renewal !== null && isSaidOver(renewal, endsAt))
+    return upTo(last, sparseAfter(endsAt, after), "return");
+  const startsAt = period.startsAt ?? endsAt;
+  const ahead = endsAt - BEFORE_END;
+  const isAhead = ahead > after && ahead > startsAt && renewal?.willRenew !== false;
+  const month = startsAt + MONTH;
+  const midway = month > after ? month : periodic(month, QUARTER, after);
+  return [
+    ...(isAhead ? [{ at: ahead, because: "renewal-ahead" } as const] : []),
+    ...upTo(ahead - DAY, midway, "refund"),
+    ...upTo(last, denseAfter(endsAt, after), "renewal"),
+    ...(renewal?.graceEndsAt != null && renewal.graceEndsAt > endsAt
+      ? upTo(last, denseAfter(renewal.graceEndsAt, after), "grace-period-end")
+      : []),
+    ...(renewal?.periodEndsAt != null && renewal.periodEndsAt > endsAt && !renewal.isInBillingRetry
+      ? upTo(last, denseAfter(renewal.signedAt, after), "renewal-unseen")
+      : []),
+  ];
+};
+
+const ofRevoked = (line: Line, after: Instant): readonly Refresh[] => {
+  const revokedAt = line.revokedAt ?? line.verifiedAt;
+  return upTo(revokedAt + KEPT_AFTER_END, sparseAfter(revokedAt, after), "refund");
+};
+
+const ofSubscription = (
+  lines: readonly Line[],
+  renewal: Renewal | null,
+  after: Instant,
+): readonly Refresh[] => {
+  const periods = lines.filter(
+    ({ nature, standing }) => nature === "auto_renewable" && standing !== "expired",
+  );
+  const end = Math.max(...periods.map(({ endsAt }) => endsAt ?? 0));
+  const last = periods.findLast(({ endsAt }) => endsAt === end);
+  if (last === undefined) return [];
+  if (isRevoked(last)) return ofRevoked(last, after);
+  const spoken = renewal !== null && periodOf(renewal, lines) === last ? renewal : null;
+  return ofRunningPeriod(last, end, spoken, after);
+};
+
+const ofOneTime = (line: Line, after: Instant): readonly Refresh[] => {
+  if (line.nature !== "non_consumable" && line.nature !== "non_renewing") return [];
+  if (isRevoked(line)) return ofRevoked(line, after);
+  const startsAt = line.startsAt ?? line.verifiedAt;
+  const limit = line.nature === "non_renewing" ? startsAt + PASS_KEPT : Infinity;
+  return upTo(limit, sparseAfter(startsAt, after), "refund");
+};
+
+/** Whether the transaction ids of an event disagree on a refund, and were not read together since. */
+export const isDisputed = ({ copies }: PurchaseEvent): boolean => {
+  const refunded = copies.filter(({ revokedAt }) => revokedAt !== null).length;
+  if (refunded === 0 || refunded === copies.length) return false;
+  const times = copies.map(({ verifiedAt }) => verifiedAt);
+  return Math.max(...times) - Math.min(...times) > READ_TOGETHER;
+};
+
+/** An event whose ids disagree is read at once, and at most daily while the app keeps sending one of them. */
+const ofDispute = (event: PurchaseEvent, after: Instant): readonly Refresh[] => {
+  if (!isDisputed(event)) return [];
+  const times = event.copies.map(({ verifiedAt }) => verifiedAt);
+  const at = Math.max(Math.max(...times) + JUST_AFTER, Math.min(...times) + DAY);
+  return [{ at: at > after ? at : denseAfter(at, after), because: "disagreement" }];
+};
+
+const ofIosStore = ({ lines, renewal }: Purchase, after: Instant): readonly Refresh[] => {
+  const standing = eventLines(lines);
+  return [
+    ...ofSubscription(standing, renewal, after),
+    ...standing.flatMap((line) => ofOneTime(line, after)),
+    ...eventsOf(lines).flatMap((event) => ofDispute(event, after)),
+  ];
+};
+
+const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] => {
+  const { lines, replacedBy, replacedAt, verifiedAt } = purchase;
+  if (replacedBy !== null && replacedAt === null) return [];
+  if (lines.length === 0) return [{ at: Math.max(verifiedAt, after) + PAYMENT_STEP, because: "payment" }];
+  // Refunds of one-time purchases are on the store's list of voided purchases.
+  const subscribed = lines.filter(({ nature }) => nature === "auto_renewable");
+  const running = subscribed.filter(({ standing }) => standing !== "expired");
+  const endOf = (line: Line): Instant => line.endsAt ?? line.verifiedAt;
+  if (running.length > 0)
+    return running.map((line) => ({
+      at: denseAfter(endOf(line), after),
+      because: line.standing === "grace_period" ? "grace-period-end" : "renewal",
+    }));
+  return subscribed.map((line) => ({ at: sparseAfter(endOf(line), after), because: "return" }));
+};
+
+/**
+ * The next time at which a purchase's facts may have changed without a word of the store, later than `after`; null: none.
+ * Pure: the same facts and moment give the same time.
+ *
+ * An end that may be renewed is followed closely, then daily, until the store says that it is over. What has no end, and
+ * what is over, is followed sparsely: iOS purchases until 60 days after their end, Android purchases for as long as the
+ * store knows them.
+ *
+ * @param after last time at which the store spoke, or failed to
+ */
+export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null => {
+  if (purchase.environment === "xcode") return null;
+  const all = (purchase.store === "ios-store" ? ofIosStore : ofAndroidStore)(purchase, after);
+  return all.reduce<Refresh | null>(
+    (first, one) => (first === null || one.at < first.at ? one : first),
+    null,
+  );
+};
+
+/** Last time at which the store spoke of a purchase. */
+export const lastHeard = ({ verifiedAt, renewal }: Purchase): Instant =>
+  Math.max(verifiedAt, renewal?.signedAt ?? 0);

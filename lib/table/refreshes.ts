@@ -1,0 +1,173 @@
+import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
+import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
+import type { QueueReference, RefreshQueue } from "../customers/refresh-queue.ts";
+import { HEALTHY, type QueueHealth } from "../freshness/queue-health.ts";
+import type { PurchaseReference } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { DueRefresh, PlannedRefresh, RefreshMove } from "../freshness/refresh.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { leaseIsFree, leaseIsOf, refreshUnchanged, revisionUnchanged } from "./conditions.ts";
+import { refreshItem } from "./items.ts";
+import { afterRefreshesDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
+import { queryPages } from "./query.ts";
+import * as shape from "./shapes.ts";
+import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
+import { transact } from "./transactions.ts";
+import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
+
+/** Time after its due time at which DynamoDB may delete a refresh, so that a token is not kept if nothing runs the queue. */
+const KEPT_AFTER_DUE_SECONDS = 120 * 24 * 3600;
+
+const SECOND = 1000;
+
+const refreshPut = (
+  table: string,
+  application: ApplicationId,
+  purchase: PurchaseReference,
+  { at, source }: PlannedRefresh,
+): TransactItem =>
+  put(table, refreshKey(application, purchase, at), {
+    environment: purchase.environment,
+    key: purchase.key,
+    dueAt: at,
+    source,
+    [TABLE.timeToLiveAttribute]: Math.ceil(at / SECOND) + KEPT_AFTER_DUE_SECONDS,
+  } satisfies Attributes<typeof refreshItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
+
+/** Writes that move a purchase's refresh, in the transaction of its facts. */
+export const refreshWrites = (
+  table: string,
+  application: ApplicationId,
+  purchase: PurchaseReference,
+  { from, to }: RefreshMove,
+): TransactItem[] => [
+  ...(from === null ? [] : [deletion(table, refreshKey(application, purchase, from))]),
+  ...(to === null ? [] : [refreshPut(table, application, purchase, to)]),
+];
+
+/** Lease and health of a queue; absent values are those of a healthy queue that nobody works off. */
+const stateItem = once(() =>
+  z.object({
+    failures: z.optional(shape.integer()),
+    because: z.optional(z.nullable(z.enum(["unavailable", "credential-rejected"]))),
+    failingSince: z.optional(shape.nullableInteger()),
+    pausedUntil: z.optional(shape.integer()),
+    leaseUntil: z.optional(shape.integer()),
+    worker: z.optional(shape.text()),
+  }),
+);
+
+const healthIn = (item: Record<string, unknown>): QueueHealth => {
+  const { failures, because, failingSince, pausedUntil } = parseItem(stateItem, item);
+  return {
+    failures: failures ?? HEALTHY.failures,
+    because: because ?? HEALTHY.because,
+    failingSince: failingSince ?? HEALTHY.failingSince,
+    pausedUntil: pausedUntil ?? HEALTHY.pausedUntil,
+  };
+};
+
+export const createRefreshQueue = (table: Table): RefreshQueue => {
+  const { client, name } = table;
+
+  const movedTo = (
+    { application, purchase, dueAt, source }: DueRefresh,
+    to: Instant | null,
+  ): TransactItem[] =>
+    refreshWrites(name, application, purchase, { from: dueAt, to: to === null ? null : { at: to, source } });
+
+  return {
+    due: async ({ application, store }, moment, limit) => {
+      const query = {
+        pk: refreshPartition(application, store),
+        sortKeyBefore: afterRefreshesDueBy(moment),
+        itemsPerPage: limit,
+      };
+      for await (const page of queryPages(table, query))
+        return knownItems(refreshItem, page).map(({ environment, key, dueAt, source }) => ({
+          application,
+          purchase: { store, environment, key },
+          dueAt,
+          source,
+        }));
+      return [];
+    },
+
+    healthOf: async (queue) => {
+      const Key = { ...refreshStateKey(queue.application, queue.store) };
+      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
+      return Item === undefined ? HEALTHY : healthIn(Item);
+    },
+
+    take: async (queue, { worker, until }, moment) => {
+      const leased = { leaseUntil: until, worker } satisfies Attributes<typeof stateItem>;
+      const update = updateOf(name, stateKeyOf(queue), leased, leaseIsFree(worker, moment));
+      try {
+        const { Attributes: item = {} } = await client.send(
+          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
+        );
+        return healthIn(item);
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return null;
+        throw error;
+      }
+    },
+
+    release: async (queue, { worker }, health) => {
+      const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof stateItem>;
+      const update = updateOf(name, stateKeyOf(queue), released, leaseIsOf(worker));
+      try {
+        await client.send(new UpdateCommand(update));
+      } catch (error) {
+        // The lease ran out, and another worker has taken the queue.
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      }
+    },
+
+    move: async (due, to) => {
+      const { application, purchase, dueAt } = due;
+      const record: TransactItem = {
+        Update: {
+          TableName: name,
+          Key: { ...keys.purchase(application, purchase) },
+          ...(to === null
+            ? { UpdateExpression: "REMOVE refreshAt ADD revision :one" }
+            : { UpdateExpression: "SET refreshAt = :to ADD revision :one" }),
+          ...refreshUnchanged(dueAt, { ":one": 1, ...(to !== null && { ":to": to }) }),
+        },
+      };
+      const moved = await transact(table, [record, ...movedTo(due, to)]);
+      if (moved.outcome === "written") return;
+      if (!moved.failed.has(0)) throw moved.cause;
+      // The purchase is gone, or its refresh was moved: this entry is left over.
+      const left = await transact(table, movedTo(due, null));
+      if (left.outcome === "conflict") throw left.cause;
+    },
+
+    set: async (application, { purchase, revision, refreshAt }, { dueAt, source }) => {
+      const record: TransactItem = {
+        Update: {
+          TableName: name,
+          Key: { ...keys.purchase(application, purchase) },
+          UpdateExpression: "SET refreshAt = :to ADD revision :one",
+          ...revisionUnchanged(revision),
+          ExpressionAttributeValues: {
+            ...revisionUnchanged(revision).ExpressionAttributeValues,
+            ":to": dueAt,
+            ":one": 1,
+          },
+        },
+      };
+      const from = refreshAt === dueAt ? null : refreshAt;
+      const { outcome } = await transact(table, [
+        record,
+        ...refreshWrites(name, application, purchase, { from, to: { at: dueAt, source } }),
+      ]);
+      return outcome;
+    },
+  };
+};
+
+const stateKeyOf = ({ application, store }: QueueReference) => refreshStateKey(application, store);
