@@ -69,6 +69,7 @@ export const createWorld = async (): Promise<World> => {
         appAppleIdentifier: DEMO.appAppleIdentifier,
         environments: ["production"],
         xcodeCertificates: [],
+        serverApi: null,
       },
     ],
     androidStore: [],

@@ -2,6 +2,7 @@ import {
   DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
   type AndroidStoreConfiguration,
   type AndroidStoreNotifications,
+  type AppStoreServerKey,
   type Application,
   type TransferPolicy,
 } from "../applications/application.ts";
@@ -24,6 +25,7 @@ export interface ManifestDocument {
       readonly appAppleIdentifier?: number;
       readonly environments: readonly Environment[];
       readonly xcodeCertificates?: readonly string[];
+      readonly serverApi?: AppStoreServerKey;
     }[];
     readonly "android-store": readonly (Omit<AndroidStoreConfiguration, "notifications"> & {
       readonly notifications?: AndroidStoreNotifications;
@@ -95,11 +97,12 @@ export const manifestOf = ({
   },
   stores: {
     "ios-store": iosStore.map(
-      ({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates }) => ({
+      ({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates, serverApi }) => ({
         bundleIdentifier,
         ...(appAppleIdentifier !== null && { appAppleIdentifier }),
         environments,
         ...(xcodeCertificates.length > 0 && { xcodeCertificates }),
+        ...(serverApi !== null && { serverApi }),
       }),
     ),
     "android-store": androidStore.map(({ notifications, ...store }) => ({

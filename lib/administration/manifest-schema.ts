@@ -60,6 +60,45 @@ const certificate = z
   .transform((text) => text.replaceAll(":", "").toLowerCase())
   .pipe(z.string().regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of a certificate, 64 hexadecimal digits"));
 
+/** PEM, service-account JSON, or the base64 of a `.p8` key without its first and last line (PKCS #8, elliptic curve). */
+const SECRET_TEXT = /-----BEGIN |"private_key"|AgEAMBMGByqGSM49/;
+
+const holdsSecret = (value: unknown): boolean => {
+  if (typeof value === "string") return SECRET_TEXT.test(value);
+  if (Array.isArray(value)) return value.some(holdsSecret);
+  return (
+    isMapping(value) &&
+    Object.entries(value).some(
+      ([key, inner]) => SECRET_KEYS.has(key) || holdsSecret(key) || holdsSecret(inner),
+    )
+  );
+};
+
+const secretName = z
+  .string()
+  .regex(
+    /^(?:[A-Za-z0-9/_+=.@-]{1,512}|arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,512})$/,
+    "must be the name or the ARN of a secret in Secrets Manager",
+  );
+
+const serverApi = z
+  .unknown()
+  .refine((value) => !holdsSecret(value), {
+    message:
+      "contains a secret, which does not belong in this file: store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
+    abort: true,
+  })
+  .pipe(
+    z.strictObject({
+      // Apple's issuer IDs have the form of a UUID, but not always a version and variant of RFC 9562.
+      issuerIdentifier: z.guid("must be a UUID"),
+      keyIdentifier: z
+        .string()
+        .regex(/^[A-Za-z0-9]{1,64}$/, "must be at most 64 letters and digits, such as ABC123DEFG"),
+      secret: secretName,
+    }),
+  );
+
 const iosStore = z
   .strictObject({
     bundleIdentifier: bundleOrPackage,
@@ -68,6 +107,7 @@ const iosStore = z
     xcodeCertificates: distinct(certificate)
       .transform((certificates) => [...certificates].sort())
       .optional(),
+    serverApi: serverApi.optional(),
   })
   .refine(
     ({ appAppleIdentifier, environments = DEFAULT_ENVIRONMENTS }) =>
@@ -87,28 +127,22 @@ const iosStore = z
       when: whenReadable("environments", "xcodeCertificates"),
     },
   )
+  .refine(
+    ({ environments = DEFAULT_ENVIRONMENTS, serverApi }) =>
+      serverApi === undefined || environments.some((environment) => environment !== "xcode"),
+    {
+      path: ["serverApi"],
+      message: "is not possible where only xcode is accepted: the App Store knows no purchase made in Xcode",
+      when: whenReadable("environments", "serverApi"),
+    },
+  )
   .transform((store): IosStoreConfiguration => ({
     bundleIdentifier: store.bundleIdentifier,
     appAppleIdentifier: store.appAppleIdentifier ?? null,
     environments: store.environments ?? DEFAULT_ENVIRONMENTS,
     xcodeCertificates: store.xcodeCertificates ?? [],
+    serverApi: store.serverApi ?? null,
   }));
-
-const holdsSecret = (value: unknown): boolean => {
-  if (typeof value === "string") return /-----BEGIN |"private_key"/.test(value);
-  if (Array.isArray(value)) return value.some(holdsSecret);
-  return (
-    isMapping(value) &&
-    Object.entries(value).some(([key, inner]) => SECRET_KEYS.has(key) || holdsSecret(inner))
-  );
-};
-
-const secretName = z
-  .string()
-  .regex(
-    /^(?:[A-Za-z0-9/_+=.@-]{1,512}|arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,512})$/,
-    "must be the name or the ARN of a secret in Secrets Manager",
-  );
 
 const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
   z.unknown().transform((value, context): WorkloadIdentity => {

@@ -10,6 +10,22 @@ export interface IosStoreConfiguration {
   readonly environments: readonly Environment[];
   /** SHA-256 (hex, lower case) of the certificates that StoreKit testing in Xcode signs with. */
   readonly xcodeCertificates: readonly string[];
+  /** The key that asks the App Store Server API about the bundle's purchases; null: nothing is asked. */
+  readonly serverApi: AppStoreServerKey | null;
+}
+
+/**
+ * An in-app purchase key of App Store Connect. Nothing here is secret: the key itself is in Secrets Manager.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests
+ */
+export interface AppStoreServerKey {
+  /** The issuer ID of the team, a UUID. */
+  readonly issuerIdentifier: string;
+  /** The key ID, such as `ABC123DEFG`. */
+  readonly keyIdentifier: string;
+  /** Name or ARN of the secret whose text is the private key, as Apple's `.p8` file has it. */
+  readonly secret: string;
 }
 
 /**

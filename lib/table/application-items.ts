@@ -42,6 +42,9 @@ export const iosStoreItem = once(() =>
     appAppleIdentifier: shape.nullableInteger(),
     environments: shape.environments(),
     xcodeCertificates: shape.texts(),
+    serverApi: z.optional(
+      z.object({ issuerIdentifier: shape.text(), keyIdentifier: shape.text(), secret: shape.text() }),
+    ),
   }),
 );
 
@@ -143,11 +146,13 @@ export const fromIosStoreItem = ({
   appAppleIdentifier,
   environments,
   xcodeCertificates,
+  serverApi,
 }: z.output<ReturnType<typeof iosStoreItem>>): IosStoreConfiguration => ({
   bundleIdentifier,
   appAppleIdentifier,
   environments,
   xcodeCertificates,
+  serverApi: serverApi ?? null,
 });
 
 export const toIosStoreItem = (store: IosStoreConfiguration): Item<typeof iosStoreItem> => ({
@@ -156,6 +161,7 @@ export const toIosStoreItem = (store: IosStoreConfiguration): Item<typeof iosSto
   appAppleIdentifier: store.appAppleIdentifier,
   environments: [...store.environments],
   xcodeCertificates: [...store.xcodeCertificates],
+  serverApi: store.serverApi === null ? undefined : { ...store.serverApi },
 });
 
 export const fromAndroidStoreItem = ({

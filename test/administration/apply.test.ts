@@ -169,6 +169,38 @@ stores:
     expect(differenceOf(full, reordered)).toEqual([]);
   });
 
+  test("shows a key of the App Store Server API that is added, changed or removed", () => {
+    const selling = (more: string) =>
+      application(`
+stores:
+  ios-store: [{ bundleIdentifier: c.d, environments: [sandbox]${more} }]
+`);
+    const issuerIdentifier = "57246542-96fe-1a63-e053-0824d011072a";
+    const without = selling("");
+    const asking = selling(
+      `, serverApi: { issuerIdentifier: ${issuerIdentifier}, keyIdentifier: OLD, secret: s }`,
+    );
+    const reordered = selling(
+      `, serverApi: { secret: s, keyIdentifier: OLD, issuerIdentifier: ${issuerIdentifier} }`,
+    );
+    const rotated = selling(
+      `, serverApi: { issuerIdentifier: ${issuerIdentifier}, keyIdentifier: NEW, secret: s }`,
+    );
+    const old = { issuerIdentifier, keyIdentifier: "OLD", secret: "s" };
+    const change = (before: unknown, after: unknown) => [
+      {
+        kind: "changed",
+        subject: "store",
+        name: "ios-store c.d",
+        fields: [{ field: "serverApi", before, after }],
+      },
+    ];
+    expect(differenceOf(asking, reordered)).toEqual([]);
+    expect(differenceOf(without, asking)).toEqual(change(null, old));
+    expect(differenceOf(asking, rotated)).toEqual(change(old, { ...old, keyIdentifier: "NEW" }));
+    expect(differenceOf(asking, without)).toEqual(change(old, null));
+  });
+
   test("of a new application lists everything in it", () => {
     expect(differenceOf(null, full).map(({ kind, subject, name }) => `${kind} ${subject} ${name}`)).toEqual([
       `added application ${A}`,

@@ -15,6 +15,7 @@ const selling = (products: CatalogProduct[], changes: Partial<Application> = {})
       appAppleIdentifier: 1,
       environments: ["production", "sandbox"],
       xcodeCertificates: ["aa"],
+      serverApi: null,
     },
   ],
   androidStore: [

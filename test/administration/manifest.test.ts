@@ -40,6 +40,10 @@ const messages = (text: string): string => {
   return reading.outcome === "valid" ? "" : reading.problems.map(problemText).join("\n");
 };
 
+/** A key of App Store Connect, in one line of YAML. Its issuer is no UUID of RFC 9562, as in Apple's own example. */
+const SERVER_API =
+  "{ secret: trails/app-store-key, keyIdentifier: 2X9R4HXF34, issuerIdentifier: 57246542-96fe-1a63-e053-0824d011072a }";
+
 /** A manifest whose first store, product or entitlement has a line of its own. */
 const withIosStore = (store: string) => `application: { name: A }\nstores:\n  ios-store:\n    - ${store}\n`;
 const withAndroidStore = (store: string) =>
@@ -85,6 +89,7 @@ describe("a valid manifest", () => {
           appAppleIdentifier: 1_234_567_890,
           environments: ["production", "sandbox"],
           xcodeCertificates: [],
+          serverApi: null,
         },
       ],
       androidStore: [
@@ -266,6 +271,31 @@ describe("a valid manifest", () => {
     },
   );
 
+  test("may name the key that asks the App Store Server API, which is shown again", () => {
+    const text = withIosStore(
+      `{ bundleIdentifier: a.b, appAppleIdentifier: 1, environments: [production, xcode], xcodeCertificates: ["${CERTIFICATE}"], serverApi: ${SERVER_API} }`,
+    );
+    const { iosStore } = manifest(text);
+    expect(iosStore[0]?.serverApi).toStrictEqual({
+      issuerIdentifier: "57246542-96fe-1a63-e053-0824d011072a",
+      keyIdentifier: "2X9R4HXF34",
+      secret: "trails/app-store-key",
+    });
+    const shown = manifestOf({ ...manifest(text), identifier: IDENTIFIER });
+    expect(manifest(stringify(shown)).iosStore).toStrictEqual(iosStore);
+    expect(
+      manifestOf({ ...manifest(TRAILS), identifier: IDENTIFIER }).stores["ios-store"][0],
+    ).not.toHaveProperty("serverApi");
+  });
+
+  test("may name the secret of the App Store Server API by its ARN", () => {
+    const secret = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/app-store-key-a1B2c3";
+    const text = withIosStore(
+      `{ bundleIdentifier: a.b, appAppleIdentifier: 1, serverApi: ${SERVER_API.replace("trails/app-store-key", secret)} }`,
+    );
+    expect(manifest(text).iosStore[0]?.serverApi?.secret).toBe(secret);
+  });
+
   test("keeps the parts of a workload identity that an AWS provider needs and drops EC2's metadata addresses", () => {
     const { credential_source, ...identity } = anIdentity();
     expect(
@@ -403,6 +433,48 @@ describe("a manifest is refused, with the line of the problem,", () => {
       "where a certificate is too short",
       withIosStore(`{ ${ios}, environments: [xcode], xcodeCertificates: [ab] }`),
       "4 stores.ios-store[0].xcodeCertificates[0]",
+    ],
+    [
+      "where only xcode is accepted, and a key would ask the App Store",
+      withIosStore(
+        `{ ${ios}, environments: [xcode], xcodeCertificates: ["${CERTIFICATE}"], serverApi: ${SERVER_API} }`,
+      ),
+      "4 stores.ios-store[0].serverApi",
+    ],
+    [
+      "where the App Store's key is text",
+      withIosStore(`{ ${ios}, serverApi: trails/app-store-key }`),
+      "4 stores.ios-store[0].serverApi",
+    ],
+    [
+      "where the App Store's key has no issuer",
+      withIosStore(`{ ${ios}, serverApi: { keyIdentifier: ABC123DEFG, secret: s } }`),
+      "4 stores.ios-store[0].serverApi.issuerIdentifier",
+    ],
+    [
+      "where the issuer of the App Store's key is no UUID",
+      withIosStore(`{ ${ios}, serverApi: ${SERVER_API.replace("57246542-", "")} }`),
+      "4 stores.ios-store[0].serverApi.issuerIdentifier",
+    ],
+    [
+      "where the identifier of the App Store's key has other characters",
+      withIosStore(`{ ${ios}, serverApi: ${SERVER_API.replace("2X9R4HXF34", "AuthKey_2X9R4HXF34.p8")} }`),
+      "4 stores.ios-store[0].serverApi.keyIdentifier",
+    ],
+    [
+      "where the identifier of the App Store's key is a number",
+      withIosStore(`{ ${ios}, serverApi: ${SERVER_API.replace("2X9R4HXF34", "1234567890")} }`),
+      "4 stores.ios-store[0].serverApi.keyIdentifier",
+    ],
+    [
+      "where the secret of the App Store's key has no name",
+      withIosStore(`{ ${ios}, serverApi: ${SERVER_API.replace("trails/app-store-key", '"a b"')} }`),
+      "4 stores.ios-store[0].serverApi.secret",
+    ],
+    [
+      "where the App Store's key has an unknown field",
+      withIosStore(`{ ${ios}, serverApi: ${SERVER_API.replace(" }", ", bundle: a }")} }`),
+      "4 stores.ios-store[0].serverApi.bundle",
     ],
     [
       "where a package has no credential",
@@ -571,6 +643,19 @@ products:
   ])("where a secret is pasted into it, without repeating the secret: %s", (credential) => {
     const text = withAndroidStore(`{ packageName: a.b, ${credential} }`);
     expect(problems(text)).toEqual(["4 stores.android-store[0].credential"]);
+    expect(messages(text)).toContain("Secrets Manager");
+    expect(messages(text)).not.toContain("TOP");
+  });
+
+  test.each([
+    [`serverApi: { keyIdentifier: K, secret: "-----BEGIN PRIVATE KEY-----\\nTOP" }`],
+    [`serverApi: { keyIdentifier: K, secret: MIGTAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBHkTOP }`],
+    [`serverApi: "-----BEGIN PRIVATE KEY----- TOP"`],
+    [`serverApi: { -----BEGIN PRIVATE KEY----- TOP }`],
+    [`serverApi: { keyIdentifier: K, private_key: TOP }`],
+  ])("where the App Store's key is pasted into it, without repeating the key: %s", (serverApi) => {
+    const text = withIosStore(`{ ${ios}, ${serverApi} }`);
+    expect(problems(text)).toEqual(["4 stores.ios-store[0].serverApi"]);
     expect(messages(text)).toContain("Secrets Manager");
     expect(messages(text)).not.toContain("TOP");
   });

@@ -14,6 +14,7 @@ const anApplication = (identifier: ApplicationId, ...names: string[]): Applicati
     appAppleIdentifier: 1,
     environments: ["production"],
     xcodeCertificates: [],
+    serverApi: null,
   })),
   androidStore: names.map((packageName) => ({
     packageName,

@@ -144,6 +144,7 @@ const aBundle = (environments: readonly Environment[]): Application["iosStore"][
   appAppleIdentifier: 1,
   environments,
   xcodeCertificates: [],
+  serverApi: null,
 });
 
 test("notifications are of each accepted environment of a bundle but Xcode's, and of a package as a whole", () => {

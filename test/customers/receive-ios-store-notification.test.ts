@@ -64,6 +64,7 @@ const anApplication = (changes: Partial<Application> = {}): Application => ({
       appAppleIdentifier: APPLE_ID,
       environments: ["production", "sandbox"],
       xcodeCertificates: [],
+      serverApi: null,
     },
   ],
   androidStore: [],

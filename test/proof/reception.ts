@@ -19,6 +19,7 @@ export const inBothStores = (application: Application, name: string): Applicatio
       appAppleIdentifier: APPLE_IDENTIFIER,
       environments: ["production", "sandbox"],
       xcodeCertificates: [],
+      serverApi: null,
     },
   ],
   androidStore: [

@@ -19,7 +19,7 @@ const MANIFEST = `
 application: { name: Trail Maps }
 stores:
   ios-store:
-    - { bundleIdentifier: BUNDLE, appAppleIdentifier: 1234567890 }
+    - { bundleIdentifier: BUNDLE, appAppleIdentifier: 1234567890, serverApi: { secret: trails/app-store-key, keyIdentifier: 2X9R4HXF34, issuerIdentifier: 57246542-96fe-1a63-e053-0824d011072a } }
     - { bundleIdentifier: BUNDLE.test, environments: [xcode], xcodeCertificates: [${"ab".repeat(32)}] }
   android-store:
     - { packageName: BUNDLE, credential: { secret: trails/play } }
@@ -83,6 +83,18 @@ describe("an application", () => {
         basePlanIdentifier: "monthly",
       })?.grants,
     ).toEqual(["gold", "premium"]);
+  });
+
+  test("saved by a version that knew no App Store Server API has no key for it", async () => {
+    const { identifier } = await anApplication("com.example.earlier");
+    const bundle = "com.example.earlier.test";
+    const items = await table.items();
+    const item = items.find((one) => one["kind"] === "ios-store" && one["bundleIdentifier"] === bundle);
+    expect(item).not.toHaveProperty("serverApi");
+    const loaded = await applications.load(identifier);
+    expect(
+      loaded?.iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundle)?.serverApi,
+    ).toBeNull();
   });
 
   test("that does not exist is null", async () => {
@@ -206,6 +218,7 @@ describe("an application", () => {
         appAppleIdentifier: 1,
         environments: ["production"],
         xcodeCertificates: [],
+        serverApi: null,
       })),
     };
     expect((await applications.save(null, application)).outcome).toBe(outcome);
