@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { ApplicationDirectory } from "../lib/applications/application.ts";
 import { authorize, type Decision } from "../lib/applications/authorize.ts";
@@ -9,6 +10,12 @@ import type { FactStore } from "../lib/customers/fact-store.ts";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
 import type { AndroidStoreLinking } from "../lib/customers/link-android-store-customer.ts";
 import type { AndroidStoreReception } from "../lib/customers/receive-android-store-notification.ts";
+import { refreshAndroidStorePurchase } from "../lib/customers/refresh-android-store-purchase.ts";
+import type { RefreshRun } from "../lib/customers/refresh-due-purchases.ts";
+import { refreshIosStorePurchase } from "../lib/customers/refresh-ios-store-purchase.ts";
+import type { AndroidStoreSweep } from "../lib/customers/sweep-android-store-refunds.ts";
+import type { IosStoreSweep } from "../lib/customers/sweep-ios-store-notifications.ts";
+import type { SweepRun } from "../lib/customers/sweep.ts";
 import { createNotificationLog } from "../lib/customers/notification-log.ts";
 import type { AccountReading } from "../lib/customers/read-account-entitlements.ts";
 import type { IosStoreReception } from "../lib/customers/receive-ios-store-notification.ts";
@@ -18,6 +25,7 @@ import { customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
 import { createAndroidStore, type AndroidStore } from "../lib/stores/android-store/android-store.ts";
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
+import { createAppStoreServer, type AppStoreServer } from "../lib/stores/ios-store/app-store-server.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
 import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
@@ -25,10 +33,13 @@ import { bury } from "../lib/table/burial.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
+import { createRefreshQueue } from "../lib/table/refreshes.ts";
 import type { Table } from "../lib/table/table.ts";
+import { createWatermarks } from "../lib/table/watermarks.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import {
   observedAndroidStore,
+  observedAppStore,
   observedCustomerTable,
   observedPushTokens,
   observedVerifier,
@@ -86,6 +97,17 @@ export const composeAccountReading = (configuration: ServiceConfiguration): Acco
   table: createCustomerTable(configuration.table, pause),
   now: configuration.now,
 });
+
+/** What every function that asks a store again needs. */
+interface Upkeep extends ServiceConfiguration {
+  /** Takes a failure that stops neither the run nor the function. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+const applicationsOf = ({ table }: ServiceConfiguration) => {
+  const { list } = createApplicationTable(table);
+  return async () => (await list()).map(({ identifier }) => identifier);
+};
 
 export interface AndroidStoreAccess {
   readonly readSecret: (name: string) => Promise<string | null>;
@@ -177,4 +199,84 @@ export const composeNotificationWatch = (configuration: ServiceConfiguration): N
   times: createNotificationTimes(configuration.table),
   directory: directoryOf(configuration),
   now: configuration.now,
+});
+
+const refreshRunOf = (
+  configuration: Upkeep,
+  { store, ask, directory }: Pick<RefreshRun, "store" | "ask" | "directory">,
+): RefreshRun => ({
+  store,
+  ask,
+  directory,
+  queue: createRefreshQueue(configuration.table),
+  table: createCustomerTable(configuration.table, pause),
+  applications: applicationsOf(configuration),
+  newWorker: uuid,
+  now: configuration.now,
+  wait: async (milliseconds) => sleep(milliseconds),
+  onFailure: configuration.onFailure,
+});
+
+export const composeAndroidStoreRefresh = (configuration: Upkeep & AndroidStoreAccess): RefreshRun => {
+  const linking = composeAndroidStoreLinking(configuration);
+  return refreshRunOf(configuration, {
+    store: "android-store",
+    directory: linking.directory,
+    ask: async (application, due) => refreshAndroidStorePurchase(linking, application, due),
+  });
+};
+
+export interface AppStoreAccess {
+  readonly readSecret: (name: string) => Promise<string | null>;
+  /** Root URL of the App Store Server API in both environments; unset: Apple's. */
+  readonly appStoreServerUrl: string | undefined;
+}
+
+const appStoreOf = ({
+  readSecret,
+  appStoreServerUrl: rootUrl,
+  now,
+  observe = nobody,
+}: ServiceConfiguration & AppStoreAccess): AppStoreServer =>
+  observedAppStore(
+    createAppStoreServer({ ...(rootUrl !== undefined && { rootUrl }), readSecret, now }),
+    observe,
+    now,
+  );
+
+export const composeIosStoreRefresh = (
+  configuration: Upkeep & IosStoreTrust & AppStoreAccess,
+): RefreshRun => {
+  const refreshing = {
+    ...composeIosStoreCustomers(configuration),
+    appStore: appStoreOf(configuration),
+  };
+  return refreshRunOf(configuration, {
+    store: "ios-store",
+    directory: refreshing.directory,
+    ask: async (application, due) => refreshIosStorePurchase(refreshing, application, due),
+  });
+};
+
+const sweepRunOf = (configuration: Upkeep): Omit<SweepRun, "directory"> => ({
+  watermarks: createWatermarks(configuration.table),
+  applications: applicationsOf(configuration),
+  now: configuration.now,
+  onFailure: configuration.onFailure,
+});
+
+export const composeAndroidStoreSweep = (configuration: Upkeep & AndroidStoreAccess): AndroidStoreSweep => ({
+  ...composeAndroidStoreLinking(configuration),
+  ...sweepRunOf(configuration),
+});
+
+/** Notifications that were not delivered are not noted as received, so that the watch still sees the silence. */
+export const composeIosStoreSweep = (
+  configuration: Upkeep & IosStoreTrust & AppStoreAccess,
+): IosStoreSweep => ({
+  ...composeIosStoreCustomers(configuration),
+  ...sweepRunOf(configuration),
+  appStore: appStoreOf(configuration),
+  note: async () => undefined,
+  onReceived: () => undefined,
 });

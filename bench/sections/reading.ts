@@ -125,6 +125,7 @@ const customerWith = async (
           .map((purchase) => ({ purchase, mentioned: [], identity: device })),
         renewals: [],
         acknowledgementDue: null,
+        origin: null,
       },
       { account: accountId(account), assertedBy: "credential" },
     );

@@ -6,6 +6,7 @@ import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { PushTokenRejection, PushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
+import type { AppStoreAnswer, AppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
 import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
@@ -22,7 +23,7 @@ export type ServiceEvent =
   | { readonly kind: "facts-resolved"; readonly application: ApplicationId; readonly purchases: number }
   | {
       readonly kind: "store-asked";
-      readonly store: "android-store";
+      readonly store: Store;
       readonly outcome: "answered" | "unavailable" | "credential-rejected";
       readonly milliseconds: number;
       /** HTTP status and one-word reason of any answer but a verified purchase. */
@@ -102,6 +103,38 @@ export const observedPushTokens = (verifier: PushTokenVerifier, observe: Observe
   },
 });
 
+/** Wraps the App Store Server API to time its answers and report those that it does not give. */
+export const observedAppStore = (
+  store: AppStoreServer,
+  observe: Observe,
+  now: () => Instant,
+): AppStoreServer => {
+  const seen =
+    <Given extends readonly unknown[], Content>(
+      ask: (...given: Given) => Promise<AppStoreAnswer<Content>>,
+    ): ((...given: Given) => Promise<AppStoreAnswer<Content>>) =>
+    async (...given) => {
+      const asked = now();
+      const answer = await ask(...given);
+      const { outcome } = answer;
+      observe({
+        kind: "store-asked",
+        store: "ios-store",
+        outcome: outcome === "unavailable" || outcome === "credential-rejected" ? outcome : "answered",
+        milliseconds: now() - asked,
+        status: outcome === "answered" ? null : answer.status,
+        reason: outcome === "answered" ? null : answer.reason,
+      });
+      return answer;
+    };
+  return {
+    subscriptionStatuses: seen(store.subscriptionStatuses),
+    transaction: seen(store.transaction),
+    transactionHistory: seen(store.transactionHistory),
+    failedNotifications: seen(store.failedNotifications),
+  };
+};
+
 /** Wraps a store to time its lookups and report acknowledgements that stay due. */
 export const observedAndroidStore = (
   store: AndroidStore,
@@ -119,6 +152,19 @@ export const observedAndroidStore = (
       milliseconds: now() - asked,
       status: answer.outcome === "verified" ? null : answer.status,
       reason: answer.outcome === "verified" ? null : answer.reason,
+    });
+    return answer;
+  },
+  voidedPurchases: async (...given) => {
+    const asked = now();
+    const answer = await store.voidedPurchases(...given);
+    observe({
+      kind: "store-asked",
+      store: "android-store",
+      outcome: answer.outcome,
+      milliseconds: now() - asked,
+      status: answer.outcome === "answered" ? null : answer.status,
+      reason: answer.outcome === "answered" ? null : answer.reason,
     });
     return answer;
   },

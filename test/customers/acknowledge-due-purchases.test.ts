@@ -9,7 +9,7 @@ import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
-import { storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
+import { sourceOf, storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
 import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { bury } from "../../lib/table/burial.ts";
@@ -82,7 +82,11 @@ const aWorld = () => {
           productIdentifier: null,
         });
         if (answer.outcome !== "verified") throw new Error(answer.outcome);
-        await storeAndroidStorePurchase(linking, application, configuration, answer, null);
+        const question = {
+          source: sourceOf(configuration, { purchaseToken, productKind: "subscription" }),
+          askedAt: null,
+        };
+        await storeAndroidStorePurchase(linking, application, configuration, answer, question, null);
       },
       link: (purchaseToken: string, account = "user-1") =>
         linkAndroidStoreCustomer(linking, application.identifier, {

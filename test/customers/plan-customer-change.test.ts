@@ -30,6 +30,8 @@ const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}): Stor
   revision: 3,
   customer: OLD,
   acknowledgementDueSince: null,
+  refreshAt: null,
+  bundleIdentifier: null,
   ...changes,
 });
 
@@ -50,7 +52,7 @@ const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
 
 type Given = Omit<Partial<PlanInput>, "known"> & {
   /** The request's facts; `{}`: none. */
-  readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue">>;
+  readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue" | "origin">>;
   readonly known?: readonly StoredPurchase[];
   readonly knownIdentities?: KnownFacts["identities"];
 };
@@ -62,7 +64,7 @@ const plan = ({
   survivor = null,
   ...others
 }: Given): Plan => {
-  const facts = { identities: [], purchases: [], acknowledgementDue: null, ...given };
+  const facts = { identities: [], purchases: [], acknowledgementDue: null, origin: null, ...given };
   return planCustomerChange({
     application: APPLICATION,
     catalog: aCatalog(),
@@ -114,7 +116,17 @@ describe("a new customer", () => {
       holdingsWith: expect.any(Function),
       absorbed: [],
       identities: [device("1")],
-      purchases: [{ purchase, revision: 0, customer: NEW, acknowledgementDueSince: null }],
+      purchases: [
+        {
+          purchase,
+          revision: 0,
+          customer: NEW,
+          acknowledgementDueSince: null,
+          refresh: null,
+          refreshAt: null,
+          bundleIdentifier: null,
+        },
+      ],
       acknowledgements: { due: [], done: [] },
       claimsPerAccount: 20,
       liftsErasures: false,

@@ -152,6 +152,7 @@ describe("more customers of one person than one transaction can merge", () => {
         purchases: of(45).map((purchase) => proven(purchase)),
         renewals: [],
         acknowledgementDue: null,
+        origin: null,
       },
       byCredential("b"),
     );
@@ -249,7 +250,7 @@ test("when_inactive never moves a customer whose first request is only partly wr
       },
     },
     world.application,
-    { ...facts, renewals: [], acknowledgementDue: null },
+    { ...facts, renewals: [], acknowledgementDue: null, origin: null },
     byCredential("a"),
   );
   await expect(killed).rejects.toThrow("killed");

@@ -112,6 +112,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
         identities: [],
         renewals: [],
         acknowledgementDue: null,
+        origin: null,
         ...facts,
         purchases: purchases.map((purchase) => ("lines" in purchase ? proven(purchase) : purchase)),
       },

@@ -82,6 +82,7 @@ const anApplication = async (
         purchases: purchases.map((purchase) => proven(purchase)),
         renewals: [],
         acknowledgementDue: null,
+        origin: null,
       },
       account === null ? null : { account: accountId(account), assertedBy },
     );

@@ -149,5 +149,6 @@ export const toVerifiedFacts = ({
     purchases: toPurchases(facts),
     renewals: renewals.map(toRenewal),
     acknowledgementDue: null,
+    origin: null,
   };
 };

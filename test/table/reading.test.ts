@@ -165,6 +165,7 @@ test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", 
       purchases: [proven(aPurchase({ key: "2" }))],
       renewals: [],
       acknowledgementDue: null,
+      origin: null,
     },
     null,
   ).catch((error: unknown) => error);

@@ -1,6 +1,6 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { saysAcknowledged } from "./answers.ts";
+import { saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
 import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
@@ -49,8 +49,41 @@ export type AcknowledgementAnswer =
   | { readonly outcome: "acknowledged" }
   | ({ readonly outcome: "due"; readonly because: Failure["outcome"] } & Cause);
 
+/** Purchases that were refunded, revoked or charged back in a period. */
+export interface VoidedPeriod {
+  /** Within the last 30 days. */
+  readonly from: Instant;
+  readonly to: Instant;
+}
+
+export interface VoidedPurchase {
+  readonly purchaseToken: string;
+  readonly voidedAt: Instant;
+}
+
+/** Outcome of reading a page of the voided purchases. */
+export type VoidedPurchasesAnswer =
+  | {
+      readonly outcome: "answered";
+      readonly voided: readonly VoidedPurchase[];
+      /** Token of the next page; null: this is the last one. */
+      readonly next: string | null;
+    }
+  | ({ readonly outcome: "unavailable" | "credential-rejected" } & Cause);
+
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
+  /**
+   * One page of voided purchases, of subscriptions and of parts of a quantity too.
+   *
+   * @param page `next` of the page before; null: the first one
+   * @see https://developers.google.com/android-publisher/voided-purchases
+   */
+  voidedPurchases(
+    androidPackage: AndroidPackage,
+    period: VoidedPeriod,
+    page: string | null,
+  ): Promise<VoidedPurchasesAnswer>;
   /** Never rejects: an acknowledgement that fails for any reason is `due` and can be retried. */
   acknowledge(
     androidPackage: AndroidPackage,
@@ -70,6 +103,9 @@ export interface AndroidStoreOptions {
 
 /** Default where the store does not say when to retry. */
 const RETRY_AFTER_SECONDS = 5;
+
+/** Google's number for lists that include subscriptions. */
+const SUBSCRIPTIONS_TOO = 1;
 
 /** Not usable as a URL path segment, and never issued by the store. */
 const NO_TOKENS: ReadonlySet<string> = new Set(["", ".", ".."]);
@@ -104,6 +140,22 @@ const acknowledgePurchase =
           options,
         );
   };
+
+const listVoided =
+  ({ packageName }: AndroidPackage, { from, to }: VoidedPeriod, page: string | null): Call =>
+  ({ voidedpurchases }, { auth, options }) =>
+    voidedpurchases.list(
+      {
+        packageName,
+        auth,
+        startTime: String(from),
+        endTime: String(to),
+        type: SUBSCRIPTIONS_TOO,
+        includeQuantityBasedPartialRefund: true,
+        ...(page !== null && { token: page }),
+      },
+      options,
+    );
 
 const failed = (failure: Failure): AndroidStoreAnswer =>
   failure.outcome === "unavailable"
@@ -142,6 +194,26 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       if (reading === null) return failed(malformedAnswer);
       if (reading === "product-not-in-purchase") return failed(rejectedAs("productNotInPurchase"));
       return { outcome: "verified", ...reading };
+    },
+
+    voidedPurchases: async (androidPackage, period, page) => {
+      const call = listVoided(androidPackage, period, page);
+      const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
+      if (result.outcome !== "answered") {
+        const { outcome, status, reason } = result;
+        return { outcome: outcome === "credential-rejected" ? outcome : "unavailable", status, reason };
+      }
+      const read = voidedAnswer().safeParse(result.body);
+      if (!read.success) return { outcome: "unavailable", status: 200, reason: "malformedAnswer" };
+      const { voidedPurchases = [], tokenPagination } = read.data;
+      return {
+        outcome: "answered",
+        voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis }) => ({
+          purchaseToken,
+          voidedAt: Number(voidedTimeMillis),
+        })),
+        next: tokenPagination?.nextPageToken ?? null,
+      };
     },
 
     acknowledge: async (androidPackage, pending) => {

@@ -1,0 +1,50 @@
+import type { Application } from "../applications/application.ts";
+import type { DueRefresh } from "../freshness/refresh.ts";
+import { selecting } from "../stores/android-store/reading.ts";
+import { overIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
+import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
+
+const TOO_MANY_REQUESTS = 429;
+const SECOND = 1000;
+
+/** Asks Google about a purchase by its token, and stores the answer. An acknowledgement that is due is made. */
+export const refreshAndroidStorePurchase = async (
+  purchases: AndroidStorePurchases,
+  application: Application,
+  { source }: DueRefresh,
+): Promise<RefreshOutcome> => {
+  if (source.store !== "android-store") return { outcome: "failed" };
+  const { packageName, purchaseToken, productKind } = source;
+  const configuration = application.androidStore.find((one) => one.packageName === packageName);
+  if (configuration === undefined) return { outcome: "failed" };
+
+  const question = { purchaseToken, productKind, productIdentifier: null };
+  const answer = await purchases.androidStore.lookUp(configuration, question);
+  switch (answer.outcome) {
+    case "rejected":
+    case "gone":
+      return { outcome: "over" };
+    case "credential-rejected":
+      return { outcome: "credential-rejected" };
+    case "unavailable": {
+      const isNamed = answer.status === TOO_MANY_REQUESTS;
+      return {
+        outcome: "unavailable",
+        retryAt: isNamed ? purchases.now() + answer.retryAfterSeconds * SECOND : null,
+      };
+    }
+    case "verified": {
+      const { environment, verifiedAt: askedAt } = answer.purchase;
+      if (!configuration.environments.includes(environment)) return { outcome: "failed" };
+      return storeAndroidStorePurchase(
+        purchases,
+        application,
+        configuration,
+        // A refresh never widens what a link asked for.
+        selecting(answer, productKind, []),
+        { source, askedAt },
+        null,
+      ).then(() => ({ outcome: "stored" }), overIfErased);
+    }
+  }
+};

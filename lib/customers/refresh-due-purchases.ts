@@ -1,0 +1,251 @@
+import type { Application, ApplicationDirectory } from "../applications/application.ts";
+import type { Store } from "../contract/schemas.ts";
+import { referenceText } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { afterFailure, HEALTHY, type PauseReason } from "../freshness/queue-health.ts";
+import { nextRefresh } from "../freshness/refresh-times.ts";
+import type { DueRefresh } from "../freshness/refresh.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { CustomerTable } from "./customer-table.ts";
+import type { RefreshOutcome } from "./refresh-outcome.ts";
+import type { Lease, QueueReference, RefreshQueue } from "./refresh-queue.ts";
+
+export interface RefreshRun {
+  readonly store: Store;
+  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+  readonly queue: RefreshQueue;
+  readonly table: Pick<CustomerTable, "findFacts">;
+  /** All applications of the table. */
+  readonly applications: () => Promise<readonly ApplicationId[]>;
+  /** Asks the store about a purchase, and stores its answer. Rejects if this service fails. */
+  readonly ask: (application: Application, due: DueRefresh) => Promise<RefreshOutcome>;
+  readonly newWorker: () => string;
+  readonly now: () => Instant;
+  /** Waits this many milliseconds. */
+  readonly wait: (milliseconds: number) => Promise<void>;
+  /** Takes an unexpected failure of one refresh, or of one application's queue. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A queue that is paused. */
+export interface PausedQueue {
+  readonly application: ApplicationId;
+  readonly because: PauseReason;
+  readonly failingSince: Instant;
+  readonly until: Instant;
+}
+
+/** Outcome of a run. */
+export interface RefreshReport {
+  /** Purchases whose store answered. */
+  readonly refreshed: number;
+  /** Refreshes that failed and are tried again later. */
+  readonly failed: number;
+  /**
+   * Age of the oldest refresh that was due at the end of the run, in milliseconds; 0: none was. Queues that a rejected
+   * credential pauses are left out.
+   */
+  readonly oldest: number;
+  readonly paused: readonly PausedQueue[];
+}
+
+/** Refreshes of one application per second: Google allows 50, and so does Apple for each of its endpoints. */
+export const REFRESHES_PER_SECOND = 30;
+
+/** Apple allows a tenth in its sandbox. */
+export const SANDBOX_REFRESHES_PER_SECOND = 3;
+
+/** Refreshes read at once: enough to find those of production behind many of a sandbox. */
+const REFRESHES_READ = 100;
+
+const APPLICATIONS_AT_ONCE = 10;
+
+const SECOND = 1000;
+
+/** Time for which a worker has a queue; it extends its lease with every batch. A worker that dies gives way after it. */
+export const LEASE_MILLISECONDS = 60 * SECOND;
+
+/** Time after which another application's queue has its turn. */
+const TURN_MILLISECONDS = 10 * SECOND;
+
+/** Age from which a refresh whose store stays unavailable moves on, so that it does not try the queue for ever. */
+const MOVES_ON_AFTER = 60 * 60 * SECOND;
+
+/** The refreshes of the next second, production first. */
+const batchOf = (store: Store, due: readonly DueRefresh[]): readonly DueRefresh[] => {
+  const isLive = ({ purchase }: DueRefresh): boolean => purchase.environment === "production";
+  const tests = due.filter((one) => !isLive(one));
+  const room = store === "ios-store" ? SANDBOX_REFRESHES_PER_SECOND : REFRESHES_PER_SECOND;
+  return [...due.filter(isLive), ...tests.slice(0, room)].slice(0, REFRESHES_PER_SECOND);
+};
+
+const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
+
+/** Moves a refresh that brought nothing to its next step; out of the queue where there is none. */
+const moveOn = async ({ table, queue, now }: RefreshRun, due: DueRefresh, isOver: boolean): Promise<void> => {
+  const moment = now();
+  const known = await table.findFacts(due.application, [], [due.purchase], moment);
+  const stored = known.purchases.get(referenceText(due.purchase));
+  const next = isOver || stored === undefined ? null : nextRefresh(stored.purchase, moment);
+  await queue.move(due, next?.at ?? null);
+};
+
+interface Progress {
+  refreshed: number;
+  failed: number;
+}
+
+/** Tries one refresh. A purchase that was asked about already in this turn, and is still due, moves on. */
+const tryOne = async (
+  run: RefreshRun,
+  application: Application,
+  due: DueRefresh,
+  tried: ReadonlySet<string>,
+): Promise<RefreshOutcome> => {
+  if (tried.has(textOf(due))) return { outcome: "failed" };
+  try {
+    return await run.ask(application, due);
+  } catch (error) {
+    run.onFailure(error);
+    return { outcome: "failed" };
+  }
+};
+
+/** Why the whole queue waits after a batch; null: it goes on. One answer shows that the store is there. */
+const pauseAfter = (
+  outcomes: readonly RefreshOutcome[],
+): { readonly because: PauseReason; readonly retryAt: Instant | null } | null => {
+  if (outcomes.some(({ outcome }) => outcome === "credential-rejected"))
+    return { because: "credential-rejected", retryAt: null };
+  const failures = outcomes.filter((one) => one.outcome === "unavailable");
+  const named = failures.flatMap(({ retryAt }) => retryAt ?? []);
+  if (named.length > 0) return { because: "unavailable", retryAt: Math.max(...named) };
+  const isAnswered = outcomes.some(({ outcome }) => outcome === "stored" || outcome === "over");
+  return failures.length > 0 && !isAnswered ? { because: "unavailable", retryAt: null } : null;
+};
+
+/** Moves what a batch has not stored, as far as it may be tried again. */
+const settle = async (
+  run: RefreshRun,
+  batch: readonly DueRefresh[],
+  outcomes: readonly RefreshOutcome[],
+  isPaused: boolean,
+): Promise<void> => {
+  const moves = batch.map(async (due, index) => {
+    const outcome = outcomes[index]?.outcome ?? "failed";
+    if (outcome === "stored") return;
+    const waits = isPaused && outcome !== "over" && outcome !== "failed";
+    if (waits && run.now() - due.dueAt < MOVES_ON_AFTER) return;
+    await moveOn(run, due, outcome === "over").catch(run.onFailure);
+  });
+  await Promise.all(moves);
+};
+
+/**
+ * Works off one application's queue for a turn, or until it is empty or paused.
+ *
+ * @returns `more`: its next turn goes on; `left`: something is due and has to wait
+ */
+const workOff = async (
+  run: RefreshRun,
+  reference: QueueReference,
+  until: Instant,
+  progress: Progress,
+): Promise<"empty" | "more" | "left"> => {
+  const { queue, now, directory } = run;
+  let due = await queue.due(reference, now(), REFRESHES_READ);
+  if (due.length === 0) return "empty";
+  const application = await directory.byIdentifier(reference.application);
+  if (application === null) return "left";
+  const worker = run.newWorker();
+  const lease = (): Lease => ({ worker, until: now() + LEASE_MILLISECONDS });
+  let health = await queue.take(reference, lease(), now());
+  if (health === null) return "left";
+
+  const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
+  const tried = new Set<string>();
+  try {
+    while (due.length > 0 && now() < turnEnds) {
+      const began = now();
+      // After a failure, one refresh shows whether the store is back.
+      const batch: readonly DueRefresh[] = health.failures > 0 ? due.slice(0, 1) : batchOf(run.store, due);
+      const outcomes: readonly RefreshOutcome[] = await Promise.all(
+        batch.map((one) => tryOne(run, application, one, tried)),
+      );
+      for (const one of batch) tried.add(textOf(one));
+      const stored = outcomes.filter(({ outcome }) => outcome === "stored" || outcome === "over").length;
+      progress.refreshed += stored;
+      progress.failed += outcomes.length - stored;
+      const pause = pauseAfter(outcomes);
+      await settle(run, batch, outcomes, pause !== null);
+      if (pause !== null) {
+        health = afterFailure(health, pause.because, now(), pause.retryAt);
+        return "left";
+      }
+      health = stored > 0 ? HEALTHY : health;
+      due = await queue.due(reference, now(), REFRESHES_READ);
+      if (due.length === 0) return "empty";
+      await run.wait(Math.max(0, began + SECOND - now()));
+      if ((await queue.take(reference, lease(), now())) === null) return "left";
+    }
+    return "more";
+  } finally {
+    await queue.release(reference, lease(), health);
+  }
+};
+
+/** What is left in a queue: the age of its oldest refresh, and its pause. */
+const leftIn = async (
+  { queue, now }: RefreshRun,
+  reference: QueueReference,
+): Promise<{ readonly age: number; readonly paused: PausedQueue | null }> => {
+  const moment = now();
+  const [oldest] = await queue.due(reference, moment, 1);
+  if (oldest === undefined) return { age: 0, paused: null };
+  const { because, failingSince, pausedUntil } = await queue.healthOf(reference);
+  const { application } = reference;
+  return {
+    age: because === "credential-rejected" ? 0 : moment - oldest.dueAt,
+    paused:
+      because === null
+        ? null
+        : { application, because, failingSince: failingSince ?? moment, until: pausedUntil },
+  };
+};
+
+/**
+ * Works off the due refreshes of all applications, each oldest first, several applications in parallel, and each at most
+ * {@link REFRESHES_PER_SECOND}. One application's failing store or rejected credential pauses its own queue alone.
+ *
+ * @param until no batch starts from this moment on
+ * @param only the queues to work off; unset: those of all applications
+ */
+export const refreshDuePurchases = async (
+  run: RefreshRun,
+  until: Instant,
+  only?: readonly ApplicationId[],
+): Promise<RefreshReport> => {
+  const progress: Progress = { refreshed: 0, failed: 0 };
+  const waiting = [...(only ?? (await run.applications()))];
+  const left: Awaited<ReturnType<typeof leftIn>>[] = [];
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const application = waiting.shift();
+      if (application === undefined) return;
+      const reference = { application, store: run.store };
+      try {
+        const outcome = run.now() < until ? await workOff(run, reference, until, progress) : "left";
+        if (outcome === "more") waiting.push(application);
+        if (outcome === "left") left.push(await leftIn(run, reference));
+      } catch (error) {
+        run.onFailure(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: APPLICATIONS_AT_ONCE }, work));
+  return {
+    ...progress,
+    oldest: Math.max(0, ...left.map(({ age }) => age)),
+    paused: left.flatMap(({ paused }) => paused ?? []),
+  };
+};

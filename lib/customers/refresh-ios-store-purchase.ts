@@ -1,0 +1,145 @@
+import type { Application, IosStoreConfiguration } from "../applications/application.ts";
+import { eventsOf } from "../entitlements/events.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { isDisputed } from "../freshness/refresh-times.ts";
+import type { DueRefresh } from "../freshness/refresh.ts";
+import { disagreement } from "../stores/ios-store/agreement.ts";
+import type {
+  AppStoreAnswer,
+  AppStoreApp,
+  AppStoreServer,
+  SignedFacts,
+} from "../stores/ios-store/app-store-server.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
+import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
+import type { Trust } from "../stores/ios-store/trust.ts";
+import type { IosStoreCustomers } from "./ios-store-request.ts";
+import { overIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
+import { storeFacts } from "./store-facts.ts";
+import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
+
+export interface IosStoreRefreshing extends IosStoreCustomers {
+  readonly appStore: AppStoreServer;
+}
+
+type Asked = AppStoreAnswer<SignedFacts>;
+
+/** Pages of a person's history that are read; further ones wait for the next refresh. */
+const HISTORY_PAGES = 20;
+
+/** All transactions of a person: those that restores made of one purchase too. */
+const askHistory = async (
+  { appStore }: IosStoreRefreshing,
+  app: AppStoreApp,
+  transactionIdentifier: string,
+): Promise<Asked> => {
+  const signedTransactions: string[] = [];
+  let revision: string | null = null;
+  for (let page = 1; page <= HISTORY_PAGES; page += 1) {
+    const answer = await appStore.transactionHistory(app, transactionIdentifier, revision);
+    if (answer.outcome !== "answered") return answer;
+    signedTransactions.push(...answer.content.signedTransactions);
+    revision = answer.content.next;
+    if (revision === null) break;
+  }
+  return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
+};
+
+/** Transaction ids of the events whose ids disagree on a refund. */
+const disputedIn = ({ lines }: Purchase): readonly string[] =>
+  eventsOf(lines)
+    .filter(isDisputed)
+    .flatMap(({ copies }) => copies.flatMap(({ transactionIdentifier }) => transactionIdentifier ?? []));
+
+/**
+ * Asks about a purchase: a subscription's statuses, which are of all subscriptions of the person, or else the person's
+ * history. Where transaction ids of one purchase event disagree, each is asked about.
+ */
+const askAbout = async (
+  refreshing: IosStoreRefreshing,
+  app: AppStoreApp,
+  purchase: Purchase,
+): Promise<Asked> => {
+  const { appStore } = refreshing;
+  const isSubscription = purchase.lines.some(({ nature }) => nature === "auto_renewable");
+  const first = isSubscription
+    ? await appStore.subscriptionStatuses(app, purchase.key)
+    : await askHistory(refreshing, app, purchase.key);
+  if (first.outcome !== "answered") return first;
+  const signedTransactions = [...first.content.signedTransactions];
+  for (const transactionIdentifier of disputedIn(purchase)) {
+    const answer = await appStore.transaction(app, transactionIdentifier);
+    if (answer.outcome === "answered") signedTransactions.push(...answer.content.signedTransactions);
+    // One that the store forgot says nothing.
+    else if (answer.outcome !== "unknown") return answer;
+  }
+  return {
+    outcome: "answered",
+    content: { signedTransactions, signedRenewalInfos: first.content.signedRenewalInfos },
+  };
+};
+
+/** The facts of an answer; null: a payload is not of this app and person, or not signed as it must be. */
+const verifiedFactsOf = async (
+  { verifier, trustedRoots, now }: IosStoreRefreshing,
+  configuration: IosStoreConfiguration,
+  { bundleIdentifier, environment }: AppStoreApp,
+  { signedTransactions, signedRenewalInfos }: SignedFacts,
+  askedAt: Instant,
+): Promise<VerifiedFacts | null> => {
+  const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
+  const transactions = await verifier.verifyTransactions([...new Set(signedTransactions)], trust, now());
+  if (transactions.outcome === "rejected") return null;
+  const renewalInfos = await verifier.verifyRenewalInfos([...new Set(signedRenewalInfos)], trust, now());
+  if (renewalInfos.outcome === "rejected") return null;
+  const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
+  if (disagreement(first, [...transactions.payload, ...renewalInfos.payload]) !== null) return null;
+  const identity = appTransactionIdentityOf(transactions.payload);
+  return {
+    environment,
+    identities: identity === null ? [] : [identity],
+    purchases: purchasesOf(transactions.payload),
+    renewals: renewalsOf(renewalInfos.payload, transactions.payload),
+    acknowledgementDue: null,
+    origin: iosStoreOrigin(configuration, askedAt),
+  };
+};
+
+/** Asks Apple about a purchase with the application's key, verifies the answer, and stores it. */
+export const refreshIosStorePurchase = async (
+  refreshing: IosStoreRefreshing,
+  application: Application,
+  { purchase, source }: DueRefresh,
+): Promise<RefreshOutcome> => {
+  const { table, now } = refreshing;
+  const { environment } = purchase;
+  if (source.store !== "ios-store" || environment === "xcode") return { outcome: "failed" };
+  const { bundleIdentifier } = source;
+  const configuration = application.iosStore.find((one) => one.bundleIdentifier === bundleIdentifier);
+  if (configuration == null || configuration.serverApi === null) return { outcome: "failed" };
+  if (!configuration.environments.includes(environment)) return { outcome: "failed" };
+
+  const askedAt = now();
+  const known = await table.findFacts(application.identifier, [], [purchase], askedAt);
+  const stored = known.purchases.get(referenceText(purchase));
+  if (stored === undefined) return { outcome: "over" };
+  const app: AppStoreApp = { bundleIdentifier, environment, key: configuration.serverApi };
+  const answer = await askAbout(refreshing, app, stored.purchase);
+  switch (answer.outcome) {
+    case "unknown":
+      return { outcome: "over" };
+    case "credential-rejected":
+      return { outcome: "credential-rejected" };
+    case "unavailable":
+      return { outcome: "unavailable", retryAt: answer.retryAt };
+    case "answered": {
+      const facts = await verifiedFactsOf(refreshing, configuration, app, answer.content, askedAt);
+      if (facts === null) return { outcome: "failed" };
+      return storeFacts(refreshing, application, facts, null).then(
+        () => ({ outcome: "stored" }),
+        overIfErased,
+      );
+    }
+  }
+};

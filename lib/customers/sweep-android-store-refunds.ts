@@ -1,0 +1,109 @@
+import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import { productKindOf, referenceText } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
+import type { VoidedPurchase } from "../stores/android-store/android-store.ts";
+import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
+import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
+import { sweepApplications, type PeriodOutcome, type SweepReport, type SweepRun } from "./sweep.ts";
+
+export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {}
+
+const ENVIRONMENTS = ["production", "sandbox"] as const;
+
+/**
+ * Asks the store about the purchases on a page that are known here and were last verified before they were voided. A void
+ * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
+ *
+ * @returns how many were asked for; null: the store does not answer
+ */
+const refreshVoided = async (
+  sweep: AndroidStoreSweep,
+  application: Application,
+  { packageName }: AndroidStoreConfiguration,
+  voided: readonly VoidedPurchase[],
+): Promise<number | null> => {
+  const lastVoided = new Map<string, VoidedPurchase>();
+  for (const one of voided) {
+    const known = lastVoided.get(one.purchaseToken);
+    if (known === undefined || known.voidedAt < one.voidedAt) lastVoided.set(one.purchaseToken, one);
+  }
+  const entries = [...lastVoided.values()].flatMap((one) =>
+    ENVIRONMENTS.map((environment) => ({
+      ...one,
+      reference: {
+        store: "android-store" as const,
+        environment,
+        key: purchaseKeyOfToken(one.purchaseToken),
+      },
+    })),
+  );
+  const references = entries.map(({ reference }) => reference);
+  const known = await sweep.table.findFacts(application.identifier, [], references, sweep.now());
+  let asked = 0;
+  for (const { purchaseToken, voidedAt, reference } of entries) {
+    const stored = known.purchases.get(referenceText(reference))?.purchase;
+    const [line] = stored?.lines ?? [];
+    if (stored === undefined || line === undefined || stored.verifiedAt > voidedAt) continue;
+    const { outcome } = await refreshAndroidStorePurchase(sweep, application, {
+      application: application.identifier,
+      purchase: reference,
+      dueAt: voidedAt,
+      source: {
+        store: "android-store",
+        packageName,
+        purchaseToken,
+        productKind: productKindOf(line.nature),
+      },
+    });
+    if (outcome === "unavailable" || outcome === "credential-rejected") return null;
+    asked += 1;
+  }
+  return asked;
+};
+
+/**
+ * Reads Google's list of voided purchases of every package: Google notifies nobody of a refund without revocation, and a
+ * notification may be lost.
+ *
+ * @param until no period begins, and no page is read, from this moment on
+ */
+export const sweepAndroidStoreRefunds = async (
+  sweep: AndroidStoreSweep,
+  until: Instant,
+): Promise<SweepReport> => {
+  const readPeriod = async (
+    application: Application,
+    configuration: AndroidStoreConfiguration,
+    from: Instant,
+    to: Instant,
+  ): Promise<PeriodOutcome> => {
+    let found = 0;
+    let page: string | null = null;
+    do {
+      if (sweep.now() >= until) return { outcome: "stopped", found };
+      const answer = await sweep.androidStore.voidedPurchases(configuration, { from, to }, page);
+      if (answer.outcome !== "answered") return { outcome: "stopped", found };
+      const asked = await refreshVoided(sweep, application, configuration, answer.voided);
+      if (asked === null) return { outcome: "stopped", found };
+      found += asked;
+      page = answer.next;
+    } while (page !== null);
+    return { outcome: "read", found };
+  };
+  return sweepApplications(
+    sweep,
+    (application) =>
+      application.androidStore.map((configuration) => ({
+        swept: {
+          application: application.identifier,
+          store: "android-store",
+          // The list does not tell the environments apart.
+          environment: "production",
+          bundleOrPackage: configuration.packageName,
+        },
+        read: async (from, to) => readPeriod(application, configuration, from, to),
+      })),
+    until,
+  );
+};

@@ -1,0 +1,72 @@
+import type { IosStoreConfiguration } from "../applications/application.ts";
+import { ServiceError } from "../contract/errors.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AppStoreApp, AppStoreServer } from "../stores/ios-store/app-store-server.ts";
+import { receiveIosStoreNotification, type IosStoreReception } from "./receive-ios-store-notification.ts";
+import { sweepApplications, type PeriodOutcome, type SweepReport, type SweepRun } from "./sweep.ts";
+
+export interface IosStoreSweep
+  extends Omit<IosStoreReception, "directory">, Omit<SweepRun, "now" | "directory"> {
+  readonly directory: IosStoreReception["directory"];
+  readonly appStore: AppStoreServer;
+}
+
+/** Apps of a bundle that the App Store can be asked about; none without a key. */
+const appsOf = ({
+  bundleIdentifier,
+  environments,
+  serverApi,
+}: IosStoreConfiguration): readonly AppStoreApp[] =>
+  serverApi === null
+    ? []
+    : environments
+        .filter((environment) => environment !== "xcode")
+        .map((environment) => ({ bundleIdentifier, environment, key: serverApi }));
+
+/** Uses a notification as if it had been delivered. One that is refused would be refused again. */
+const use = async (sweep: IosStoreSweep, signedPayload: string): Promise<void> => {
+  try {
+    await receiveIosStoreNotification(sweep, { signedPayload });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === "STORE_UNAVAILABLE") throw error;
+  }
+};
+
+/**
+ * Reads Apple's history of notifications that were not delivered, of every app whose application gives Apple's key, and
+ * uses them: what was never delivered is found.
+ *
+ * @param until no period begins, and no page is read, from this moment on
+ */
+export const sweepIosStoreNotifications = async (
+  sweep: IosStoreSweep,
+  until: Instant,
+): Promise<SweepReport> => {
+  const readPeriod = async (app: AppStoreApp, from: Instant, to: Instant): Promise<PeriodOutcome> => {
+    let found = 0;
+    let page: string | null = null;
+    do {
+      if (sweep.now() >= until) return { outcome: "stopped", found };
+      const answer = await sweep.appStore.failedNotifications(app, { from, to }, page);
+      if (answer.outcome !== "answered") return { outcome: "stopped", found };
+      for (const signedPayload of answer.content.signedPayloads) await use(sweep, signedPayload);
+      found += answer.content.signedPayloads.length;
+      page = answer.content.next;
+    } while (page !== null);
+    return { outcome: "read", found };
+  };
+  return sweepApplications(
+    sweep,
+    (application) =>
+      application.iosStore.flatMap(appsOf).map((app) => ({
+        swept: {
+          application: application.identifier,
+          store: "ios-store",
+          environment: app.environment,
+          bundleOrPackage: app.bundleIdentifier,
+        },
+        read: async (from, to) => readPeriod(app, from, to),
+      })),
+    until,
+  );
+};

@@ -1,0 +1,114 @@
+import type { ApplicationDirectory, StoreReference } from "../applications/application.ts";
+import type { Application } from "../applications/application.ts";
+import type { Environment } from "../contract/schemas.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
+
+/** A bundle or package in one environment, whose store lists what it may not have told. */
+export interface SweptStore extends StoreReference {
+  readonly application: ApplicationId;
+  readonly environment: Environment;
+}
+
+/** How far each list was read. */
+export interface Watermarks {
+  /** Null: it was never read. */
+  read(swept: SweptStore): Promise<Instant | null>;
+  raise(swept: SweptStore, until: Instant): Promise<void>;
+}
+
+export interface SweepRun {
+  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+  readonly watermarks: Watermarks;
+  /** All applications of the table. */
+  readonly applications: () => Promise<readonly ApplicationId[]>;
+  readonly now: () => Instant;
+  /** Takes a failure of one bundle's or package's sweep, which the next run repeats. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Outcome of a run: entries of the lists that were new to this service, and sweeps that did not reach the present. */
+export interface SweepReport {
+  readonly found: number;
+  readonly behind: number;
+}
+
+/** Outcome of one period. `stopped`: the store did not answer, or time is up; the period is read again. */
+export type PeriodOutcome = { readonly outcome: "read" | "stopped"; readonly found: number };
+
+const MINUTE = 60 * 1000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Sweeps of one bundle or package are at least this far apart, however often the function runs. */
+const APART = 50 * MINUTE;
+
+/** Overlap with the period before: entries may appear late. */
+const OVERLAP = 2 * HOUR;
+
+/** Furthest that a list is read back; Google keeps 30 days, and so does Apple's sandbox. */
+const FURTHEST = 30 * DAY - HOUR;
+
+/** Distance from now that clocks may differ by: a store refuses times that are in its future. */
+const CLOCKS_DIFFER = MINUTE;
+
+/** Longest period read at once, so that a list that takes several runs makes progress. */
+const LONGEST_PERIOD = DAY;
+
+/**
+ * Reads one list from where it was read last to the present, period by period.
+ *
+ * @param read reads a period; from and to are both included
+ * @param until no period begins from this moment on
+ */
+const sweepOne = async (
+  { watermarks, now }: SweepRun,
+  swept: SweptStore,
+  read: (from: Instant, to: Instant) => Promise<PeriodOutcome>,
+  until: Instant,
+): Promise<SweepReport> => {
+  const present = now() - CLOCKS_DIFFER;
+  const before = await watermarks.read(swept);
+  if (before !== null && present - before < APART) return { found: 0, behind: 0 };
+  let from = Math.max((before ?? 0) - OVERLAP, present - FURTHEST);
+  let found = 0;
+  while (from < present) {
+    if (now() >= until) return { found, behind: 1 };
+    const to = Math.min(from + LONGEST_PERIOD, present);
+    const outcome = await read(from, to);
+    found += outcome.found;
+    if (outcome.outcome === "stopped") return { found, behind: 1 };
+    await watermarks.raise(swept, to);
+    from = to;
+  }
+  return { found, behind: 0 };
+};
+
+/** A list of a store, and how a period of it is read. */
+export interface SweptList {
+  readonly swept: SweptStore;
+  readonly read: (from: Instant, to: Instant) => Promise<PeriodOutcome>;
+}
+
+/** Sweeps the lists of all applications, one after the other. A failure of one does not stop the others. */
+export const sweepApplications = async (
+  run: SweepRun,
+  listsOf: (application: Application) => readonly SweptList[],
+  until: Instant,
+): Promise<SweepReport> => {
+  const report = { found: 0, behind: 0 };
+  for (const identifier of await run.applications()) {
+    const application = await run.directory.byIdentifier(identifier);
+    for (const { swept, read } of application === null ? [] : listsOf(application)) {
+      try {
+        const { found, behind } = await sweepOne(run, swept, read, until);
+        report.found += found;
+        report.behind += behind;
+      } catch (error) {
+        run.onFailure(error);
+        report.behind += 1;
+      }
+    }
+  }
+  return report;
+};
