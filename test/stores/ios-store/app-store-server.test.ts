@@ -82,11 +82,12 @@ const respond = (response: ServerResponse, scripted: Scripted): void => {
 };
 
 const server = createServer((request, response) => {
-  void textOf(request).then((body) => {
-    const { method, url, headers } = request;
+  const { method, url, headers } = request;
+  const answer = (body: string): void => {
     received.push({ method, url, authorization: headers.authorization ?? "", body });
     respond(response, script.shift() ?? otherwise);
-  });
+  };
+  textOf(request).then(answer, () => response.destroy());
 });
 let rootUrl = "";
 
