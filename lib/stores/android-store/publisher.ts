@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/index.js";
 import type { Instant } from "../../entitlements/time.ts";
+import { within } from "../../within.ts";
 import {
   createAndroidStoreCredentials,
   CredentialUnavailableError,
@@ -61,19 +62,6 @@ export interface AndroidPublisher {
 }
 
 const GOOGLE_ROOT_URL = "https://androidpublisher.googleapis.com/";
-
-/** Settles with the promise, or rejects as soon as the signal aborts. */
-const within = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> => {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-};
 
 /**
  * Google's client for the Android Publisher API, with limits. By default it has no timeout, three retries of a read,

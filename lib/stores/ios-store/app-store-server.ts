@@ -1,0 +1,159 @@
+import type { Environment } from "../../contract/schemas.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import {
+  readHistory,
+  readNotifications,
+  readStatuses,
+  readTransaction,
+  type NotificationPage,
+  type SignedFacts,
+  type TransactionPage,
+} from "./server-answers.ts";
+import {
+  APP_STORE_SERVER_TIMING,
+  createServerCalls,
+  type AppStoreServerTiming,
+  type ServerRequest,
+} from "./server-call.ts";
+import { impossibleTransaction, type Failure } from "./server-failure.ts";
+import type { AppStoreServerKey } from "./server-token.ts";
+
+export type { NotificationPage, SignedFacts, TransactionPage } from "./server-answers.ts";
+
+/** One app in one environment, and the key that may ask about it. */
+export interface AppStoreApp {
+  readonly bundleIdentifier: string;
+  /** The App Store knows nothing of purchases made in Xcode. */
+  readonly environment: Exclude<Environment, "xcode">;
+  readonly key: AppStoreServerKey;
+}
+
+/**
+ * Outcome of a question.
+ * - `unknown`: the App Store knows no such transaction of this app in this environment.
+ * - `unavailable`: no answer, an answer that cannot be parsed, or an error that may pass. `retryAt`: time before which the
+ *   store wants no further request; null: it names none.
+ * - `credential-rejected`: the key is refused, or cannot be used: a configuration error. In production the App Store also
+ *   refuses every key for an app that was never released.
+ */
+export type AppStoreAnswer<Content> = { readonly outcome: "answered"; readonly content: Content } | Failure;
+
+/** Times by which the App Store first sent a notification. */
+export interface NotificationPeriod {
+  /** Within the last 180 days, in the sandbox 30. */
+  readonly from: Instant;
+  /** After `from`; in the future, it means now. */
+  readonly to: Instant;
+}
+
+/** The App Store Server API. No method rejects because of the store, the network or the key. */
+export interface AppStoreServer {
+  /**
+   * Latest transaction and renewal info of each subscription of the person whose transaction this is.
+   *
+   * @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses
+   */
+  subscriptionStatuses(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<SignedFacts>>;
+  /**
+   * One transaction.
+   *
+   * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info
+   */
+  transaction(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<SignedFacts>>;
+  /**
+   * One page, of up to 20, of the person's transactions, in the order of their last changes, the oldest first.
+   *
+   * @param revision `next` of the page before; null: the first page
+   * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
+   */
+  transactionHistory(
+    app: AppStoreApp,
+    transactionIdentifier: string,
+    revision: string | null,
+  ): Promise<AppStoreAnswer<TransactionPage>>;
+  /**
+   * One page, of up to 20, of notifications that have not been delivered, with those that are still being retried. Apple
+   * does not document whether both ends of the period belong to it: let periods overlap.
+   *
+   * @param page `next` of the page before, with the same period; null: the first page
+   * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
+   */
+  failedNotifications(
+    app: AppStoreApp,
+    period: NotificationPeriod,
+    page: string | null,
+  ): Promise<AppStoreAnswer<NotificationPage>>;
+}
+
+export interface AppStoreServerOptions {
+  /** Root URL of the API, with or without a path, for both environments; unset: Apple's. */
+  readonly rootUrl?: string | undefined;
+  /** Text of a secret; null where it does not exist or may not be read. Rejects where the lookup itself fails. */
+  readonly readSecret: (name: string) => Promise<string | null>;
+  readonly now: () => Instant;
+  readonly timing?: AppStoreServerTiming;
+  readonly fetch?: typeof fetch;
+}
+
+const APPLE_ROOT_URLS: Readonly<Record<AppStoreApp["environment"], string>> = {
+  production: "https://api.storekit.apple.com/",
+  sandbox: "https://api.storekit-sandbox.apple.com/",
+};
+
+/** Apple's identifiers are digits, about 19 at most. */
+const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
+
+/**
+ * The client of the App Store Server API. What it answers is signed, and to be verified like what an app sends.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi
+ */
+export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreServer => {
+  const { rootUrl, readSecret, now, timing = APP_STORE_SERVER_TIMING, fetch = globalThis.fetch } = options;
+  const calls = createServerCalls({ readSecret, now, timing, fetch });
+
+  const urlOf = (
+    { environment }: AppStoreApp,
+    segments: readonly string[],
+    query: Readonly<Record<string, string>> = {},
+  ): URL => {
+    const root = rootUrl ?? APPLE_ROOT_URLS[environment];
+    const path = ["inApps", ...segments].map(encodeURIComponent).join("/");
+    const url = new URL(path, root.endsWith("/") ? root : `${root}/`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    return url;
+  };
+
+  const ask = async <Content>(
+    app: AppStoreApp,
+    url: URL,
+    read: ServerRequest<Content>["read"],
+    body: unknown = null,
+  ): Promise<AppStoreAnswer<Content>> => calls.call(app, { url, body, read });
+
+  return {
+    subscriptionStatuses: async (app, transactionIdentifier) =>
+      TRANSACTION_IDENTIFIER.test(transactionIdentifier)
+        ? ask(app, urlOf(app, ["v1", "subscriptions", transactionIdentifier]), readStatuses)
+        : impossibleTransaction,
+
+    transaction: async (app, transactionIdentifier) =>
+      TRANSACTION_IDENTIFIER.test(transactionIdentifier)
+        ? ask(app, urlOf(app, ["v1", "transactions", transactionIdentifier]), readTransaction)
+        : impossibleTransaction,
+
+    transactionHistory: async (app, transactionIdentifier, revision) => {
+      if (!TRANSACTION_IDENTIFIER.test(transactionIdentifier)) return impossibleTransaction;
+      const query = { sort: "ASCENDING", ...(revision !== null && { revision }) };
+      const url = urlOf(app, ["v2", "history", transactionIdentifier], query);
+      return ask(app, url, (answer) => readHistory(answer, revision));
+    },
+
+    failedNotifications: async (app, { from, to }, page) => {
+      const query = page === null ? {} : { paginationToken: page };
+      const url = urlOf(app, ["v1", "notifications", "history"], query);
+      const period = { startDate: from, endDate: to, onlyFailures: true };
+      return ask(app, url, (answer) => readNotifications(answer, page), period);
+    },
+  };
+};

@@ -1,0 +1,102 @@
+import * as z from "zod/mini";
+import { once } from "../../once.ts";
+
+/** Compact JWS, as the store signed them; not verified yet. */
+export interface SignedFacts {
+  readonly signedTransactions: readonly string[];
+  readonly signedRenewalInfos: readonly string[];
+}
+
+/** A page of signed transactions. */
+export interface TransactionPage {
+  readonly signedTransactions: readonly string[];
+  /** Revision that asks for the next page; null: this is the last one. */
+  readonly next: string | null;
+}
+
+/** A page of signed notifications. */
+export interface NotificationPage {
+  readonly signedPayloads: readonly string[];
+  /** Token that asks for the next page; null: this is the last one. */
+  readonly next: string | null;
+}
+
+/** Unknown fields are tolerated everywhere. */
+const jws = once(() => z.string().check(z.minLength(1)));
+const pageName = once(() => z.optional(z.string().check(z.minLength(1))));
+
+const statuses = once(() =>
+  z.object({
+    data: z.array(
+      z.object({
+        lastTransactions: z.array(
+          z.object({ signedTransactionInfo: jws(), signedRenewalInfo: z.nullish(jws()) }),
+        ),
+      }),
+    ),
+  }),
+);
+
+const oneTransaction = once(() => z.object({ signedTransactionInfo: jws() }));
+
+const history = once(() =>
+  z.object({ signedTransactions: z.array(jws()), hasMore: z.boolean(), revision: pageName() }),
+);
+
+const notifications = once(() =>
+  z.object({
+    notificationHistory: z.array(z.object({ signedPayload: jws() })),
+    hasMore: z.boolean(),
+    paginationToken: pageName(),
+  }),
+);
+
+/** Name of the next page; undefined where the store leads to no page, or to the one it has just given. */
+const nextPage = (
+  hasMore: boolean,
+  named: string | undefined,
+  page: string | null,
+): string | null | undefined => {
+  if (!hasMore) return null;
+  return named === page ? undefined : named;
+};
+
+/**
+ * @returns null where the answer is malformed, here and below
+ * @see https://developer.apple.com/documentation/appstoreserverapi/statusresponse
+ */
+export const readStatuses = (answer: unknown): SignedFacts | null => {
+  const read = statuses().safeParse(answer);
+  if (!read.success) return null;
+  const last = read.data.data.flatMap(({ lastTransactions }) => lastTransactions);
+  return {
+    signedTransactions: last.map(({ signedTransactionInfo }) => signedTransactionInfo),
+    signedRenewalInfos: last.flatMap(({ signedRenewalInfo }) => signedRenewalInfo ?? []),
+  };
+};
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/transactioninforesponse */
+export const readTransaction = (answer: unknown): SignedFacts | null => {
+  const read = oneTransaction().safeParse(answer);
+  if (!read.success) return null;
+  return { signedTransactions: [read.data.signedTransactionInfo], signedRenewalInfos: [] };
+};
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/historyresponse */
+export const readHistory = (answer: unknown, page: string | null): TransactionPage | null => {
+  const read = history().safeParse(answer);
+  if (!read.success) return null;
+  const { signedTransactions, hasMore, revision } = read.data;
+  const next = nextPage(hasMore, revision, page);
+  return next === undefined ? null : { signedTransactions, next };
+};
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponse */
+export const readNotifications = (answer: unknown, page: string | null): NotificationPage | null => {
+  const read = notifications().safeParse(answer);
+  if (!read.success) return null;
+  const { notificationHistory, hasMore, paginationToken } = read.data;
+  const next = nextPage(hasMore, paginationToken, page);
+  if (next === undefined) return null;
+  return { signedPayloads: notificationHistory.map(({ signedPayload }) => signedPayload), next };
+};
