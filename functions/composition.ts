@@ -136,7 +136,7 @@ export const composeAcknowledgementRun = (
 
 export const composeAndroidStoreLinking = (
   configuration: ServiceConfiguration & AndroidStoreAccess,
-): AndroidStoreLinking => ({
+): AndroidStoreLinking & { readonly androidStore: AndroidStore } => ({
   ...factStoreOf(configuration),
   directory: directoryOf(configuration),
   androidStore: androidStoreOf(configuration),

@@ -8,7 +8,7 @@ import type { DueAcknowledgement } from "./records.ts";
 
 export interface AcknowledgementRun {
   readonly directory: ApplicationDirectory;
-  readonly androidStore: AndroidStore;
+  readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
   readonly queue: AcknowledgementQueue;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
   readonly now: () => Instant;

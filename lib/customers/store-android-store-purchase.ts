@@ -14,7 +14,7 @@ import { storeFacts, type StoringOutcome } from "./store-facts.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 export interface AndroidStorePurchases extends FactStore {
-  readonly androidStore: AndroidStore;
+  readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 

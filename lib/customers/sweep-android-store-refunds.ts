@@ -2,12 +2,14 @@ import type { AndroidStoreConfiguration, Application } from "../applications/app
 import { productKindOf, referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import type { VoidedPurchase } from "../stores/android-store/android-store.ts";
+import type { AndroidStore, VoidedPurchase } from "../stores/android-store/android-store.ts";
 import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
 import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
 import { sweepApplications, type PeriodOutcome, type SweepReport, type SweepRun } from "./sweep.ts";
 
-export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {}
+export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {
+  readonly androidStore: AndroidStore;
+}
 
 const ENVIRONMENTS = ["production", "sandbox"] as const;
 
