@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
+import type { Store } from "../../lib/contract/schemas.ts";
 import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
@@ -11,6 +13,7 @@ import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
 import type { FunctionName, Parameters } from "../parameters.ts";
+import { streamParameter } from "./data-stack.ts";
 
 export interface ServiceStackProps extends StackProps {
   readonly parameters: Parameters;
@@ -21,6 +24,10 @@ export interface ServiceStackProps extends StackProps {
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
 const WATCHER = "watch-notifications";
+const REFRESHERS: Readonly<Record<Store, string>> = {
+  "ios-store": "refresh-ios-store-purchases",
+  "android-store": "refresh-android-store-purchases",
+};
 
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
@@ -74,6 +81,43 @@ export class ServiceStack extends Stack {
     watcher.queries(table);
     new Schedule(this, "NotificationWatchSchedule", { of: watcher, every: Duration.hours(1) });
 
+    const refreshing = (store: Store): ServiceFunction => {
+      const made =
+        store === "android-store"
+          ? functionOf("refreshAndroidStorePurchases", REFRESHERS[store], "Ask Google about due purchases")
+          : functionOf("refreshIosStorePurchases", REFRESHERS[store], "Ask Apple about due purchases");
+      made.changes(table);
+      made.readsSecrets(secretPrefix);
+      new Schedule(this, `${made.node.id}Schedule`, { of: made, every: Duration.minutes(1) });
+      // Another table than the stage's own, such as a restored one, has no stream that this stack knows.
+      if (table.name === serviceName)
+        made.wakesOn(StringParameter.valueForStringParameter(this, streamParameter(serviceName)), {
+          pk: { suffix: `#REFRESH#${store}` },
+          sk: { prefix: "2" },
+        });
+      return made;
+    };
+    refreshing("ios-store");
+    const androidRefresher = refreshing("android-store");
+
+    const sweeping = (name: FunctionName, folder: string, description: string): ServiceFunction => {
+      const made = functionOf(name, folder, description);
+      made.changes(table);
+      made.readsSecrets(secretPrefix);
+      new Schedule(this, `${made.node.id}Schedule`, { of: made, every: Duration.hours(1) });
+      return made;
+    };
+    const androidSweeper = sweeping(
+      "sweepAndroidStoreRefunds",
+      "sweep-android-store-refunds",
+      "Read Google's lists of voided purchases",
+    );
+    sweeping(
+      "sweepIosStoreNotifications",
+      "sweep-ios-store-notifications",
+      "Read Apple's histories of undelivered notifications",
+    );
+
     const api = new EntitlementsApi(this, "Api", {
       ...parameters.api,
       serviceName,
@@ -112,7 +156,13 @@ export class ServiceStack extends Stack {
     output(
       "AndroidStoreRoles",
       "Roles that call Google's API; a workload identity pool has to admit them.",
-      [served.linkAndroidStoreCustomer, served.receiveAndroidStoreNotification, acknowledger]
+      [
+        served.linkAndroidStoreCustomer,
+        served.receiveAndroidStoreNotification,
+        acknowledger,
+        androidRefresher,
+        androidSweeper,
+      ]
         .map(({ roleName }) => roleName)
         .join(" "),
     );
