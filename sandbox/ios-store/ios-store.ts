@@ -8,7 +8,7 @@ import { createCounter, type Counter } from "./counter.ts";
 import type { AppNotification, NotifiedApp } from "./notifications.ts";
 import type { PersonsPurchases } from "./payloads.ts";
 import { bought, type RequestedPurchase } from "./purchase.ts";
-import { createPushes, savedPushes, type Pushes } from "./pushes.ts";
+import { createPushes, NO_PUSHES, savedPushes, type Pushes } from "./pushes.ts";
 import { createShop, savedShop } from "./shop.ts";
 import type { JwsSigner } from "./signing.ts";
 
@@ -106,13 +106,13 @@ export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox
     notify: async (notification, app = {}) => counter.notify(notification, app),
     enableNotifications: pushes.enable,
     nextEventAt: () => {
-      const next = Math.min(shop.nextEventAt() ?? Infinity, pushes.nextRetryAt() ?? Infinity);
+      const next = Math.min(shop.nextEventAt() ?? Infinity, pushes.nextAt() ?? Infinity);
       return next === Infinity ? null : next;
     },
     runUntil: counter.runUntil,
     reset: () => {
       shop.restore({ accounts: [], lineages: [] });
-      pushes.restore({ enabled: true, pending: [] });
+      pushes.restore(NO_PUSHES);
     },
     save: () => JSON.stringify({ format: 1, shop: shop.save(), pushes: pushes.save() }),
   };
