@@ -253,10 +253,9 @@ export const createShop = (): Shop => {
       accounts.clear();
       lineages.clear();
       for (const [key, entering] of saved.accounts) accounts.set(key, entering);
-      revision = Math.max(
-        0,
-        ...saved.lineages.flatMap(({ transactions }) => transactions.map(({ revision = 0 }) => revision)),
-      );
+      revision = saved.lineages
+        .flatMap(({ transactions }) => transactions.map(({ revision = 0 }) => revision))
+        .reduce((last, each) => Math.max(last, each), 0);
       for (const lineage of saved.lineages)
         lineages.set(lineage.originalTransactionIdentifier, {
           ...lineage,
