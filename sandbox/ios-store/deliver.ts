@@ -1,3 +1,5 @@
+import * as z from "zod";
+
 /**
  * What became of a try to send a notification.
  *
@@ -17,16 +19,19 @@ export type SendAttemptResult = (typeof SEND_ATTEMPT_RESULTS)[number];
 /** Codes of connections that ended before a response came. */
 const UNANSWERED = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
-const hasCode = (value: unknown): value is { readonly code: string } =>
-  typeof value === "object" && value !== null && "code" in value && typeof value.code === "string";
+const failed = z
+  .object({ name: z.string(), cause: z.object({ code: z.string() }).optional().catch(undefined) })
+  .catch({ name: "", cause: undefined });
 
+/** The result of a request that `fetch` gave up. */
 const failureOf = (error: unknown): SendAttemptResult => {
-  if (!(error instanceof Error)) return "OTHER";
-  if (error.name === "TimeoutError") return "TIMED_OUT";
-  if (!hasCode(error.cause)) return "OTHER";
-  const { code } = error.cause;
+  const { name, cause } = failed.parse(error);
+  if (name === "TimeoutError") return "TIMED_OUT";
+  if (cause === undefined) return "OTHER";
+  const { code } = cause;
+  if (/CERT|SSL|TLS|SIGNATURE/.test(code)) return "TLS_ISSUE";
   if (code.startsWith("HPE_") || UNANSWERED.has(code)) return "NO_RESPONSE";
-  return /CERT|SSL|TLS|SIGNATURE/.test(code) ? "TLS_ISSUE" : "SOCKET_ISSUE";
+  return code.startsWith("ERR_") ? "OTHER" : "SOCKET_ISSUE";
 };
 
 /**
