@@ -62,6 +62,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
   let unsent: UnsentPush[] = [];
   let pending: PendingPush[] = [];
   let history = createPushHistory([]);
+  let isSending = false;
 
   /** @param failures before this try */
   const send = async (
@@ -75,7 +76,9 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
     // A push that is forgotten or switched off meanwhile is not kept.
     const queue = pending;
     const noted = history;
+    isSending = true;
     const sendAttemptResult = await deliver(url, signedPayload, timeout);
+    isSending = false;
     noted.note(signedPayload, { attemptDate: at, sendAttemptResult });
     if (sendAttemptResult === "SUCCESS") return;
     const delay = RETRIES_AFTER[failures];
@@ -101,7 +104,8 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
       if (first !== undefined)
         await send(first.signedPayload, 0, first.at, first.environment === "Production");
     },
-    nextAt: () => unsent[0]?.at ?? next()?.dueAt ?? null,
+    // Whoever sends goes on with the queue; only that of an opened store waits for its moment.
+    nextAt: () => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
     retryNext: async () => {
       const due = next();
       if (due === null) return;

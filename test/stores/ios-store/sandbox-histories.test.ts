@@ -320,8 +320,9 @@ describe("the history of notifications", () => {
   test("can be limited to a person, by any transaction id", async () => {
     const original = await buy();
     const other = await buy({ type: "Consumable" });
-    await buy({ type: "Non-Consumable" }, { appTransactionIdentifier: "705" });
+    const others = await buy({ type: "Non-Consumable" }, { appTransactionIdentifier: "705" });
     await under.store.change(original, { change: "rescind-consent" });
+    await under.store.change(others, { change: "rescind-consent" });
     await under.store.notify("test");
     for (const transactionId of [original, other]) {
       const answered = await under.client.getNotificationHistory(null, {
