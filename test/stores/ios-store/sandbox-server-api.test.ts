@@ -10,6 +10,7 @@ import {
   failure,
   openServedStore,
   refusal,
+  until,
   type ServedStore,
   type TokenChanges,
 } from "../../support/ios-store-server-api.ts";
@@ -220,7 +221,7 @@ describe("what is due", () => {
     const [last] = await lastTransactions(original);
     const [transaction] = await decodedTransactions([last?.signedTransactionInfo ?? ""]);
     expect(transaction?.expiresDate).toBe(Date.UTC(2026, 8, 15, 12));
-    while (under.received.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => under.received.length === 3);
     expect((await under.pushed()).map(({ name }) => name)).toEqual(["DID_RENEW", "DID_RENEW"]);
   });
 
@@ -251,7 +252,7 @@ describe("what is due", () => {
     });
     under.url = `http://127.0.0.1:${await listen(receiver, 0)}/`;
     const told = under.store.change(original, { change: "cancel" });
-    while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => waiting.length > 0);
     const [last] = await lastTransactions(original);
     const [renewalInfo] = await decodedRenewalInfos([last?.signedRenewalInfo ?? ""]);
     expect(renewalInfo?.autoRenewStatus).toBe(0);
@@ -271,7 +272,7 @@ describe("what is due", () => {
     under.url = `http://127.0.0.1:${await listen(receiver, 0)}/`;
     under.now = Date.UTC(2026, 7, 20);
     const told = under.store.runUntil(under.now);
-    while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => waiting.length > 0);
     await lastTransactions(original);
     const again = under.again();
     under.url = url;
