@@ -139,6 +139,12 @@ export const refreshOfKey = ({ pk, sk }: Key): Pick<DueRefresh, "application" | 
     : { application: applicationId(application), dueAt };
 };
 
+/** Filter of the table's stream: keys of a store's refreshes, which begin with a year. */
+export const newRefreshesOf = (store: Store) => ({
+  pk: { suffix: `#REFRESH#${store}` },
+  sk: { prefix: "2" },
+});
+
 /** Lease and pause of a queue. */
 export const refreshStateKey = (application: ApplicationId, store: Store): Key => ({
   pk: refreshPartition(application, store),
