@@ -120,7 +120,7 @@ export class ServiceFunction extends Construct {
    */
   wakesOn(streamArn: string, pattern: Readonly<Record<"pk" | "sk", object>>): void {
     const { pk, sk } = pattern;
-    new EventSourceMapping(this, "Stream", {
+    const mapping = new EventSourceMapping(this, "Stream", {
       target: this.#function,
       eventSourceArn: streamArn,
       startingPosition: StartingPosition.LATEST,
