@@ -135,6 +135,10 @@ export class ServiceFunction extends Construct {
         }),
       ],
     });
+    acceptFinding(mapping, {
+      "Serverless-LambdaEventSourceMappingDestination":
+        "A record carries no data and only wakes the function early; its schedule does the same work.",
+    });
     this.#may(["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"], streamArn);
   }
 
