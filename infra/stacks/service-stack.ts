@@ -5,6 +5,7 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
+import { refreshSuffixes } from "../../lib/table/keys.ts";
 import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
@@ -92,8 +93,8 @@ export class ServiceStack extends Stack {
       // Another table than the stage's own, such as a restored one, has no stream that this stack knows.
       if (table.name === serviceName)
         made.wakesOn(StringParameter.valueForStringParameter(this, streamParameter(serviceName)), {
-          pk: { suffix: `#REFRESH#${store}` },
-          sk: { prefix: "2" },
+          pk: refreshSuffixes(store).map((suffix) => ({ suffix })),
+          sk: [{ prefix: "2" }],
         });
       return made;
     };
