@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import {
@@ -20,6 +21,7 @@ import {
   decodeHoldings,
   identityItem,
   purchaseItem,
+  refreshItem,
   tombstoneItem,
   transferItem,
 } from "../../lib/table/items.ts";
@@ -59,7 +61,7 @@ const applicationPartitionItem = z.discriminatedUnion("kind", [
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const PARTITION = new RegExp(
-  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS)(?:#(?<rest>.+))?)?$`,
+  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|REFRESH)(?:#(?<rest>.+))?)?$`,
   "s",
 );
 
@@ -83,7 +85,10 @@ interface Tenant {
     readonly customer: string;
     readonly purchase: Purchase;
     readonly dueSince: number | null;
+    readonly refreshAt: number | null;
   }[];
+  /** Refreshes in the queues: their purchases and due times. */
+  readonly refreshes: { readonly key: string; readonly reference: string; readonly dueAt: number }[];
   /** References of purchases that were erased. */
   readonly erasedPurchases: Set<string>;
   /** Customers that an operator has erased. */
@@ -165,6 +170,7 @@ const sort = (
       accounts: [],
       identities: [],
       purchases: [],
+      refreshes: [],
       erasedPurchases: new Set(),
       erased: new Set(),
       acknowledgements: [],
@@ -271,7 +277,7 @@ const sort = (
         if (purchase === null) break;
         violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
         violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
-        const { customer, acknowledgementDueSince: dueSince = null, lines } = purchase;
+        const { customer, acknowledgementDueSince: dueSince = null, refreshAt = null, lines } = purchase;
         tenant.purchases.push({
           key: keyOf(item),
           customer,
@@ -281,8 +287,22 @@ const sort = (
             renewal: purchase.renewal === undefined ? null : decodeRenewal(purchase.renewal),
           },
           dueSince,
+          refreshAt,
         });
         checkOwner(violations, item, application, purchase.customer);
+        break;
+      }
+      case "REFRESH": {
+        if (sk === "STATE" || sk.startsWith("SWEEP#")) break;
+        const refresh = violations.parse(refreshItem, item);
+        if (refresh === null) break;
+        const { environment, key, dueAt, source } = refresh;
+        violations.check(
+          rest === `${source.store}#${environment}` && sk === `${isoTime(dueAt)}#${key}`,
+          `${keyOf(item)} is in another queue than its purchase`,
+        );
+        const reference = referenceOf({ store: source.store, environment, key });
+        tenant.refreshes.push({ key: keyOf(item), reference, dueAt });
         break;
       }
       case "TRANSFERS":
@@ -467,6 +487,15 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
           ),
         `${key} is replaced by a purchase that is not there`,
       );
+
+  const queued = new Set(tenant.refreshes.map(({ reference, dueAt }) => `${reference} ${dueAt}`));
+  for (const { key, purchase, refreshAt } of tenant.purchases)
+    violations.check(
+      refreshAt === null || queued.delete(`${referenceOf(purchase)} ${refreshAt}`),
+      `${key} waits for a refresh that is not in its queue`,
+    );
+  for (const refresh of queued)
+    violations.check(false, `${refresh} is in a queue, and its purchase does not wait for it`);
 
   const waiting = new Set(
     tenant.acknowledgements.map(({ reference, dueSince }) => `${reference} ${dueSince}`),
