@@ -107,6 +107,8 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
     asked,
     failures,
     worldOf,
+    /** The only application, or the first. */
+    world: worldOf(applications[0] ?? aName()),
     answering: (by: Answer = renewed) => {
       answer = by;
     },
