@@ -118,7 +118,7 @@ export class ServiceFunction extends Construct {
    * Invokes the function for new items whose keys match, as the stream of the table tells of them. A record that fails is
    * dropped: the function's schedule does the same work.
    */
-  wakesOn(streamArn: string, pattern: Readonly<Record<"pk" | "sk", object>>): void {
+  wakesOn(streamArn: string, pattern: Readonly<Record<"pk" | "sk", readonly object[]>>): void {
     const { pk, sk } = pattern;
     const mapping = new EventSourceMapping(this, "Stream", {
       target: this.#function,
@@ -131,7 +131,7 @@ export class ServiceFunction extends Construct {
       filters: [
         FilterCriteria.filter({
           eventName: ["INSERT"],
-          dynamodb: { Keys: { pk: { S: [pk] }, sk: { S: [sk] } } },
+          dynamodb: { Keys: { pk: { S: pk }, sk: { S: sk } } },
         }),
       ],
     });

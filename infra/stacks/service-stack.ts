@@ -5,7 +5,7 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
-import { newRefreshesOf } from "../../lib/table/keys.ts";
+import { refreshSuffixes } from "../../lib/table/keys.ts";
 import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
@@ -121,7 +121,12 @@ export class ServiceStack extends Stack {
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
     if (table.name === serviceName) {
       const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
-      for (const store of STORES) refreshers[store].wakesOn(stream, newRefreshesOf(store));
+      for (const store of STORES)
+        refreshers[store].wakesOn(stream, {
+          pk: refreshSuffixes(store).map((suffix) => ({ suffix })),
+          // Refreshes begin with their year, and nothing else in a queue does.
+          sk: [{ prefix: "2" }],
+        });
     }
 
     asking({

@@ -1,7 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
 import { selecting } from "../stores/android-store/reading.ts";
-import { overIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
+import { failedIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
 
 const TOO_MANY_REQUESTS = 429;
@@ -44,7 +44,7 @@ export const refreshAndroidStorePurchase = async (
         selecting(answer, productKind, []),
         { source, askedAt },
         null,
-      ).then(() => ({ outcome: "stored" }), overIfErased);
+      ).then(() => ({ outcome: "stored" }), failedIfErased);
     }
   }
 };

@@ -1,10 +1,10 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
-import type { Store } from "../contract/schemas.ts";
+import type { Environment, Store } from "../contract/schemas.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { afterFailure, HEALTHY, type PauseReason } from "../freshness/queue-health.ts";
+import { afterFailure, HEALTHY, type PauseReason, type QueueHealth } from "../freshness/queue-health.ts";
 import { nextRefresh } from "../freshness/refresh-times.ts";
-import type { DueRefresh } from "../freshness/refresh.ts";
+import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { RefreshOutcome } from "./refresh-outcome.ts";
@@ -30,6 +30,7 @@ export interface RefreshRun {
 /** A queue that is paused. */
 export interface PausedQueue {
   readonly application: ApplicationId;
+  readonly environment: Environment;
   readonly because: PauseReason;
   readonly failingSince: Instant;
   readonly until: Instant;
@@ -52,13 +53,10 @@ export interface RefreshReport {
 /** Refreshes of one application per second: Google allows 50, and so does Apple for each of its endpoints. */
 export const REFRESHES_PER_SECOND = 30;
 
-/** Apple allows a tenth in its sandbox. */
+/** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
 export const SANDBOX_REFRESHES_PER_SECOND = 3;
 
-/** Refreshes read at once: enough to find those of production behind many of a sandbox. */
-const REFRESHES_READ = 100;
-
-const APPLICATIONS_AT_ONCE = 10;
+const QUEUES_AT_ONCE = 10;
 
 const SECOND = 1000;
 
@@ -68,26 +66,42 @@ export const LEASE_MILLISECONDS = 60 * SECOND;
 /** Time after which another application's queue has its turn. */
 const TURN_MILLISECONDS = 10 * SECOND;
 
+/** Pause of a refresh whose purchase cannot be read, so that it does not keep the others out of their batches. */
+const UNREADABLE_STEP = 60 * 60 * SECOND;
+
 /** Age from which a refresh whose store stays unavailable moves on, so that it does not try the queue for ever. */
 const MOVES_ON_AFTER = 60 * 60 * SECOND;
 
-/** The refreshes of the next second, production first. */
-const batchOf = (store: Store, due: readonly DueRefresh[]): readonly DueRefresh[] => {
-  const isLive = ({ purchase }: DueRefresh): boolean => purchase.environment === "production";
-  const tests = due.filter((one) => !isLive(one));
-  const room = store === "ios-store" ? SANDBOX_REFRESHES_PER_SECOND : REFRESHES_PER_SECOND;
-  return [...due.filter(isLive), ...tests.slice(0, room)].slice(0, REFRESHES_PER_SECOND);
+/** The refreshes of the next second: all that were read, or after a failure one, which shows whether the store is back. */
+const batchOf = (due: readonly DueRefresh[], { failures }: QueueHealth): readonly DueRefresh[] => {
+  if (failures === 0) return due;
+  // Not the same one each time: it may be the only one that fails.
+  const place = failures % due.length;
+  return due.slice(place, place + 1);
 };
 
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
-/** Moves a refresh that brought nothing to its next step; out of the queue where there is none. */
-const moveOn = async ({ table, queue, now }: RefreshRun, due: DueRefresh, isOver: boolean): Promise<void> => {
+/** Next time of a refresh that brought nothing; null: there is none. */
+const nextOf = async (
+  { table, now }: RefreshRun,
+  due: DueRefresh,
+  isOver: boolean,
+): Promise<Instant | null> => {
+  if (isOver) return null;
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
-  const next = isOver || stored === undefined ? null : nextRefresh(stored.purchase, moment);
-  await queue.move(due, next?.at ?? null);
+  return (stored === undefined ? null : nextRefresh(stored.purchase, moment))?.at ?? null;
+};
+
+/** Moves a refresh that brought nothing to its next step; out of the queue where there is none. */
+const moveOn = async (run: RefreshRun, due: DueRefresh, isOver: boolean): Promise<void> => {
+  const next = await nextOf(run, due, isOver).catch((error: unknown) => {
+    run.onFailure(error);
+    return run.now() + UNREADABLE_STEP;
+  });
+  await run.queue.move(due, next);
 };
 
 interface Progress {
@@ -115,13 +129,14 @@ const tryOne = async (
 const pauseAfter = (
   outcomes: readonly RefreshOutcome[],
 ): { readonly because: PauseReason; readonly retryAt: Instant | null } | null => {
-  if (outcomes.some(({ outcome }) => outcome === "credential-rejected"))
-    return { because: "credential-rejected", retryAt: null };
   const failures = outcomes.filter((one) => one.outcome === "unavailable");
   const named = failures.flatMap(({ retryAt }) => retryAt ?? []);
   if (named.length > 0) return { because: "unavailable", retryAt: Math.max(...named) };
-  const isAnswered = outcomes.some(({ outcome }) => outcome === "stored" || outcome === "over");
-  return failures.length > 0 && !isAnswered ? { because: "unavailable", retryAt: null } : null;
+  if (outcomes.some(({ outcome }) => outcome === "stored" || outcome === "over")) return null;
+  // An application may have several credentials: one that is rejected does not pause what another can ask about.
+  if (outcomes.some(({ outcome }) => outcome === "credential-rejected"))
+    return { because: "credential-rejected", retryAt: null };
+  return failures.length > 0 ? { because: "unavailable", retryAt: null } : null;
 };
 
 /** Moves what a batch has not stored, as far as it may be tried again. */
@@ -153,8 +168,8 @@ const workOff = async (
   progress: Progress,
 ): Promise<"empty" | "more" | "left"> => {
   const { queue, now, directory } = run;
-  let due = await queue.due(reference, now(), REFRESHES_READ);
-  if (due.length === 0) return "empty";
+  const [first] = await queue.due(reference, now(), 1);
+  if (first === undefined) return "empty";
   const application = await directory.byIdentifier(reference.application);
   if (application === null) return "left";
   const worker = run.newWorker();
@@ -164,11 +179,15 @@ const workOff = async (
 
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   const tried = new Set<string>();
+  const isLive = reference.environment === "production";
+  const read = async (): Promise<readonly DueRefresh[]> =>
+    queue.due(reference, now(), isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND);
   try {
+    // Read under the lease: another worker may have refreshed them since.
+    let due = await read();
     while (due.length > 0 && now() < turnEnds) {
       const began = now();
-      // After a failure, one refresh shows whether the store is back.
-      const batch: readonly DueRefresh[] = health.failures > 0 ? due.slice(0, 1) : batchOf(run.store, due);
+      const batch = batchOf(due, health);
       const outcomes: readonly RefreshOutcome[] = await Promise.all(
         batch.map((one) => tryOne(run, application, one, tried)),
       );
@@ -183,12 +202,12 @@ const workOff = async (
         return "left";
       }
       health = stored > 0 ? HEALTHY : health;
-      due = await queue.due(reference, now(), REFRESHES_READ);
-      if (due.length === 0) return "empty";
+      due = await read();
+      if (due.length === 0) break;
       await run.wait(Math.max(0, began + SECOND - now()));
       if ((await queue.take(reference, lease(), now())) === null) return "left";
     }
-    return "more";
+    return due.length === 0 ? "empty" : "more";
   } finally {
     await queue.release(reference, lease(), health);
   }
@@ -203,22 +222,22 @@ const leftIn = async (
   const [oldest] = await queue.due(reference, moment, 1);
   if (oldest === undefined) return { age: 0, paused: null };
   const { because, failingSince, pausedUntil } = await queue.healthOf(reference);
-  const { application } = reference;
+  const { application, environment } = reference;
   return {
     age: because === "credential-rejected" ? 0 : moment - oldest.dueAt,
     paused:
       because === null
         ? null
-        : { application, because, failingSince: failingSince ?? moment, until: pausedUntil },
+        : { application, environment, because, failingSince: failingSince ?? moment, until: pausedUntil },
   };
 };
 
 /**
- * Works off the due refreshes of all applications, each oldest first, several applications in parallel, and each at most
+ * Works off the due refreshes of all applications, each queue oldest first, several queues in parallel, and each at most
  * {@link REFRESHES_PER_SECOND}. One application's failing store or rejected credential pauses its own queue alone.
  *
  * @param until no batch starts from this moment on
- * @param only the queues to work off; unset: those of all applications
+ * @param only the applications whose queues are worked off; unset: all
  */
 export const refreshDuePurchases = async (
   run: RefreshRun,
@@ -226,23 +245,25 @@ export const refreshDuePurchases = async (
   only?: readonly ApplicationId[],
 ): Promise<RefreshReport> => {
   const progress: Progress = { refreshed: 0, failed: 0 };
-  const waiting = [...(only ?? (await run.applications()))];
+  const applications = only ?? (await run.applications());
+  const waiting = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
+    applications.map((application): QueueReference => ({ application, store: run.store, environment })),
+  );
   const left: Awaited<ReturnType<typeof leftIn>>[] = [];
   const work = async (): Promise<void> => {
     for (;;) {
-      const application = waiting.shift();
-      if (application === undefined) return;
-      const reference = { application, store: run.store };
+      const reference = waiting.shift();
+      if (reference === undefined) return;
       try {
         const outcome = run.now() < until ? await workOff(run, reference, until, progress) : "left";
-        if (outcome === "more") waiting.push(application);
+        if (outcome === "more") waiting.push(reference);
         if (outcome === "left") left.push(await leftIn(run, reference));
       } catch (error) {
         run.onFailure(error);
       }
     }
   };
-  await Promise.all(Array.from({ length: APPLICATIONS_AT_ONCE }, work));
+  await Promise.all(Array.from({ length: QUEUES_AT_ONCE }, work));
   return {
     ...progress,
     oldest: Math.max(0, ...left.map(({ age }) => age)),

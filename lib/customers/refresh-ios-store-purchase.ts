@@ -1,9 +1,10 @@
 import type { Application, IosStoreConfiguration } from "../applications/application.ts";
 import { eventsOf } from "../entitlements/events.ts";
-import { referenceText, type Purchase } from "../entitlements/purchase.ts";
+import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { isDisputed } from "../freshness/refresh-times.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
+import { compare } from "../order.ts";
 import { disagreement } from "../stores/ios-store/agreement.ts";
 import type {
   AppStoreAnswer,
@@ -15,7 +16,7 @@ import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purch
 import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { IosStoreCustomers } from "./ios-store-request.ts";
-import { overIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
+import { failedIfErased, isOfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeFacts } from "./store-facts.ts";
 import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
 
@@ -46,11 +47,17 @@ const askHistory = async (
   return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
 };
 
-/** Transaction ids of the events whose ids disagree on a refund. */
+/** Transaction ids asked about one by one; further ones wait for the next refresh. */
+const IDS_ASKED = 20;
+
+/** Transaction ids of the events whose ids disagree on a refund: those that the store spoke of longest ago. */
 const disputedIn = ({ lines }: Purchase): readonly string[] =>
   eventsOf(lines)
     .filter(isDisputed)
-    .flatMap(({ copies }) => copies.flatMap(({ transactionIdentifier }) => transactionIdentifier ?? []));
+    .flatMap(({ copies }) => copies)
+    .toSorted((a, b) => compare(a.verifiedAt, b.verifiedAt))
+    .flatMap(({ transactionIdentifier }) => transactionIdentifier ?? [])
+    .slice(0, IDS_ASKED);
 
 /**
  * Asks about a purchase: a subscription's statuses, which are of all subscriptions of the person, or else the person's
@@ -106,6 +113,19 @@ const verifiedFactsOf = async (
   };
 };
 
+/** The facts of one lineage alone. They name no person, whose other purchases may be an erased customer's. */
+const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => {
+  const isOf = (purchase: PurchaseReference): boolean => referenceText(purchase) === referenceText(lineage);
+  return {
+    ...facts,
+    identities: [],
+    purchases: facts.purchases
+      .filter(({ purchase }) => isOf(purchase))
+      .map((proven) => ({ ...proven, identity: null })),
+    renewals: facts.renewals.filter(isOf),
+  };
+};
+
 /** Asks Apple about a purchase with the application's key, verifies the answer, and stores it. */
 export const refreshIosStorePurchase = async (
   refreshing: IosStoreRefreshing,
@@ -136,10 +156,12 @@ export const refreshIosStorePurchase = async (
     case "answered": {
       const facts = await verifiedFactsOf(refreshing, configuration, app, answer.content, askedAt);
       if (facts === null) return { outcome: "failed" };
-      return storeFacts(refreshing, application, facts, null).then(
-        () => ({ outcome: "stored" }),
-        overIfErased,
-      );
+      return storeFacts(refreshing, application, facts, null)
+        .catch(async (error: unknown) => {
+          if (!isOfErased(error)) throw error;
+          return storeFacts(refreshing, application, ofLineage(facts, purchase), null);
+        })
+        .then(() => ({ outcome: "stored" }), failedIfErased);
     }
   }
 };

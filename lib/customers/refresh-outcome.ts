@@ -4,7 +4,7 @@ import type { Instant } from "../entitlements/time.ts";
 /**
  * Outcome of asking a store about one purchase.
  * - `stored`: its answer is stored, and the refresh moved with it.
- * - `over`: the store has dropped the purchase, or nobody owns it any more: no refresh is due again.
+ * - `over`: the store has dropped the purchase, or it is not stored any more: no refresh is due again.
  * - `failed`: it could not be asked or its answer not be used, for a reason that concerns this purchase alone.
  * - `unavailable`: the store did not answer. `retryAt`: the time that it named; null: none.
  * - `credential-rejected`: the store refuses the application's credential.
@@ -13,8 +13,14 @@ export type RefreshOutcome =
   | { readonly outcome: "stored" | "over" | "failed" | "credential-rejected" }
   | { readonly outcome: "unavailable"; readonly retryAt: Instant | null };
 
-/** The outcome for an erased customer's purchase: nobody owns it any more. Rethrows any other error. */
-export const overIfErased = (error: unknown): RefreshOutcome => {
-  if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return { outcome: "over" };
+export const isOfErased = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";
+
+/**
+ * The outcome for facts of an erased customer. A purchase that is buried leaves the queue; one that only names an erased
+ * customer's stays. Rethrows any other error.
+ */
+export const failedIfErased = (error: unknown): RefreshOutcome => {
+  if (isOfErased(error)) return { outcome: "failed" };
   throw error;
 };

@@ -1,14 +1,18 @@
-import type { Store } from "../contract/schemas.ts";
+import type { Environment, Store } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { QueueHealth } from "../freshness/queue-health.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { StoredPurchase } from "./records.ts";
 
-/** The refreshes of one application in one store: a queue of its own, so that no application delays another. */
+/**
+ * The refreshes of one application in one store and environment: a queue of its own, so that no application delays
+ * another, and no sandbox delays production. Apple's sandbox fails and limits requests by itself.
+ */
 export interface QueueReference {
   readonly application: ApplicationId;
   readonly store: Store;
+  readonly environment: Environment;
 }
 
 /** Right to work off a queue, until it ends. */

@@ -98,7 +98,11 @@ export const sweepApplications = async (
 ): Promise<SweepReport> => {
   const report = { found: 0, behind: 0 };
   for (const identifier of await run.applications()) {
-    const application = await run.directory.byIdentifier(identifier);
+    const application = await run.directory.byIdentifier(identifier).catch((error: unknown) => {
+      run.onFailure(error);
+      report.behind += 1;
+      return null;
+    });
     for (const { swept, read } of application === null ? [] : listsOf(application)) {
       try {
         const { found, behind } = await sweepOne(run, swept, read, until);

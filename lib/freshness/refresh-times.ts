@@ -2,7 +2,7 @@ import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events
 import { periodOf } from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
 import { BILLING_RETRY_MILLISECONDS, type Renewal } from "../entitlements/renewal.ts";
-import type { Instant } from "../entitlements/time.ts";
+import { isInstant, type Instant } from "../entitlements/time.ts";
 
 /** Why a purchase is refreshed. */
 export const REFRESH_REASONS = [
@@ -122,9 +122,10 @@ const ofSubscription = (
   renewal: Renewal | null,
   after: Instant,
 ): readonly Refresh[] => {
-  const periods = lines.filter(
-    ({ nature, standing }) => nature === "auto_renewable" && standing !== "expired",
-  );
+  const known = lines.filter(({ nature }) => nature === "auto_renewable");
+  const running = known.filter(({ standing }) => standing !== "expired");
+  // Where only upgraded periods are known, the one that took their place is not.
+  const periods = running.length > 0 ? running : known;
   const end = Math.max(...periods.map(({ endsAt }) => endsAt ?? 0));
   const last = periods.findLast(({ endsAt }) => endsAt === end);
   if (last === undefined) return [];
@@ -195,10 +196,9 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
 export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null => {
   if (purchase.environment === "xcode") return null;
   const all = (purchase.store === "ios-store" ? ofIosStore : ofAndroidStore)(purchase, after);
-  return all.reduce<Refresh | null>(
-    (first, one) => (first === null || one.at < first.at ? one : first),
-    null,
-  );
+  return all
+    .filter(({ at }) => isInstant(at))
+    .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
 };
 
 /** Last time at which the store spoke of a purchase. */

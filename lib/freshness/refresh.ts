@@ -1,7 +1,10 @@
-import type { ProductKind } from "../contract/schemas.ts";
+import type { Environment, ProductKind } from "../contract/schemas.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+
+/** Environments whose purchases a store can be asked about, production first. */
+export const REFRESHED_ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
 
 /** An Android purchase as the store is asked for it. Holds the purchase token, so it is never logged. */
 export interface AndroidStoreSource {

@@ -3,7 +3,7 @@ import type { Remains } from "../customers/bury-remains.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "./chunks.ts";
-import { absent, ownedBy } from "./conditions.ts";
+import { absent, ownedBy, ownedUnchanged, type Condition } from "./conditions.ts";
 import { acknowledgementKey, keyOf, keys, refreshKey, TABLE, type Key } from "./keys.ts";
 import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
@@ -23,7 +23,7 @@ export const bury = async (
   erasedUntil: Instant,
 ): Promise<"written" | "conflict"> => {
   const isGone = check(table.name, keys.customer(application, end), absent);
-  const tombstone = (key: Key, owner: CustomerId): TransactItem =>
+  const tombstone = (key: Key, condition: Condition): TransactItem =>
     put(
       table.name,
       key,
@@ -31,17 +31,18 @@ export const bury = async (
         erasedUntil,
         [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND),
       } satisfies Attributes<typeof tombstoneItem> & Record<typeof TABLE.timeToLiveAttribute, number>,
-      ownedBy(application, owner),
+      condition,
     );
   const graves = [
-    ...purchases.map(({ purchase, customer, acknowledgementDueSince, refreshAt }) => [
-      tombstone(keys.purchase(application, purchase), customer),
+    ...purchases.map(({ purchase, customer, revision, acknowledgementDueSince, refreshAt }) => [
+      // A refresh that was moved meanwhile would be left behind, with its purchase token.
+      tombstone(keys.purchase(application, purchase), ownedUnchanged(application, customer, revision)),
       ...(acknowledgementDueSince === null
         ? []
         : [deletion(table.name, acknowledgementKey(application, purchase, acknowledgementDueSince))]),
       ...(refreshAt === null ? [] : [deletion(table.name, refreshKey(application, purchase, refreshAt))]),
     ]),
-    ...identities.map(({ item, customer }) => [tombstone(keyOf(item), customer)]),
+    ...identities.map(({ item, customer }) => [tombstone(keyOf(item), ownedBy(application, customer))]),
   ];
   let outcome: "written" | "conflict" = "written";
   for (const some of chunks(graves, Math.floor((ITEMS_PER_TRANSACTION - 1) / ITEMS_OF_ONE))) {

@@ -58,6 +58,24 @@ export const ownedBy = (application: ApplicationId, owner: CustomerId): Conditio
   ExpressionAttributeValues: { ":owner": customerPartition(application, owner) },
 });
 
+/** The purchase still has this owner, and the revision that was read. */
+export const ownedUnchanged = (
+  application: ApplicationId,
+  owner: CustomerId,
+  revision: number,
+): Condition => {
+  const owned = ownedBy(application, owner);
+  const unchanged = revisionUnchanged(revision);
+  return {
+    ...owned,
+    ConditionExpression: `${owned.ConditionExpression} AND ${unchanged.ConditionExpression}`,
+    ExpressionAttributeValues: {
+      ...owned.ExpressionAttributeValues,
+      ...unchanged.ExpressionAttributeValues,
+    },
+  };
+};
+
 /** The registration is free, or already the application's. */
 export const absentOrOf = (application: ApplicationId): Condition => ({
   ConditionExpression: `${absent.ConditionExpression} OR application = :application`,

@@ -79,7 +79,7 @@ export const refreshItem = once(() =>
   }),
 );
 
-/** An entry of the acknowledgement queue: the only item with a purchase token, kept only while needed. */
+/** An entry of the acknowledgement queue. Beside Android refreshes the only item with a purchase token. */
 export const acknowledgementItem = once(() =>
   z.object({
     application: shape.branded<ApplicationId>(shape.text()),

@@ -2,10 +2,11 @@ import type { NamedIdentity } from "../administration/operation-table.ts";
 import type { StoreReference } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { NotifiedStore } from "../customers/notification-log.ts";
+import type { QueueReference } from "../customers/refresh-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
-import type { DueRefresh } from "../freshness/refresh.ts";
+import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
 import {
   applicationId,
   type AccountId,
@@ -113,9 +114,15 @@ export const acknowledgementKey = (
   sk: `${isoTime(dueSince)}#${application}#${environment}#${key}`,
 });
 
-/** Queue of an application's refreshes in a store, oldest first; and what is known of the queue as a whole. */
-export const refreshPartition = (application: ApplicationId, store: Store): string =>
-  `${applicationPartition(application)}#REFRESH#${store}`;
+const refreshSuffix = (store: Store, environment: Environment): string => `#REFRESH#${store}#${environment}`;
+
+/** Ends of the partition keys of all applications' queues of refreshes in a store. */
+export const refreshSuffixes = (store: Store): readonly string[] =>
+  REFRESHED_ENVIRONMENTS.map((environment) => refreshSuffix(store, environment));
+
+/** Queue of an application's refreshes in a store and environment, oldest first; and what is known of it as a whole. */
+export const refreshPartition = ({ application, store, environment }: QueueReference): string =>
+  `${applicationPartition(application)}${refreshSuffix(store, environment)}`;
 
 /** Sort key after those of all refreshes due by a moment. Refreshes begin with their time, and nothing else does. */
 export const afterRefreshesDueBy = (moment: Instant): string => isoTime(moment + 1);
@@ -126,37 +133,30 @@ export const refreshKey = (
   { store, environment, key }: PurchaseReference,
   dueAt: Instant,
 ): Key => ({
-  pk: refreshPartition(application, store),
-  sk: `${isoTime(dueAt)}#${environment}#${key}`,
+  pk: refreshPartition({ application, store, environment }),
+  sk: `${isoTime(dueAt)}#${key}`,
 });
 
 /** The refresh that a key names; null for any other key. */
 export const refreshOfKey = ({ pk, sk }: Key): Pick<DueRefresh, "application" | "dueAt"> | null => {
-  const [, application] = /^APPLICATION#([^#]+)#REFRESH#[^#]+$/.exec(pk) ?? [];
+  const [, application] = /^APPLICATION#([^#]+)#REFRESH#[^#]+#[^#]+$/.exec(pk) ?? [];
   const dueAt = Date.parse(sk.split("#", 1)[0] ?? "");
   return application === undefined || Number.isNaN(dueAt)
     ? null
     : { application: applicationId(application), dueAt };
 };
 
-/** Filter of the table's stream: keys of a store's refreshes, which begin with a year. */
-export const newRefreshesOf = (store: Store) => ({
-  pk: { suffix: `#REFRESH#${store}` },
-  sk: { prefix: "2" },
-});
-
 /** Lease and pause of a queue. */
-export const refreshStateKey = (application: ApplicationId, store: Store): Key => ({
-  pk: refreshPartition(application, store),
+export const refreshStateKey = (queue: QueueReference): Key => ({
+  pk: refreshPartition(queue),
   sk: "STATE",
 });
 
 /** How far the store's list of refunds, or of failed notifications, was read. */
-export const sweepKey = (
-  application: ApplicationId,
-  { store, bundleOrPackage }: StoreReference,
-  environment: Environment,
-): Key => ({ pk: refreshPartition(application, store), sk: `SWEEP#${environment}#${bundleOrPackage}` });
+export const sweepKey = ({ bundleOrPackage, ...queue }: QueueReference & StoreReference): Key => ({
+  pk: refreshPartition(queue),
+  sk: `SWEEP#${bundleOrPackage}`,
+});
 
 /** Last notifications of all applications' bundles and packages, by application, store and environment. */
 export const NOTIFICATIONS_PARTITION = "NOTIFICATIONS";

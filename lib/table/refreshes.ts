@@ -1,7 +1,7 @@
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
-import type { QueueReference, RefreshQueue } from "../customers/refresh-queue.ts";
+import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { HEALTHY, type QueueHealth } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -79,31 +79,32 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     refreshWrites(name, application, purchase, { from: dueAt, to: to === null ? null : { at: to, source } });
 
   return {
-    due: async ({ application, store }, moment, limit) => {
+    due: async (queue, moment, limit) => {
+      const { application, store } = queue;
       const query = {
-        pk: refreshPartition(application, store),
+        pk: refreshPartition(queue),
         sortKeyBefore: afterRefreshesDueBy(moment),
         itemsPerPage: limit,
       };
-      for await (const page of queryPages(table, query))
-        return knownItems(refreshItem, page).map(({ environment, key, dueAt, source }) => ({
-          application,
-          purchase: { store, environment, key },
-          dueAt,
-          source,
-        }));
-      return [];
+      const due: DueRefresh[] = [];
+      for await (const page of queryPages(table, query)) {
+        for (const { environment, key, dueAt, source } of knownItems(refreshItem, page))
+          due.push({ application, purchase: { store, environment, key }, dueAt, source });
+        // Items of an unknown shape do not hide those behind them.
+        if (due.length >= limit) break;
+      }
+      return due.slice(0, limit);
     },
 
     healthOf: async (queue) => {
-      const Key = { ...refreshStateKey(queue.application, queue.store) };
+      const Key = { ...refreshStateKey(queue) };
       const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
       return Item === undefined ? HEALTHY : healthIn(Item);
     },
 
     take: async (queue, { worker, until }, moment) => {
       const leased = { leaseUntil: until, worker } satisfies Attributes<typeof stateItem>;
-      const update = updateOf(name, stateKeyOf(queue), leased, leaseIsFree(worker, moment));
+      const update = updateOf(name, refreshStateKey(queue), leased, leaseIsFree(worker, moment));
       try {
         const { Attributes: item = {} } = await client.send(
           new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
@@ -117,7 +118,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
 
     release: async (queue, { worker }, health) => {
       const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof stateItem>;
-      const update = updateOf(name, stateKeyOf(queue), released, leaseIsOf(worker));
+      const update = updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker));
       try {
         await client.send(new UpdateCommand(update));
       } catch (error) {
@@ -169,5 +170,3 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     },
   };
 };
-
-const stateKeyOf = ({ application, store }: QueueReference) => refreshStateKey(application, store);

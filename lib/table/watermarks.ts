@@ -1,6 +1,6 @@
 import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
-import type { SweptStore, Watermarks } from "../customers/sweep.ts";
+import type { Watermarks } from "../customers/sweep.ts";
 import { once } from "../once.ts";
 import { sweepKey } from "./keys.ts";
 import * as shape from "./shapes.ts";
@@ -9,18 +9,15 @@ import { updateOf } from "./writes.ts";
 
 const watermarkItem = once(() => z.object({ sweptUntil: shape.integer() }));
 
-const keyOf = ({ application, environment, ...store }: SweptStore) =>
-  sweepKey(application, store, environment);
-
 /** One item for each bundle and package in each environment. */
 export const createWatermarks = ({ client, name }: Table): Watermarks => ({
   read: async (swept) => {
-    const Key = { ...keyOf(swept) };
+    const Key = { ...sweepKey(swept) };
     const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
     return Item === undefined ? null : parseItem(watermarkItem, Item).sweptUntil;
   },
   raise: async (swept, until) => {
     const attributes = { sweptUntil: until } satisfies Attributes<typeof watermarkItem>;
-    await client.send(new UpdateCommand(updateOf(name, keyOf(swept), attributes)));
+    await client.send(new UpdateCommand(updateOf(name, sweepKey(swept), attributes)));
   },
 });

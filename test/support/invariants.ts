@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import {
@@ -86,7 +87,7 @@ interface Tenant {
     readonly dueSince: number | null;
     readonly refreshAt: number | null;
   }[];
-  /** Queued refreshes: their purchases and due times. */
+  /** Refreshes in the queues: their purchases and due times. */
   readonly refreshes: { readonly key: string; readonly reference: string; readonly dueAt: number }[];
   /** References of purchases that were erased. */
   readonly erasedPurchases: Set<string>;
@@ -169,10 +170,10 @@ const sort = (
       accounts: [],
       identities: [],
       purchases: [],
+      refreshes: [],
       erasedPurchases: new Set(),
       erased: new Set(),
       acknowledgements: [],
-      refreshes: [],
     };
     tenants.set(application, tenant);
     return tenant;
@@ -292,18 +293,16 @@ const sort = (
         break;
       }
       case "REFRESH": {
-        // The queue's lease and pause, and how far lists were read.
         if (sk === "STATE" || sk.startsWith("SWEEP#")) break;
-        const queued = violations.parse(refreshItem, item);
-        if (queued === null) break;
-        const { environment, key, dueAt, source } = queued;
-        const reference = `${environment}#${key}`;
-        violations.check(rest === source.store, `${keyOf(item)} is in the queue of another store`);
+        const refresh = violations.parse(refreshItem, item);
+        if (refresh === null) break;
+        const { environment, key, dueAt, source } = refresh;
         violations.check(
-          sk === `${new Date(dueAt).toISOString()}#${reference}`,
-          `${keyOf(item)} says that it is of ${reference}, due at ${dueAt}`,
+          rest === `${source.store}#${environment}` && sk === `${isoTime(dueAt)}#${key}`,
+          `${keyOf(item)} is in another queue than its purchase`,
         );
-        tenant.refreshes.push({ key: keyOf(item), reference: `${rest}#${reference}`, dueAt });
+        const reference = referenceOf({ store: source.store, environment, key });
+        tenant.refreshes.push({ key: keyOf(item), reference, dueAt });
         break;
       }
       case "TRANSFERS":
@@ -489,6 +488,15 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
         `${key} is replaced by a purchase that is not there`,
       );
 
+  const queued = new Set(tenant.refreshes.map(({ reference, dueAt }) => `${reference} ${dueAt}`));
+  for (const { key, purchase, refreshAt } of tenant.purchases)
+    violations.check(
+      refreshAt === null || queued.delete(`${referenceOf(purchase)} ${refreshAt}`),
+      `${key} waits for a refresh that is not in its queue`,
+    );
+  for (const refresh of queued)
+    violations.check(false, `${refresh} is in a queue, and its purchase does not wait for it`);
+
   const waiting = new Set(
     tenant.acknowledgements.map(({ reference, dueSince }) => `${reference} ${dueSince}`),
   );
@@ -506,22 +514,6 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
     );
 };
 
-/** Checks that each refresh in the queue is the one that its purchase names, and the other way round. */
-const checkRefreshes = (violations: Violations, { purchases, refreshes }: Tenant): void => {
-  const queued = new Set(refreshes.map(({ reference, dueAt }) => `${reference} ${dueAt}`));
-  const named = new Set(purchases.map(({ purchase, refreshAt }) => `${referenceOf(purchase)} ${refreshAt}`));
-  for (const { key, purchase, refreshAt } of purchases)
-    violations.check(
-      refreshAt === null || queued.has(`${referenceOf(purchase)} ${refreshAt}`),
-      `${key} is to be refreshed, and its queue does not have it`,
-    );
-  for (const { key, reference, dueAt } of refreshes)
-    violations.check(
-      named.has(`${reference} ${dueAt}`),
-      `${key} is queued, and its purchase does not name it`,
-    );
-};
-
 /** Every violation of an invariant, each in a sentence that names its item; empty when there are none. */
 export const checkInvariants = (items: readonly StoredItem[], options: InvariantOptions = {}): string[] => {
   const violations = new Violations();
@@ -529,7 +521,6 @@ export const checkInvariants = (items: readonly StoredItem[], options: Invariant
   const owners = new Map<string, string>();
   for (const tenant of tenants) {
     checkTenant(violations, tenant, options);
-    checkRefreshes(violations, tenant);
     for (const customer of tenant.customers.keys()) {
       const other = owners.get(customer);
       violations.check(

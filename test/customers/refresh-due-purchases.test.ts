@@ -1,0 +1,372 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { LEASE_MILLISECONDS, refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
+import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { aName, createRefreshing, queuedOf, recordedOf, type Refreshing } from "./refreshing.ts";
+import { owned } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+const DOWN: RefreshOutcome = { outcome: "unavailable", retryAt: null };
+const REJECTED: RefreshOutcome = { outcome: "credential-rejected" };
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+
+/** An application with so many subscriptions that have ended, a minute ago unless a test says otherwise. */
+const ended = async (count: number, endsAt = NOW - MINUTE) => {
+  const refreshing = createRefreshing(table);
+  for (const key of names(count)) await refreshing.hold(key, endsAt);
+  return refreshing;
+};
+
+/** Runs every minute, as the schedule does. */
+const runEveryMinute = async (refreshing: Refreshing, minutes: number): Promise<void> => {
+  for (let minute = 0; minute < minutes; minute += 1) {
+    const next = refreshing.clock.now + MINUTE;
+    await refreshing.run({}, 0.5);
+    refreshing.clock.now = Math.max(next, refreshing.clock.now);
+  }
+};
+
+describe("a run", () => {
+  test("asks about what is due, oldest first, and moves it with the answer", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("1", NOW - MINUTE);
+    await refreshing.hold("2", NOW - HOUR);
+    await refreshing.hold("3", NOW + HOUR);
+    const report = await refreshing.run();
+    expect(refreshing.asked.map(({ key }) => key)).toEqual(["2", "1"]);
+    expect(report).toEqual({ refreshed: 2, failed: 0, oldest: 0, paused: [] });
+    const due = await queuedOf(refreshing.world);
+    expect(Object.values(due).every((at) => at > refreshing.clock.now)).toBe(true);
+    expect(await recordedOf(refreshing.world)).toEqual(due);
+  });
+  test("asks at most 30 times a second", async () => {
+    const refreshing = await ended(70);
+    await refreshing.run();
+    const seconds = Map.groupBy(refreshing.asked, ({ at }) => at);
+    expect([...seconds.values()].map(({ length }) => length)).toEqual([30, 30, 10]);
+    const times = [...seconds.keys()];
+    expect(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) >= SECOND)).toBe(true);
+  });
+  test("asks the sandbox at most 3 times a second, and production is not held up by it", async () => {
+    const refreshing = createRefreshing(table);
+    for (const key of names(7)) await refreshing.hold(key, NOW - HOUR, [], "sandbox");
+    await refreshing.hold("live", NOW - MINUTE);
+    await refreshing.run();
+    expect(refreshing.asked.filter(({ at }) => at === NOW).map(({ key }) => key)).toContain("live");
+    const tests = refreshing.asked.filter(({ key }) => key !== "live");
+    const seconds = Map.groupBy(tests, ({ at }) => at);
+    expect([...seconds.values()].map(({ length }) => length)).toEqual([3, 3, 1]);
+  });
+  test("starts nothing more once its time is up, and tells the age of what is left", async () => {
+    const refreshing = await ended(40);
+    const report = await refreshing.run({}, SECOND / MINUTE);
+    expect(report).toMatchObject({ refreshed: 30, paused: [] });
+    expect(report.oldest).toBeGreaterThanOrEqual(MINUTE - 5 * SECOND);
+    expect(await refreshing.run()).toMatchObject({ refreshed: 10, oldest: 0 });
+  });
+  test("gives other applications their turns", async () => {
+    const [large, ...small] = [aName(), aName(), aName()];
+    const refreshing = createRefreshing(table, [large, ...small]);
+    for (const key of names(40)) await refreshing.hold(key, NOW - HOUR, [large]);
+    for (const application of small) await refreshing.hold("1", NOW - MINUTE, [application]);
+    await refreshing.run();
+    expect(new Set(refreshing.asked.map(({ application }) => application)).size).toBe(3);
+  });
+  test("is limited to the applications it is called for", async () => {
+    const [one, other] = [aName(), aName()];
+    const refreshing = createRefreshing(table, [one, other]);
+    await refreshing.hold("1", NOW - MINUTE, [one]);
+    await refreshing.hold("1", NOW - MINUTE, [other]);
+    await refreshDuePurchases(refreshing.runOn(table), NOW + HOUR, [other]);
+    expect(refreshing.asked.map(({ application }) => application)).toEqual([other]);
+  });
+});
+
+describe("an answer", () => {
+  test("without news moves the refresh to its next step", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(({ purchase }) => owned(purchase.key, { endsAt: NOW - MINUTE, verifiedAt: NOW }));
+    await refreshing.run();
+    expect(refreshing.asked).toHaveLength(1);
+    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
+  });
+  test("that does not hold the purchase is asked for again at its next step", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(() => ({ outcome: "stored" }));
+    await refreshing.run();
+    expect(refreshing.asked).toHaveLength(1);
+    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
+  });
+  test("that the store knows nothing of it removes the refresh", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(() => ({ outcome: "over" }));
+    expect(await refreshing.run()).toMatchObject({ refreshed: 1, failed: 0 });
+    expect(await queuedOf(refreshing.world)).toEqual({});
+    expect(await recordedOf(refreshing.world)).toEqual({});
+  });
+  test.each<[what: string, outcome: RefreshOutcome]>([
+    ["that cannot be used", { outcome: "failed" }],
+    ["that does not come", DOWN],
+    ["that its own credential is rejected", REJECTED],
+  ])("%s, among answers, moves only that refresh on", async (_, outcome) => {
+    const refreshing = await ended(3);
+    refreshing.answering((due, moment) =>
+      due.purchase.key === "1"
+        ? outcome
+        : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    expect(await refreshing.run()).toEqual({ refreshed: 2, failed: 1, oldest: 0, paused: [] });
+    expect(await queuedOf(refreshing.world)).toMatchObject({ 1: NOW + MINUTE });
+  });
+  test("of this service's own failure moves only that refresh on, and is reported", async () => {
+    const refreshing = await ended(2);
+    const failure = new Error("The table is full.");
+    refreshing.answering((due, moment) => {
+      if (due.purchase.key === "1") throw failure;
+      return owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+    });
+    expect(await refreshing.run()).toMatchObject({ refreshed: 1, failed: 1 });
+    expect(refreshing.failures).toEqual([failure]);
+  });
+  test("about an erased customer's purchase leaves no refresh", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(async ({ application, purchase }) => {
+      const world = refreshing.worldOf(application);
+      await world.erase(await world.store({ purchases: [owned(purchase.key)] }));
+      return { outcome: "failed" };
+    });
+    await refreshing.run();
+    expect(await queuedOf(refreshing.world)).toEqual({});
+  });
+});
+
+test("a purchase that cannot be read is put off, and does not hold up the others", async () => {
+  const refreshing = await ended(31);
+  const { findFacts } = refreshing.runOn(table).table;
+  const unreadable = new Error("The item is not of its shape.");
+  refreshing.answering(({ purchase }, moment) => {
+    if (Number(purchase.key) < 30) throw unreadable;
+    return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+  });
+  const report = await refreshing.run({
+    table: {
+      findFacts: (application, identities, purchases, moment) =>
+        purchases.some(({ key }) => Number(key) < 30)
+          ? Promise.reject(unreadable)
+          : findFacts(application, identities, purchases, moment),
+    },
+  });
+  expect(report).toMatchObject({ refreshed: 1, failed: 30, oldest: 0 });
+  expect(refreshing.asked).toHaveLength(31);
+});
+
+describe("a store that is down", () => {
+  test("is asked less and less, and then about everything at once", async () => {
+    const refreshing = await ended(40);
+    refreshing.answering(() => DOWN);
+    await runEveryMinute(refreshing, 30);
+    const [first = [], ...others] = [...Map.groupBy(refreshing.asked, ({ at }) => at).values()];
+    expect(first).toHaveLength(30);
+    expect(others.every(({ length }) => length === 1)).toBe(true);
+    const times = others.map(([one]) => ((one?.at ?? 0) - NOW) / MINUTE);
+    expect(times).toEqual([1, 2, 4, 8, 13, 18, 23, 28]);
+    expect(Object.keys(await queuedOf(refreshing.world))).toHaveLength(40);
+
+    refreshing.answering();
+    const report = await refreshing.run({}, 20);
+    expect(report).toMatchObject({ refreshed: 0, paused: [{ because: "unavailable", failingSince: NOW }] });
+    expect(report.oldest).toBeGreaterThan(30 * MINUTE);
+    refreshing.clock.now += 5 * MINUTE;
+    const before = refreshing.clock.now;
+    expect(await refreshing.run()).toEqual({ refreshed: 40, failed: 0, oldest: 0, paused: [] });
+    expect(refreshing.clock.now - before).toBeLessThanOrEqual(3 * SECOND);
+  });
+  test("for one purchase alone holds up no other for longer than a pause", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering((due, moment) =>
+      due.purchase.key === "0"
+        ? DOWN
+        : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    await runEveryMinute(refreshing, 3);
+    await refreshing.hold("late", refreshing.clock.now - MINUTE);
+    const since = refreshing.clock.now;
+    await runEveryMinute(refreshing, 6);
+    const answered = refreshing.asked.find(({ key }) => key === "late");
+    expect((answered?.at ?? Infinity) - since).toBeLessThanOrEqual(5 * MINUTE);
+  });
+  test("for an hour lets its oldest refreshes move on", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("old", NOW - 2 * HOUR);
+    refreshing.answering(() => DOWN);
+    await refreshing.run();
+    expect(await queuedOf(refreshing.world)).toEqual({ old: NOW + 4 * HOUR });
+  });
+  test("names a time before which it is not asked", async () => {
+    const refreshing = await ended(2);
+    refreshing.answering(() => ({ outcome: "unavailable", retryAt: NOW + 20 * MINUTE }));
+    const report = await refreshing.run();
+    expect(report.paused).toMatchObject([{ because: "unavailable", until: NOW + 20 * MINUTE }]);
+    refreshing.answering();
+    refreshing.asked.length = 0;
+    await runEveryMinute(refreshing, 25);
+    expect(refreshing.asked.map(({ at }) => (at - NOW) / MINUTE)).toEqual([20, 20 + 1 / 60]);
+  });
+  test("in its sandbox alone does not pause production", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("test", NOW - MINUTE, [], "sandbox");
+    refreshing.answering(() => ({ outcome: "unavailable", retryAt: NOW + HOUR }));
+    expect((await refreshing.run()).paused).toMatchObject([{ environment: "sandbox" }]);
+    await refreshing.hold("live", NOW - MINUTE);
+    refreshing.answering();
+    await refreshing.run();
+    expect(refreshing.asked.map(({ key }) => key)).toEqual(["test", "live"]);
+  });
+});
+
+describe("a rejected credential", () => {
+  test("pauses its application alone: the others are refreshed in the same run", async () => {
+    const applications = Array.from({ length: 100 }, aName);
+    const rejected = new Set(applications.filter((_, index) => index % 10 === 0));
+    const refreshing = createRefreshing(table, applications);
+    for (const application of applications) await refreshing.hold("1", NOW - MINUTE, [application]);
+    refreshing.answering((due, moment) =>
+      rejected.has(due.application)
+        ? REJECTED
+        : owned("1", { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    const report = await refreshing.run();
+    expect(report).toMatchObject({ refreshed: 90, failed: 10, oldest: 0 });
+    expect(new Set(report.paused.map(({ application }) => application))).toEqual(rejected);
+    expect(report.paused.every(({ because }) => because === "credential-rejected")).toBe(true);
+  });
+  test("is tried again at growing pauses, and heals", async () => {
+    const refreshing = await ended(3);
+    refreshing.answering(() => REJECTED);
+    await runEveryMinute(refreshing, 150);
+    const minutes = [...new Set(refreshing.asked.map(({ at }) => Math.floor((at - NOW) / MINUTE)))];
+    expect(minutes).toEqual([0, 5, 20, 80, 140]);
+    refreshing.answering();
+    refreshing.clock.now = NOW + 200 * MINUTE;
+    await refreshing.run();
+    const due = await queuedOf(refreshing.world);
+    expect(Object.values(due).filter((at) => at <= refreshing.clock.now)).toEqual([]);
+  });
+});
+
+describe("two workers", () => {
+  test("at once ask once about each purchase", async () => {
+    const refreshing = await ended(40);
+    await Promise.all([refreshing.run(), refreshing.run(), refreshing.run()]);
+    expect(refreshing.asked.map(({ key }) => key).toSorted()).toEqual(names(40).toSorted());
+  });
+  test("do not ask about what one of them refreshed after the other had looked", async () => {
+    const refreshing = await ended(1);
+    const queue = createRefreshQueue(table);
+    let isFirst = true;
+    const late = {
+      ...queue,
+      take: async (...lease: Parameters<typeof queue.take>) => {
+        if (isFirst) {
+          isFirst = false;
+          await refreshing.run();
+        }
+        return queue.take(...lease);
+      },
+    };
+    await refreshing.run({ queue: late });
+    expect(refreshing.asked).toHaveLength(1);
+  });
+  test("take turns: one that has died gives way when its lease ends", async () => {
+    const refreshing = await ended(1);
+    const dead = new Promise<RefreshOutcome>(() => undefined);
+    const started = Promise.withResolvers<void>();
+    refreshing.answering(() => {
+      started.resolve();
+      return dead;
+    });
+    void refreshing.run();
+    await started.promise;
+    refreshing.answering();
+    refreshing.clock.now += LEASE_MILLISECONDS - 1;
+    expect(await refreshing.run()).toMatchObject({ refreshed: 0 });
+    refreshing.clock.now += 1;
+    expect(await refreshing.run()).toMatchObject({ refreshed: 1 });
+  });
+});
+
+describe("a worker that dies at any call of the table", () => {
+  const END = NOW - 3 * MINUTE;
+
+  /** A client that fails at one call, and where it dies at all that follow. */
+  const failingAt = (place: number, isDead: boolean) => {
+    const client = DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 1 }));
+    let calls = 0;
+    client.middlewareStack.add(
+      (next) => (args) => {
+        const call = calls++;
+        if (call === place || (isDead && call > place)) throw new Error("The function has died.");
+        return next(args);
+      },
+      { step: "initialize" },
+    );
+    return { table: { name: table.name, client }, calls: () => calls };
+  };
+  const contents = async (refreshing: Refreshing) => [
+    await queuedOf(refreshing.world),
+    await recordedOf(refreshing.world),
+  ];
+  /** The store drops one purchase, renews another, and gives no news of a third. */
+  const answers: Parameters<Refreshing["answering"]>[0] = ({ purchase }) =>
+    purchase.key === "0"
+      ? { outcome: "over" }
+      : owned(purchase.key, {
+          endsAt: purchase.key === "1" ? NOW + 30 * DAY : END,
+          verifiedAt: NOW,
+        });
+
+  test("leaves nothing that the next run does not complete", async () => {
+    const undisturbed = await ended(3, END);
+    undisturbed.answering(answers);
+    await undisturbed.run();
+    const expected = await contents(undisturbed);
+    for (let place = 0, calls = 1; place < calls; place += 1) {
+      const refreshing = await ended(3, END);
+      refreshing.answering(answers);
+      const dying = failingAt(place, true);
+      await refreshDuePurchases(refreshing.runOn(dying.table), NOW + HOUR).catch(() => undefined);
+      calls = dying.calls();
+      refreshing.clock.now = NOW + LEASE_MILLISECONDS;
+      await refreshing.run();
+      expect(await contents(refreshing)).toEqual(expected);
+      if (place > 30) throw new Error("The run never ends.");
+    }
+  });
+  test("and one call that fails loses no refresh", async () => {
+    for (let place = 0; place < 12; place += 1) {
+      const refreshing = await ended(3, END);
+      refreshing.answering(answers);
+      await refreshDuePurchases(refreshing.runOn(failingAt(place, false).table), NOW + HOUR);
+      const [queued, recorded] = await contents(refreshing);
+      expect(queued).toEqual(recorded);
+      expect(Object.keys(queued ?? {})).toEqual(expect.arrayContaining(["1", "2"]));
+    }
+  });
+});

@@ -1,0 +1,373 @@
+import type { Application } from "../../lib/applications/application.ts";
+import {
+  refreshIosStorePurchase,
+  type IosStoreRefreshing,
+} from "../../lib/customers/refresh-ios-store-purchase.ts";
+import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
+import type {
+  AppStoreAnswer,
+  AppStoreServer,
+  SignedFacts,
+} from "../../lib/stores/ios-store/app-store-server.ts";
+import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { APPLE_ID, aRenewalInfo, aTransaction, BUNDLE, type Payload } from "../support/ios-store.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
+import { byCredential, createWorld, device, type World } from "./world.ts";
+
+const chain = makeChain();
+const END = NOW + 20 * DAY;
+const LATER = END + 30 * DAY;
+/** The moment of the refreshes: just after the end. */
+const ASKED = END + 5000;
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const KEY = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+
+const aWorld = (): World => {
+  const world = createWorld(table);
+  const application: Application = {
+    ...world.application,
+    identifier: applicationId(aName()),
+    iosStore: [
+      {
+        bundleIdentifier: BUNDLE,
+        appAppleIdentifier: APPLE_ID,
+        environments: ["production"],
+        xcodeCertificates: [],
+        serverApi: KEY,
+      },
+    ],
+    catalog: aCatalog(),
+  };
+  return world.with({ application });
+};
+
+const signed = (payload: Payload, signer: JwsSigner = chain): string => signJws(payload, signer);
+const facts = (
+  transactions: readonly string[],
+  renewalInfos: readonly string[] = [],
+): AppStoreAnswer<SignedFacts> => ({
+  outcome: "answered",
+  content: { signedTransactions: transactions, signedRenewalInfos: renewalInfos },
+});
+
+const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
+const aStore = (answers: Partial<AppStoreServer>): AppStoreServer => ({
+  subscriptionStatuses: nothingElse,
+  transaction: nothingElse,
+  transactionHistory: nothingElse,
+  failedNotifications: nothingElse,
+  ...answers,
+});
+
+/** A transaction of a lineage's next period, signed at the moment of the refresh. */
+const renewed = (lineage: string, fields: Payload = {}): Payload =>
+  aTransaction({
+    originalTransactionId: lineage,
+    transactionId: `${lineage}9`,
+    purchaseDate: END,
+    expiresDate: LATER,
+    signedDate: ASKED,
+    ...fields,
+  });
+
+const refresh = (
+  world: World,
+  answers: Partial<AppStoreServer>,
+  { key = "1", bundle = BUNDLE, changes = {} as Partial<Application> } = {},
+) => {
+  const later = world.at(ASKED);
+  const refreshing: IosStoreRefreshing = {
+    ...later.factStore,
+    directory: {
+      byIdentifier: () => Promise.resolve(world.application),
+      byBundle: () => Promise.resolve(world.application),
+      byPackage: () => Promise.resolve(null),
+    },
+    verifier: createIosStoreVerifier(),
+    trustedRoots: new Set([fingerprintOf(chain.root)]),
+    appStore: aStore(answers),
+  };
+  return refreshIosStorePurchase(
+    refreshing,
+    { ...world.application, ...changes },
+    {
+      application: world.application.identifier,
+      purchase: { store: "ios-store", environment: "production", key: purchaseKey(key) },
+      dueAt: ASKED,
+      source: { store: "ios-store", bundleIdentifier: bundle },
+    },
+  );
+};
+
+/** Subscriptions of one person that end at once. */
+const subscribed = async (...lineages: readonly string[]): Promise<World> => {
+  const world = aWorld();
+  await world.store({
+    purchases: lineages.map((key) =>
+      aPurchase({ key, lines: [aLine({ transactionIdentifier: key, event: key })] }),
+    ),
+    origin: fromApple(),
+  });
+  return world;
+};
+
+const statuses = (...payloads: readonly Payload[]): Partial<AppStoreServer> => ({
+  subscriptionStatuses: () => Promise.resolve(facts(payloads.map((one) => signed(one)))),
+});
+
+describe("a subscription", () => {
+  test("is asked about by its statuses, which move all refreshes of the person", async () => {
+    const world = await subscribed("1", "2");
+    const infos = ["1", "2"].map((lineage) =>
+      signed(
+        aRenewalInfo({
+          originalTransactionId: lineage,
+          renewalDate: LATER,
+          signedDate: ASKED,
+          appTransactionId: undefined,
+        }),
+      ),
+    );
+    const transactions = [renewed("1"), renewed("2")].map((one) => signed(one));
+    const outcome = await refresh(world, {
+      subscriptionStatuses: (app, id) => {
+        expect([app, id]).toEqual([{ bundleIdentifier: BUNDLE, environment: "production", key: KEY }, "1"]);
+        return Promise.resolve(facts(transactions, infos));
+      },
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    expect(await queuedOf(world)).toEqual({ 1: LATER - 3600_000, 2: LATER - 3600_000 });
+    expect(await recordedOf(world)).toEqual(await queuedOf(world));
+  });
+  test("without news moves to its next step", async () => {
+    const world = await subscribed("1");
+    const same = renewed("1", { transactionId: "1", purchaseDate: NOW - 10 * DAY, expiresDate: END });
+    expect(await refresh(world, statuses(same))).toEqual({ outcome: "stored" });
+    expect(await queuedOf(world)).toEqual({ 1: END + 120_000 });
+  });
+  test("that is said to be over is followed sparsely", async () => {
+    const world = await subscribed("1");
+    const same = renewed("1", { transactionId: "1", purchaseDate: NOW - 10 * DAY, expiresDate: END });
+    const over = aRenewalInfo({
+      originalTransactionId: "1",
+      autoRenewStatus: 0,
+      renewalDate: undefined,
+      expirationIntent: 1,
+      signedDate: ASKED,
+    });
+    await refresh(world, {
+      subscriptionStatuses: () => Promise.resolve(facts([signed(same)], [signed(over)])),
+    });
+    expect(await queuedOf(world)).toEqual({ 1: END + DAY });
+  });
+  test("that the store does not know is over", async () => {
+    const world = await subscribed("1");
+    const unknown = { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" } as const;
+    const outcome = await refresh(world, { subscriptionStatuses: () => Promise.resolve(unknown) });
+    expect(outcome).toEqual({ outcome: "over" });
+  });
+  test.each<
+    [what: string, failure: Awaited<ReturnType<AppStoreServer["subscriptionStatuses"]>>, outcome: object]
+  >([
+    [
+      "a rejected key",
+      { outcome: "credential-rejected", status: 401, reason: null },
+      { outcome: "credential-rejected" },
+    ],
+    [
+      "a limit",
+      { outcome: "unavailable", retryAt: ASKED + 1, status: 429, reason: null },
+      { outcome: "unavailable", retryAt: ASKED + 1 },
+    ],
+  ])("meets %s", async (_, failure, outcome) => {
+    const world = await subscribed("1");
+    const before = await world.items();
+    expect(await refresh(world, { subscriptionStatuses: () => Promise.resolve(failure) })).toEqual(outcome);
+    expect(await world.items()).toEqual(before);
+  });
+});
+
+describe("an answer is not stored", () => {
+  const forged = makeChain();
+  test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
+    ["of another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))])],
+    ["of another environment", facts([signed(renewed("1", { environment: "Sandbox" }))])],
+    [
+      "of two persons",
+      facts([signed(renewed("1")), signed(renewed("2", { appTransactionId: "704000000000099" }))]),
+    ],
+    ["with a forged transaction", facts([signed(renewed("1")), signed(renewed("2"), forged)])],
+    [
+      "with a forged renewal info",
+      facts([signed(renewed("1"))], [signed(aRenewalInfo({ originalTransactionId: "1" }), forged)]),
+    ],
+    ["with a renewal info for a transaction", facts([signed(aRenewalInfo())])],
+    ["that is signed in the future", facts([signed(renewed("1", { signedDate: ASKED + 61_000 }))])],
+  ])("%s", async (_, answer) => {
+    const world = await subscribed("1", "2");
+    const before = await world.items();
+    const outcome = await refresh(world, { subscriptionStatuses: () => Promise.resolve(answer) });
+    expect(outcome).toEqual({ outcome: "failed" });
+    expect(await world.items()).toEqual(before);
+  });
+});
+
+describe("nothing is asked", () => {
+  const KEYLESS = [
+    {
+      bundleIdentifier: BUNDLE,
+      appAppleIdentifier: 1,
+      environments: ["production" as const],
+      xcodeCertificates: [],
+      serverApi: null,
+    },
+  ];
+  test.each<[what: string, options: Parameters<typeof refresh>[2], outcome: string]>([
+    ["about a bundle that is not configured any more", { bundle: "com.example.other" }, "failed"],
+    ["about a bundle without a key", { changes: { iosStore: KEYLESS } }, "failed"],
+    ["about a purchase that is not stored", { key: "7" }, "over"],
+  ])("%s", async (_, options, outcome) => {
+    expect(await refresh(await subscribed("1"), {}, options)).toEqual({ outcome });
+  });
+});
+
+describe("a lifetime purchase", () => {
+  const held = async () => {
+    const world = aWorld();
+    const line = aLine({ transactionIdentifier: "1", nature: "non_consumable", endsAt: null });
+    await world.store({ purchases: [aPurchase({ key: "1", lines: [line] })], origin: fromApple() });
+    return world;
+  };
+  const lifetime = (fields: Payload = {}): Payload =>
+    renewed("1", {
+      type: "Non-Consumable",
+      transactionId: "1",
+      purchaseDate: NOW - 10 * DAY,
+      expiresDate: undefined,
+      ...fields,
+    });
+
+  test("is asked about by the person's history, page by page", async () => {
+    const world = await held();
+    const revisions: (string | null)[] = [];
+    const refund = { revocationDate: ASKED - DAY, revocationReason: 0 };
+    const outcome = await refresh(world, {
+      transactionHistory: (_, id, revision) => {
+        expect(id).toBe("1");
+        revisions.push(revision);
+        const signedTransactions = revision === null ? [] : [signed(lifetime(refund))];
+        return Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions, next: revision === null ? "page-2" : null },
+        });
+      },
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    expect(revisions).toEqual([null, "page-2"]);
+    const [purchase] = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
+    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
+  });
+  test("whose history breaks off stores nothing of it", async () => {
+    const world = await held();
+    const before = await world.items();
+    const outcome = await refresh(world, {
+      transactionHistory: (_, __, revision) =>
+        Promise.resolve(
+          revision === null
+            ? { outcome: "answered", content: { signedTransactions: [signed(lifetime())], next: "2" } }
+            : { outcome: "unavailable", retryAt: null, status: 500, reason: null },
+        ),
+    });
+    expect(outcome).toEqual({ outcome: "unavailable", retryAt: null });
+    expect(await world.items()).toEqual(before);
+  });
+  test("whose history never ends is asked for a bounded number of pages", async () => {
+    const world = await held();
+    let pages = 0;
+    await refresh(world, {
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(lifetime())], next: String((pages += 1)) },
+        }),
+    });
+    expect(pages).toBe(20);
+  });
+});
+
+describe("transaction ids that disagree", () => {
+  const disputed = async (ids: number) => {
+    const world = aWorld();
+    const copy = { event: "e", nature: "non_consumable", endsAt: null } as const;
+    const lines = Array.from({ length: ids }, (_, index) =>
+      aLine({
+        ...copy,
+        transactionIdentifier: String(index + 1),
+        purchasedAt: NOW - 10 * DAY,
+        verifiedAt: NOW - (ids - index) * DAY,
+        ...(index === 0 && {
+          revokedAt: NOW - ids * DAY,
+          refundedBy: NOW - ids * DAY,
+          revokedSince: NOW - ids * DAY,
+        }),
+      }),
+    );
+    await world.store({ purchases: [aPurchase({ key: "1", lines })], origin: fromApple() });
+    return world;
+  };
+  const asking = (asked: string[]): Partial<AppStoreServer> => ({
+    transactionHistory: () =>
+      Promise.resolve({ outcome: "answered", content: { signedTransactions: [], next: null } }),
+    transaction: (_, id) => {
+      asked.push(id);
+      return Promise.resolve({ outcome: "unknown", status: 404, reason: null });
+    },
+  });
+  test("are each asked about, and one that the store forgot says nothing", async () => {
+    const asked: string[] = [];
+    expect(await refresh(await disputed(3), asking(asked))).toEqual({ outcome: "stored" });
+    expect(asked.toSorted()).toEqual(["1", "2", "3"]);
+  });
+  test("are asked about twenty at a time, those heard of longest ago first", async () => {
+    const asked: string[] = [];
+    await refresh(await disputed(25), asking(asked));
+    expect(asked).toEqual(Array.from({ length: 20 }, (_, index) => String(index + 1)));
+  });
+});
+
+test("an erased customer's purchase in the answer does not end the refresh of another", async () => {
+  const world = await subscribed("1");
+  const erased = await world.store({ purchases: [aPurchase({ key: "2" })] }, byCredential("b"));
+  await world.erase(erased);
+  const outcome = await refresh(world, statuses(renewed("1"), renewed("2")));
+  expect(outcome).toEqual({ outcome: "stored" });
+  expect(await queuedOf(world)).toEqual({ 1: LATER - 3600_000 });
+});
+
+test("an erased customer's own purchase stores nothing", async () => {
+  const world = await subscribed("1");
+  await world.erase(await world.store({ purchases: [aPurchase({ key: "1" })] }));
+  const before = await world.items();
+  expect(await refresh(world, statuses(renewed("1")))).toEqual({ outcome: "over" });
+  expect(await world.items()).toEqual(before);
+});
+
+test("the person that the answer names is the one that owns the purchase from then on", async () => {
+  const world = await subscribed("1");
+  await refresh(world, statuses(renewed("1", { appTransactionId: "704000000000001" })));
+  const named = await world.store({ identities: [device("704000000000001")] });
+  expect(named?.holdings.map(({ key }) => key)).toEqual(["1"]);
+});

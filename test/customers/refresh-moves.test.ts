@@ -1,0 +1,221 @@
+import { bury } from "../../lib/table/burial.ts";
+import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { transactionsOf, writeCustomerChange } from "../../lib/table/write-customer-change.ts";
+import { ITEMS_PER_TRANSACTION } from "../../lib/table/transactions.ts";
+import { storeFacts } from "../../lib/customers/store-facts.ts";
+import type { CustomerChange } from "../../lib/customers/customer-change.ts";
+import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
+import { customerId } from "../../lib/identifiers.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aRenewal, DAY, NOW, aPurchase } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
+import {
+  android,
+  byCredential,
+  createWorld,
+  device,
+  extended,
+  meetingAWriteAt,
+  owned,
+  replacing,
+  requests,
+  type World,
+} from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const HOUR = 3600_000;
+const END = NOW + 20 * DAY;
+const TOKEN = "the-purchase-token";
+
+const fromGoogle = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
+  source: {
+    store: "android-store",
+    packageName: "com.example.trails",
+    purchaseToken: TOKEN,
+    productKind: "subscription",
+  },
+  canRefresh: true,
+  askedAt: null,
+  ...changes,
+});
+
+const expectRefreshes = async (world: World, expected: Readonly<Record<string, number>>): Promise<void> => {
+  expect(await queuedOf(world)).toEqual(expected);
+  expect(await recordedOf(world)).toEqual(expected);
+};
+
+describe("facts", () => {
+  test("write their purchase's refresh in their own transaction", async () => {
+    const world = createWorld(table);
+    const sent = await requests(table, () =>
+      world.store({ purchases: [owned("1")], origin: fromApple() }, byCredential("a")),
+    );
+    expect(sent.filter((command) => command.includes("Write"))).toEqual(["TransactWriteItems"]);
+    await expectRefreshes(world, { 1: END - HOUR });
+  });
+  test("that bring a later end move it", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")], origin: fromApple() });
+    await world.store({ purchases: [extended("1")], origin: fromApple() });
+    // Of a longer period, a month after its start.
+    await expectRefreshes(world, { 1: NOW + 20 * DAY });
+  });
+  test("of an application without Apple's key write none, and remove one that was due", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")], origin: fromApple({ canRefresh: false }) });
+    await expectRefreshes(world, {});
+    await world.store({ purchases: [owned("2")], origin: fromApple() });
+    await world.store({ purchases: [extended("2")], origin: fromApple({ canRefresh: false }) });
+    await expectRefreshes(world, {});
+  });
+  test("that are written by half write neither the purchase nor its refresh", async () => {
+    const world = createWorld(table).with({
+      pause: () => Promise.reject(new Error("The function has died.")),
+    });
+    const facts = { purchases: [owned("1")], origin: fromApple() };
+    await expect(meetingAWriteAt(table, 0, () => world.store(facts))).rejects.toThrow("died");
+    expect(await world.items()).toEqual([]);
+  });
+  test("that are known already write nothing and move nothing", async () => {
+    const world = createWorld(table);
+    const facts = { identities: [device("1")], purchases: [owned("1")], origin: fromApple() };
+    await world.store(facts, byCredential("a"));
+    const before = await world.items();
+    const sent = await requests(table, () => world.at(END + DAY).store(facts, byCredential("a")));
+    expect(sent.filter((command) => command.includes("Write"))).toEqual([]);
+    expect(await world.items()).toEqual(before);
+  });
+  test("that a refresh was answered move it, also where they bring no news", async () => {
+    const world = createWorld(table);
+    const facts = { purchases: [owned("1")] };
+    await world.store({ ...facts, origin: fromApple() });
+    await world.store({ ...facts, origin: fromApple({ askedAt: END - HOUR }) });
+    await expectRefreshes(world, { 1: END + 5000 });
+  });
+  test("of another bundle leave it as it is", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")], origin: fromApple() });
+    const source = { store: "ios-store", bundleIdentifier: "com.example.other" } as const;
+    await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
+    await expectRefreshes(world, { 1: END - HOUR });
+  });
+  test("of a renewal info alone move it", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")], origin: fromApple() });
+    const renewal = aRenewal({ willRenew: false, signedAt: NOW });
+    const said = { ...aPurchase({ key: "1", lines: [], verifiedAt: 0 }), renewal };
+    await world.store({ renewals: [said], origin: fromApple() });
+    await expectRefreshes(world, { 1: END + 5000 });
+  });
+  test("of purchases made in Xcode write none", async () => {
+    const world = createWorld(table);
+    const purchase = { ...owned("1"), environment: "xcode" } as const;
+    await world.store({ environment: "xcode", purchases: [purchase], origin: fromApple() });
+    await expectRefreshes(world, {});
+  });
+});
+
+describe("a first synchronize of 300 subscriptions", () => {
+  const ALL = Array.from({ length: 300 }, (_, index) => owned(String(index)));
+
+  test("writes all refreshes, and at most 100 items in a transaction", async () => {
+    const world = createWorld(table);
+    const sizes: number[] = [];
+    const write = (change: CustomerChange) => {
+      sizes.push(...transactionsOf("t", change, new Set()).map(({ length }) => length));
+      return writeCustomerChange(table, change);
+    };
+    const { factStore } = world;
+    const watched = { ...factStore, write };
+    await storeFacts(
+      watched,
+      world.application,
+      {
+        environment: "production",
+        identities: [device("1")],
+        purchases: ALL.map((purchase) => ({ purchase, mentioned: [], identity: null })),
+        renewals: [],
+        acknowledgementDue: null,
+        origin: fromApple(),
+      },
+      byCredential("a"),
+    );
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(ITEMS_PER_TRANSACTION);
+    expect(sizes.length).toBeGreaterThan(6);
+    expect(Object.keys(await queuedOf(world))).toHaveLength(300);
+    expect(await recordedOf(world)).toEqual(await queuedOf(world));
+  });
+  test("that is interrupted is completed by the same request", async () => {
+    const world = createWorld(table);
+    const facts = { identities: [device("1")], purchases: ALL.slice(0, 120), origin: fromApple() };
+    const dying = world.with({ pause: () => Promise.reject(new Error("The function has died.")) });
+    await expect(meetingAWriteAt(table, 1, () => dying.store(facts, byCredential("a")))).rejects.toThrow(
+      "died",
+    );
+    expect(await recordedOf(world)).toEqual(await queuedOf(world));
+    await world.store(facts, byCredential("a"));
+    expect(Object.keys(await queuedOf(world))).toHaveLength(120);
+    expect(await recordedOf(world)).toEqual(await queuedOf(world));
+  });
+});
+
+describe("a purchase token", () => {
+  const purchase = android(purchaseKeyOfToken(TOKEN));
+  const holders = async (world: World) =>
+    (await world.items()).filter((item) => JSON.stringify(item).includes(TOKEN));
+
+  test("is in the purchase's refresh and in no other item", async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [purchase], origin: fromGoogle() }, byCredential("a"));
+    expect(await holders(world)).toMatchObject([{ pk: expect.stringContaining("#REFRESH#android-store#") }]);
+  });
+  test("never becomes that of the purchase it replaced", async () => {
+    const world = createWorld(table);
+    const old = android(purchaseKeyOfToken("the-older-token"));
+    const source = { ...fromGoogle().source, purchaseToken: "the-older-token" } as FactsOrigin["source"];
+    await world.store({ purchases: [old], origin: fromGoogle({ source }) });
+    await world.store({ purchases: [replacing(purchase, old)], origin: fromGoogle() });
+    const refreshes = (await world.items()).filter(({ source }) => source !== undefined);
+    expect(refreshes.map(({ key, source }) => [key, source]).toSorted()).toEqual(
+      [
+        [old.key, source],
+        [purchase.key, fromGoogle().source],
+      ].toSorted(),
+    );
+  });
+  test("is deleted with its customer", async () => {
+    const world = createWorld(table);
+    const facts = { purchases: [purchase], origin: fromGoogle() };
+    const customer = await world.store(facts, byCredential("a"));
+    await world.erase(customer);
+    expect(await holders(world)).toEqual([]);
+  });
+  test("is deleted with its customer, whose refresh is moved meanwhile", async () => {
+    const world = createWorld(table);
+    const customer = await world.store({ purchases: [purchase], origin: fromGoogle() }, byCredential("a"));
+    const { identifier } = world.application;
+    const named = customer?.identifier ?? customerId("");
+    const read = await world.operations.findOwnership(identifier, named);
+    await world.beginErasure(customer);
+    const due = {
+      application: identifier,
+      purchase,
+      dueAt: END + 5000,
+      source: fromGoogle().source,
+    };
+    await createRefreshQueue(table).move(due, END + DAY);
+    expect(await bury(table, identifier, named, read, NOW + 30 * DAY)).toBe("conflict");
+    await world.erase(customer);
+    expect(await holders(world)).toEqual([]);
+  });
+});

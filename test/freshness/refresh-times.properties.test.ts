@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { NATURES, STANDINGS, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { nextRefresh } from "../../lib/freshness/refresh-times.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+
+/** Moments a hundred days around now, often on a boundary of a day. */
+const moment = fc.oneof(
+  fc.integer({ min: NOW - 100 * DAY, max: NOW + 100 * DAY }),
+  fc.integer({ min: -100, max: 100 }).map((days) => NOW + days * DAY),
+);
+const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
+
+/** A product has one nature, and of those only a subscription has ends of its own. */
+const line: fc.Arbitrary<Partial<Line>> = fc
+  .record({
+    event: fc.constantFrom("a", "b", "c"),
+    nature: fc.constantFrom(...NATURES),
+    standing: fc.constantFrom(...STANDINGS),
+    startsAt: moment,
+    endsAt: moment,
+    revokedAt: orNull(moment),
+    verifiedAt: moment,
+  })
+  .map(({ endsAt, ...one }) => ({
+    ...one,
+    productIdentifier: one.nature,
+    endsAt: one.nature === "auto_renewable" ? endsAt : null,
+  }));
+
+const renewal = fc.record({
+  periodEndsAt: orNull(moment),
+  willRenew: fc.boolean(),
+  graceEndsAt: orNull(moment),
+  isInBillingRetry: fc.boolean(),
+  signedAt: moment,
+});
+
+/** Lines of one lineage: each transaction id once. */
+const purchase: fc.Arbitrary<Purchase> = fc
+  .record({
+    store: fc.constantFrom("ios-store" as const, "android-store" as const),
+    lines: fc.array(line, { maxLength: 5 }),
+    renewal: orNull(renewal),
+    isReplaced: fc.boolean(),
+  })
+  .map(({ store, lines, renewal: said, isReplaced }) =>
+    aPurchase({
+      store,
+      lines: lines.map((one, index) => {
+        const isIos = store === "ios-store";
+        return aLine({
+          ...one,
+          transactionIdentifier: isIos ? String(index) : null,
+          event: isIos ? (one.event ?? null) : null,
+        });
+      }),
+      renewal: said === null || store === "android-store" ? null : aRenewal(said),
+      replacedBy: isReplaced ? purchaseKey("2") : null,
+    }),
+  );
+
+test("the next refresh is later than the moment, so that nothing is asked about twice at once", () => {
+  fc.assert(
+    fc.property(purchase, moment, (one, after) => {
+      const next = nextRefresh(one, after);
+      expect(next === null || next.at > after).toBe(true);
+    }),
+  );
+});
+
+test("the same facts and moment give the same time, in any order of the lines", () => {
+  fc.assert(
+    fc.property(purchase, moment, (one, after) => {
+      const reversed = { ...one, lines: one.lines.toReversed() };
+      expect(nextRefresh(reversed, after)?.at).toBe(nextRefresh(one, after)?.at);
+      expect(nextRefresh(one, after)).toEqual(nextRefresh(one, after));
+    }),
+  );
+});
+
+test("a later moment never gives an earlier time", () => {
+  fc.assert(
+    fc.property(purchase, moment, moment, (one, a, b) => {
+      const [earlier, later] = [Math.min(a, b), Math.max(a, b)].map((after) => nextRefresh(one, after)?.at);
+      expect(later === undefined || (earlier !== undefined && earlier <= later)).toBe(true);
+    }),
+  );
+});
+
+/**
+ * Refreshes of 60 days without news: five close steps and sixty daily ones after an end, after the end of a grace period
+ * and after an unseen renewal, sixty-five for each dispute, a few for each one-time purchase, four a day for a payment.
+ */
+const mostIn60Days = ({ lines }: Purchase): number => Math.max(240, 3 * 66 + 2 + 75 * lines.length);
+
+test("sixty days without news make a bounded number of refreshes", () => {
+  fc.assert(
+    fc.property(purchase, moment, (one, from) => {
+      let asked = 0;
+      let at: number | undefined = from;
+      while (at !== undefined && at <= from + 60 * DAY) {
+        at = nextRefresh(one, at)?.at;
+        asked += 1;
+      }
+      expect(asked).toBeLessThanOrEqual(mostIn60Days(one) + 1);
+    }),
+  );
+});

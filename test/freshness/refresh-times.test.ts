@@ -1,0 +1,248 @@
+import { nextRefresh, type RefreshReason } from "../../lib/freshness/refresh-times.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const START = NOW - 10 * DAY;
+const END = NOW + 20 * DAY;
+
+/** A case: the purchase's next refresh after a moment; null: none. */
+type Case = [what: string, after: number, at: number | null, because?: RefreshReason];
+
+const expectNext = (purchase: Purchase, after: number, at: number | null, because?: RefreshReason): void => {
+  expect(nextRefresh(purchase, after)).toEqual(
+    at === null ? null : because === undefined ? expect.objectContaining({ at }) : { at, because },
+  );
+};
+
+/** The steps that follow an end, in order, up to those of each day. */
+const stepsAfter = (end: number, because: RefreshReason): Case[] => [
+  ["just after the end", end, end + 5 * SECOND, because],
+  ["the first step", end + 5 * SECOND, end + 2 * MINUTE, because],
+  ["2 minutes", end + 2 * MINUTE, end + 10 * MINUTE, because],
+  ["10 minutes", end + 10 * MINUTE, end + HOUR, because],
+  ["an hour", end + HOUR, end + 6 * HOUR, because],
+  ["6 hours", end + 6 * HOUR, end + DAY, because],
+  ["a day less a millisecond", end + DAY - 1, end + DAY, because],
+  ["a day", end + DAY, end + 2 * DAY, because],
+  ["30 days and a half", end + 30.5 * DAY, end + 31 * DAY, because],
+];
+
+describe("an iOS subscription is refreshed after", () => {
+  test.each<Case>([
+    ["its purchase", NOW, END - HOUR, "renewal-ahead"],
+    ["an hour before its end", END - HOUR, END + 5 * SECOND, "renewal"],
+    ...stepsAfter(END, "renewal"),
+    ["59 days", END + 59 * DAY, END + 60 * DAY, "renewal"],
+    ["60 days", END + 60 * DAY, null],
+  ])("%s", (_, ...expected) => {
+    expectNext(aPurchase(), ...expected);
+  });
+
+  test("its end and not ahead of it where it does not renew", () => {
+    expectNext(aPurchase({ renewal: aRenewal({ willRenew: false }) }), NOW, END + 5 * SECOND, "renewal");
+  });
+  test("its end and not ahead of it where it lasts less than an hour", () => {
+    const short = aPurchase({ lines: [aLine({ startsAt: NOW, endsAt: NOW + 5 * MINUTE })] });
+    expectNext(short, NOW, NOW + 5 * MINUTE + 5 * SECOND, "renewal");
+  });
+  test("the last of its periods' ends", () => {
+    const next = aLine({ transactionIdentifier: "2", startsAt: END, endsAt: END + 30 * DAY });
+    expectNext(aPurchase({ lines: [aLine(), next] }), NOW, END + 30 * DAY - HOUR, "renewal-ahead");
+  });
+  test.each<Case>([
+    ["a month", NOW, START + 30 * DAY, "refund"],
+    ["a month and a quarter", START + 30 * DAY, START + 121 * DAY, "refund"],
+    ["the last quarter before its end", START + 303 * DAY, START + 365 * DAY - HOUR, "renewal-ahead"],
+  ])("%s where it is yearly, for refunds", (_, ...expected) => {
+    expectNext(aPurchase({ lines: [aLine({ endsAt: START + 365 * DAY })] }), ...expected);
+  });
+
+  describe("a grace period", () => {
+    const grace = END + 6 * DAY + HOUR;
+    const renewal = aRenewal({
+      periodEndsAt: END,
+      graceEndsAt: grace,
+      isInBillingRetry: true,
+      signedAt: END + MINUTE,
+    });
+    test.each<Case>([
+      ["before its end, daily", END + 5 * DAY, END + 6 * DAY, "renewal"],
+      ["at its end", grace, grace + 5 * SECOND, "grace-period-end"],
+      ["2 minutes after it", grace + 2 * MINUTE, grace + 10 * MINUTE, "grace-period-end"],
+      ["60 days after the period", END + 60 * DAY, null],
+    ])("%s", (_, ...expected) => {
+      expectNext(aPurchase({ renewal }), ...expected);
+    });
+  });
+
+  test.each<Case>([
+    ["a day in retry", END + DAY, END + 2 * DAY, "renewal"],
+    ["59 days in retry", END + 59 * DAY, END + 60 * DAY, "renewal"],
+    ["60 days in retry", END + 60 * DAY, null],
+  ])("%s", (_, ...expected) => {
+    const renewal = aRenewal({ isInBillingRetry: true, signedAt: END + HOUR });
+    expectNext(aPurchase({ renewal }), ...expected);
+  });
+
+  describe("the store's word that it is over", () => {
+    const over = aPurchase({ renewal: aRenewal({ willRenew: false, signedAt: END }) });
+    test.each<Case>([
+      ["sparsely: a day", END, END + DAY, "return"],
+      ["a week", END + DAY, END + 7 * DAY, "return"],
+      ["a month", END + 7 * DAY, END + 30 * DAY, "return"],
+      ["never later than 60 days", END + 30 * DAY, null],
+    ])("%s", (_, ...expected) => {
+      expectNext(over, ...expected);
+    });
+    test.each<[what: string, renewal: Parameters<typeof aRenewal>[0]]>([
+      ["was given before the end", { willRenew: false, signedAt: END - 1 }],
+      ["is of a period in retry", { willRenew: false, isInBillingRetry: true, signedAt: END }],
+      ["is that it renews", { willRenew: true, signedAt: END }],
+    ])("closely where it %s", (_, renewal) => {
+      expectNext(aPurchase({ renewal: aRenewal(renewal) }), END + HOUR, END + 6 * HOUR, "renewal");
+    });
+    test("closely where it is of an earlier period", () => {
+      const next = aLine({ transactionIdentifier: "2", startsAt: END, endsAt: END + 30 * DAY });
+      const renewal = aRenewal({ willRenew: false, signedAt: END - DAY });
+      expectNext(aPurchase({ lines: [aLine(), next], renewal }), NOW, END + 30 * DAY - HOUR, "renewal-ahead");
+    });
+  });
+
+  test("a renewal info that knows a later end, at once", () => {
+    const renewal = aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW });
+    expectNext(aPurchase({ renewal }), NOW, NOW + 5 * SECOND, "renewal-unseen");
+  });
+
+  describe("an upgrade", () => {
+    const upgraded = aLine({ transactionIdentifier: "1", standing: "expired", endsAt: END + 90 * DAY });
+    test("by the period that took its place", () => {
+      const next = aLine({ transactionIdentifier: "2", startsAt: NOW, endsAt: END });
+      expectNext(aPurchase({ lines: [upgraded, next] }), NOW, END - HOUR, "renewal-ahead");
+    });
+    test("at once where nothing is known of the period that took its place", () => {
+      const { verifiedAt } = upgraded;
+      expectNext(aPurchase({ lines: [upgraded] }), verifiedAt, verifiedAt + 5 * SECOND, "renewal");
+    });
+  });
+
+  test.each<Case>([
+    ["a refund: a week", NOW + DAY, NOW + 7 * DAY, "refund"],
+    ["a refund: a month", NOW + 7 * DAY, NOW + 30 * DAY, "refund"],
+    ["a refund: not later than 60 days", NOW + 30 * DAY, null],
+  ])("%s", (_, ...expected) => {
+    expectNext(aPurchase({ lines: [aLine({ revokedAt: NOW })] }), ...expected);
+  });
+});
+
+describe("an iOS purchase without an end is refreshed after", () => {
+  const QUARTERS: Case[] = [
+    ["a day", START, START + DAY, "refund"],
+    ["a week", START + DAY, START + 7 * DAY, "refund"],
+    ["a month", START + 7 * DAY, START + 30 * DAY, "refund"],
+    ["a quarter", START + 30 * DAY, START + 121 * DAY, "refund"],
+    ["the next quarter", START + 121 * DAY, START + 212 * DAY, "refund"],
+  ];
+  test.each<Case>([
+    ...QUARTERS,
+    ["ten years of quarters", START + 3650 * DAY, START + (30 + 91 * 40) * DAY, "refund"],
+  ])("%s, for its lifetime", (_, ...expected) => {
+    expectNext(aPurchase({ lines: [aLine({ nature: "non_consumable", endsAt: null })] }), ...expected);
+  });
+  test.each<Case>([
+    ...QUARTERS,
+    ["the last quarter of 400 days", START + 303 * DAY, START + 394 * DAY, "refund"],
+    ["400 days: never", START + 394 * DAY, null],
+  ])("%s, as a pass", (_, ...expected) => {
+    expectNext(aPurchase({ lines: [aLine({ nature: "non_renewing", endsAt: null })] }), ...expected);
+  });
+  test("never, as a consumable", () => {
+    expectNext(aPurchase({ lines: [aLine({ nature: "consumable", endsAt: null })] }), START, null);
+  });
+});
+
+describe("transaction ids that disagree on a refund are read", () => {
+  /** A refund that one id carries and another, signed at the given times, does not. */
+  const disputed = (refundSignedAt: number, otherSignedAt: number): Purchase => {
+    const copy = { event: "e", nature: "non_consumable", endsAt: null } as const;
+    return aPurchase({
+      lines: [
+        aLine({ ...copy, transactionIdentifier: "1", revokedAt: NOW - 6 * DAY, verifiedAt: refundSignedAt }),
+        aLine({ ...copy, transactionIdentifier: "2", verifiedAt: otherSignedAt }),
+      ],
+    });
+  };
+  test.each<[what: string, refundSignedAt: number, at: number, because: RefreshReason]>([
+    ["at once", NOW - 5 * DAY, NOW + 5 * SECOND, "disagreement"],
+    ["at most daily", NOW - HOUR, NOW + 23 * HOUR, "disagreement"],
+    ["not again where they were read together", NOW - 10 * MINUTE, NOW + DAY, "refund"],
+  ])("%s", (_, refundSignedAt, at, because) => {
+    expectNext(disputed(refundSignedAt, NOW), NOW, at, because);
+  });
+  test("less and less where the store does not settle it", () => {
+    const purchase = disputed(NOW - 5 * DAY, NOW);
+    expectNext(purchase, NOW + 5 * SECOND, NOW + 10 * SECOND, "disagreement");
+    expectNext(purchase, NOW + 10 * SECOND, NOW + 5 * SECOND + 2 * MINUTE, "disagreement");
+  });
+});
+
+describe("an Android purchase is refreshed after", () => {
+  const android = (lines: readonly Partial<Line>[], purchase: Partial<Purchase> = {}): Purchase => ({
+    ...aPurchase({
+      store: "android-store",
+      verifiedAt: NOW,
+      lines: lines.map((line) => aLine({ transactionIdentifier: null, event: null, ...line })),
+    }),
+    ...purchase,
+  });
+  test.each<Case>([
+    ["its purchase", NOW, END + 5 * SECOND, "renewal"],
+    ...stepsAfter(END, "renewal"),
+    ["a year of no other word", END + 365 * DAY, END + 366 * DAY, "renewal"],
+  ])("%s", (_, ...expected) => {
+    expectNext(android([{}]), ...expected);
+  });
+  test.each<[standing: Line["standing"], because: RefreshReason]>([
+    ["grace_period", "grace-period-end"],
+    ["paused", "renewal"],
+    ["billing_retry", "renewal"],
+  ])("its end, in the standing %s, daily", (standing, because) => {
+    expectNext(android([{ standing }]), END + DAY, END + 2 * DAY, because);
+  });
+  test("6 hours, while its payment is pending", () => {
+    expectNext(android([]), NOW, NOW + 6 * HOUR, "payment");
+    expectNext(android([]), NOW + 6 * HOUR, NOW + 12 * HOUR, "payment");
+  });
+  test("the next end of its lines", () => {
+    expectNext(android([{}, { endsAt: END + 5 * DAY }]), NOW, END + 5 * SECOND, "renewal");
+    expectNext(
+      android([{ standing: "expired" }, { endsAt: END + 5 * DAY }]),
+      NOW,
+      END + 5 * DAY + 5 * SECOND,
+      "renewal",
+    );
+  });
+  test.each<Case>([
+    ["a day", END, END + DAY, "return"],
+    ["a month", END + 7 * DAY, END + 30 * DAY, "return"],
+    ["a quarter, until the store drops it", END + 30 * DAY, END + 121 * DAY, "return"],
+  ])("%s, where it is expired", (_, ...expected) => {
+    expectNext(android([{ standing: "expired" }]), ...expected);
+  });
+  test("nothing, where another has replaced it", () => {
+    expectNext(android([{}], { replacedBy: purchaseKey("2") }), NOW, null);
+  });
+  test("nothing, where it is a one-time purchase", () => {
+    expectNext(android([{ nature: "consumable", endsAt: null }]), NOW, null);
+  });
+  test("nothing, where its end is the last moment of all time", () => {
+    expectNext(android([{ endsAt: Date.UTC(9999, 11, 31, 23, 59, 59, 999) }]), NOW, null);
+  });
+});
+
+test("purchases made in Xcode are never refreshed", () => {
+  expectNext(aPurchase({ environment: "xcode" }), NOW, null);
+});
