@@ -78,8 +78,8 @@ export const askingOf = (application: Application, stored: Known): Asking => {
   }
   if (refreshAt !== null)
     return { outcome: "due", at: refreshAt, because: refreshReasonAt(purchase, refreshAt) };
-  if (purchase.store === "android-store")
-    return { outcome: "none", because: whyAndroidIsNotAsked(purchase) };
+  if (purchase.store === "android-store") return { outcome: "none", because: whyAndroidIsNotAsked(purchase) };
+  if (purchase.lines.length === 0) return { outcome: "none", because: "mentioned" };
   const isOver = nextRefresh(purchase, lastHeard(purchase)) === null;
   return { outcome: "none", because: isOver ? "over" : "not-queued" };
 };

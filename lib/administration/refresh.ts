@@ -231,7 +231,12 @@ export interface ApplicationRefresh {
   readonly alreadyQueued: number;
   /** Their store spoke of them at or after `since`. */
   readonly recent: number;
-  readonly notAsked: Readonly<Partial<Record<NotAskedReason, number>>>;
+  /** Purchases that are not asked about, by store and reason. */
+  readonly notAsked: readonly {
+    readonly store: Store;
+    readonly because: NotAskedReason;
+    readonly count: number;
+  }[];
   /** Time by which the last queued one is due; null: none was queued. */
   readonly until: Instant | null;
 }
@@ -269,8 +274,14 @@ export const queueApplication = async (
   const nextSlot = createSchedule(now());
   const resumed = new Set<Store>();
   const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
-  const notAsked: Partial<Record<NotAskedReason, number>> = {};
+  const notAsked: { readonly store: Store; readonly because: NotAskedReason; count: number }[] = [];
   let until: Instant | null = null;
+
+  const countNotAsked = (store: Store, because: NotAskedReason): void => {
+    const known = notAsked.find((one) => one.store === store && one.because === because);
+    if (known === undefined) notAsked.push({ store, because, count: 1 });
+    else known.count += 1;
+  };
 
   const queueNext = async (found: StoredPurchase): Promise<void> => {
     const { purchase } = found;
@@ -281,7 +292,7 @@ export const queueApplication = async (
     }
     const slot = nextSlot(purchase);
     const one = await queueOne(refreshing, application, found, slot.dueAt);
-    if (one?.outcome === "not-asked") notAsked[one.because] = (notAsked[one.because] ?? 0) + 1;
+    if (one?.outcome === "not-asked") countNotAsked(purchase.store, one.because);
     if (one?.outcome !== "queued") return;
     if (!resumed.has(purchase.store)) {
       resumed.add(purchase.store);
@@ -302,8 +313,7 @@ export const queueApplication = async (
       const stored = living.get(customer);
       done.customers += 1;
       if (stored === undefined) continue;
-      for (const found of await purchasesOf(refreshing, application, stored))
-        await queueNext(found);
+      for (const found of await purchasesOf(refreshing, application, stored)) await queueNext(found);
     }
     progress({ ...done, notAsked, until });
   }
