@@ -2,6 +2,7 @@ import type { Application } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
+import { SAME_ANSWER_MILLISECONDS } from "../customers/plan-customer-change.ts";
 import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-due-purchases.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
@@ -137,7 +138,8 @@ export const queueCustomer = async (
 
 /**
  * Outcome for one purchase.
- * - `answered`: its store answered; `after` holds what it said.
+ * - `answered`: its store answered; `after` holds what it said. An Android purchase that was verified less than a minute
+ *   before counts as answered.
  * - `dropped`: its store no longer knows it, and is not asked again.
  * - `unanswered`: it was asked about without a usable answer, and is asked about again at `after.refreshAt`.
  * - `erased`: it was erased meanwhile.
@@ -152,6 +154,10 @@ export type RefreshedPurchase =
       readonly after: StoredPurchase;
     };
 
+/** Whether an unchanged answer leaves the purchase as it was stored a moment before. */
+const isReplay = ({ purchase }: StoredPurchase, dueAt: Instant): boolean =>
+  purchase.store === "android-store" && dueAt - lastHeard(purchase) < SAME_ANSWER_MILLISECONDS;
+
 const outcomeOf = (
   queued: QueuedPurchase,
   after: StoredPurchase | undefined,
@@ -163,7 +169,8 @@ const outcomeOf = (
   const { purchase, refreshAt } = after;
   if (lastHeard(purchase) > lastHeard(before.purchase)) return { before, after, outcome: "answered" };
   if (refreshAt === queued.dueAt) return { before, after, outcome: "waiting" };
-  if (refreshAt !== null) return { before, after, outcome: "unanswered" };
+  if (refreshAt !== null)
+    return { before, after, outcome: isReplay(before, queued.dueAt) ? "answered" : "unanswered" };
   const isExpected = nextRefresh(purchase, moment) !== null;
   return { before, after, outcome: isExpected ? "dropped" : "answered" };
 };
