@@ -37,9 +37,9 @@ export interface TableParameters {
 }
 
 export interface FunctionParameters {
-  /** In MB. Default: the endpoint's; authorizer: 1,024; acknowledger and watcher: 512. */
+  /** In MB. Default: the endpoint's; authorizer: 1,024; scheduled functions: 512. */
   readonly memory: number;
-  /** In seconds. Default: the endpoint's; authorizer: 10; acknowledger: 300; watcher: 60. */
+  /** In seconds. Default: the endpoint's; authorizer: 10; acknowledger and sweeps: 300; refreshes: 240; watcher: 60. */
   readonly timeout: number;
   /** Concurrent executions reserved for this function, and its maximum; null (default): the account's shared pool. */
   readonly reservedConcurrency: number | null;
@@ -177,6 +177,10 @@ const OTHER_FUNCTIONS = {
   authorizeCredential: { memory: 1024, timeout: 10, longest: 28 },
   acknowledgeDuePurchases: { memory: 512, timeout: 300, longest: 900 },
   watchNotifications: { memory: 512, timeout: 60, longest: 900 },
+  refreshAndroidStorePurchases: { memory: 512, timeout: 240, longest: 900 },
+  refreshIosStorePurchases: { memory: 512, timeout: 240, longest: 900 },
+  sweepAndroidStoreRefunds: { memory: 512, timeout: 300, longest: 900 },
+  sweepIosStoreNotifications: { memory: 512, timeout: 300, longest: 900 },
 } as const;
 
 /** API Gateway's integration timeout is 29 seconds. */
@@ -187,6 +191,10 @@ const FUNCTION_NAMES: readonly FunctionName[] = [
   ...ENDPOINT_NAMES,
   "acknowledgeDuePurchases",
   "watchNotifications",
+  "refreshAndroidStorePurchases",
+  "refreshIosStorePurchases",
+  "sweepAndroidStoreRefunds",
+  "sweepIosStoreNotifications",
 ];
 
 const DEFAULT_STAGE = "production";

@@ -8,6 +8,10 @@ export const ENTRIES: Readonly<Record<string, string>> = {
   ),
   "acknowledge-due-purchases": "schedules/acknowledge-due-purchases.ts",
   "watch-notifications": "schedules/watch-notifications.ts",
+  "refresh-android-store-purchases": "schedules/refresh-android-store-purchases.ts",
+  "refresh-ios-store-purchases": "schedules/refresh-ios-store-purchases.ts",
+  "sweep-android-store-refunds": "schedules/sweep-android-store-refunds.ts",
+  "sweep-ios-store-notifications": "schedules/sweep-ios-store-notifications.ts",
 };
 
 /** Path of a function's module, relative to `functions/`. */

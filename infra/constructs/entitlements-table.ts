@@ -1,5 +1,5 @@
 import { RemovalPolicy } from "aws-cdk-lib";
-import { AttributeType, Billing, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import { AttributeType, Billing, ProjectionType, StreamViewType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
 import { TABLE } from "../../lib/table/keys.ts";
 import type { TableParameters } from "../parameters.ts";
@@ -13,6 +13,8 @@ export interface EntitlementsTableProps extends Omit<TableParameters, "name"> {
 /** The single table, billed on demand. Its name is fixed, so that a change that would replace it fails instead. */
 export class EntitlementsTable extends Construct {
   readonly name: string;
+  /** ARN of the stream of changed keys. */
+  readonly streamArn: string;
 
   constructor(scope: Construct, id: string, props: EntitlementsTableProps) {
     super(scope, id);
@@ -25,6 +27,8 @@ export class EntitlementsTable extends Construct {
         ...(maxReadCapacity !== null && { maxReadRequestUnits: maxReadCapacity }),
         ...(maxWriteCapacity !== null && { maxWriteRequestUnits: maxWriteCapacity }),
       }),
+      // It carries no data, and only wakes functions that a schedule calls anyway.
+      dynamoStream: StreamViewType.KEYS_ONLY,
       timeToLiveAttribute: TABLE.timeToLiveAttribute,
       globalSecondaryIndexes: [
         {
@@ -39,5 +43,7 @@ export class EntitlementsTable extends Construct {
       removalPolicy: props.removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     this.name = table.tableName;
+    if (table.tableStreamArn === undefined) throw new Error("The table has no stream.");
+    this.streamArn = table.tableStreamArn;
   }
 }

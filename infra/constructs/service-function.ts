@@ -3,9 +3,12 @@ import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws
 import {
   ApplicationLogLevel,
   Architecture,
+  EventSourceMapping,
+  FilterCriteria,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
+  StartingPosition,
   SystemLogLevel,
   Tracing,
   type IFunction,
@@ -109,6 +112,30 @@ export class ServiceFunction extends Construct {
       "dynamodb:Query",
       "dynamodb:UpdateItem",
     ]);
+  }
+
+  /**
+   * Invokes the function for new items whose keys match, as the stream of the table tells of them. A record that fails is
+   * dropped: the function's schedule does the same work.
+   */
+  wakesOn(streamArn: string, pattern: Readonly<Record<"pk" | "sk", object>>): void {
+    const { pk, sk } = pattern;
+    new EventSourceMapping(this, "Stream", {
+      target: this.#function,
+      eventSourceArn: streamArn,
+      startingPosition: StartingPosition.LATEST,
+      batchSize: 1000,
+      maxBatchingWindow: Duration.seconds(2),
+      retryAttempts: 0,
+      maxRecordAge: Duration.minutes(1),
+      filters: [
+        FilterCriteria.filter({
+          eventName: ["INSERT"],
+          dynamodb: { Keys: { pk: { S: [pk] }, sk: { S: [sk] } } },
+        }),
+      ],
+    });
+    this.#may(["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"], streamArn);
   }
 
   /** Grants reads of the secrets in this account and region whose names start with the prefix. */

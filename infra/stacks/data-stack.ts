@@ -1,4 +1,5 @@
 import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
+import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { EntitlementsTable } from "../constructs/entitlements-table.ts";
 import type { Parameters } from "../parameters.ts";
@@ -6,6 +7,12 @@ import type { Parameters } from "../parameters.ts";
 export interface DataStackProps extends StackProps {
   readonly parameters: Parameters;
 }
+
+/**
+ * Name of the parameter that holds the ARN of the table's stream. By name, so that neither stack holds on to a resource of
+ * the other.
+ */
+export const streamParameter = (serviceName: string): string => `/${serviceName}/table-stream`;
 
 /** The data that must not be lost, in its own stack: deploying the service does not touch it. */
 export class DataStack extends Stack {
@@ -16,6 +23,11 @@ export class DataStack extends Stack {
       ...tableParameters,
       // The stage's own table, even where `tableName` points the service to another one.
       tableName: parameters.serviceName,
+    });
+    new StringParameter(this, "Stream", {
+      parameterName: streamParameter(parameters.serviceName),
+      description: "The stream of the table's keys, for the service's functions.",
+      stringValue: table.streamArn,
     });
     new CfnOutput(this, "TableName", { description: "The table of this stage.", value: table.name });
   }

@@ -13,7 +13,7 @@ export const METRICS = {
   /** Response time of a store in milliseconds. Dimension `Store`. */
   storeLatency: "StoreLatency",
   /**
-   * Lookups that a store did not answer, and lookups and acknowledgements for which it refused the credential.
+   * Questions that a store did not answer, and questions and acknowledgements for which it refused the credential.
    * Dimensions `Store` and `Reason`: `unavailable` or `credential-rejected`.
    */
   storeErrors: "StoreErrors",
@@ -35,6 +35,15 @@ export const METRICS = {
   notifications: "Notifications",
   /** Bundles and packages that had notifications of production within 30 days, but none for a day. */
   silentApplications: "SilentApplications",
+  /** Purchases that a store was asked about again. Dimensions `Store` and `Outcome`: `OK` or `FAILED`. */
+  refreshes: "Refreshes",
+  /**
+   * Age of the oldest due refresh when a run ends, in milliseconds; queues that wait for a new credential are left out.
+   * Dimension `Store`.
+   */
+  refreshAge: "RefreshAge",
+  /** Refunds and undelivered notifications found in the stores' own lists. Dimension `Store`. */
+  swept: "Swept",
   coldStarts: "ColdStarts",
 } as const;
 

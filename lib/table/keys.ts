@@ -5,7 +5,14 @@ import type { NotifiedStore } from "../customers/notification-log.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId, CustomerId, KeyId } from "../identifiers.ts";
+import type { DueRefresh } from "../freshness/refresh.ts";
+import {
+  applicationId,
+  type AccountId,
+  type ApplicationId,
+  type CustomerId,
+  type KeyId,
+} from "../identifiers.ts";
 
 /**
  * All keys are made in this file: no other code writes `#`. What a caller or a store names comes last, so that no value
@@ -121,6 +128,21 @@ export const refreshKey = (
 ): Key => ({
   pk: refreshPartition(application, store),
   sk: `${isoTime(dueAt)}#${environment}#${key}`,
+});
+
+/** The refresh that a key names; null for any other key. */
+export const refreshOfKey = ({ pk, sk }: Key): Pick<DueRefresh, "application" | "dueAt"> | null => {
+  const [, application] = /^APPLICATION#([^#]+)#REFRESH#[^#]+$/.exec(pk) ?? [];
+  const dueAt = Date.parse(sk.split("#", 1)[0] ?? "");
+  return application === undefined || Number.isNaN(dueAt)
+    ? null
+    : { application: applicationId(application), dueAt };
+};
+
+/** Filter of the table's stream: keys of a store's refreshes, which begin with a year. */
+export const newRefreshesOf = (store: Store) => ({
+  pk: { suffix: `#REFRESH#${store}` },
+  sk: { prefix: "2" },
 });
 
 /** Lease and pause of a queue. */

@@ -5,7 +5,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** Times after a store's event at which the schedules run: those at which the service tries again. */
-const AFTER_EVENT = [SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
+const AFTER_EVENT = [10 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
 /** Moments after the stores' events at which the schedules are to run. */
 export interface FollowUps {

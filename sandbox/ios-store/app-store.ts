@@ -75,6 +75,9 @@ export const newIdentifier = (environment: SandboxEnvironment): string => {
   return environment === "Production" ? `7${digits}` : `20${digits}`;
 };
 
+/** Group of all subscriptions. */
+export const SUBSCRIPTION_GROUP = "21454321";
+
 /** Apple's `offerType` of a subscription offer code. */
 export const OFFER_CODE = 3;
 
@@ -136,7 +139,7 @@ export const transactionPayload = (
     ...(transaction.type === "Auto-Renewable Subscription" && {
       webOrderLineItemId:
         environment === "Xcode" ? "0" : (transaction.webOrderLineItemIdentifier ?? transactionId),
-      subscriptionGroupIdentifier: "21454321",
+      subscriptionGroupIdentifier: SUBSCRIPTION_GROUP,
       expiresDate: transaction.expiresDate,
       isUpgraded: transaction.isUpgraded ?? false,
     }),

@@ -3,12 +3,13 @@ import * as z from "zod";
 import { answer, pathOf, type Mount } from "../mount.ts";
 import { changeSchema, ImpossibleChange } from "./change.ts";
 import type { Counter } from "./counter.ts";
+import { readJson } from "./json-body.ts";
 import { appNotifications, notifiedApp, type AppNotification } from "./notifications.ts";
 import { bought } from "./purchase.ts";
 import type { Pushes } from "./pushes.ts";
+import { serverApiFault, type ServerApiFaults } from "./server-api-faults.ts";
 
-const LARGEST_BODY = 1024 * 1024;
-
+const faulty = z.strictObject({ fails: serverApiFault.nullable() });
 const switched = z.strictObject({ enabled: z.boolean() });
 
 interface Answer {
@@ -19,22 +20,6 @@ interface Answer {
 const refusal = (status: number, message: string): Answer => ({ status, body: { message } });
 const found = (body: unknown): Answer =>
   body === null ? refusal(404, "There is no such purchase.") : { status: 200, body };
-
-/** Undefined: the body is too large, or not JSON. */
-const readJson = async (request: IncomingMessage): Promise<unknown> => {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    size += chunk.length;
-    if (size > LARGEST_BODY) return undefined;
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  } catch {
-    return undefined;
-  }
-};
 
 /** Answers a request with what becomes of its body. */
 const withBody = async <Body>(
@@ -64,8 +49,13 @@ const decoded = (encoded: string): string => {
   }
 };
 
-/** Endpoints of the sandbox, for developers: buy, change and read purchases, and switch notifications. */
-export const createControl = (prefix: string, counter: Counter, pushes: Pushes): Mount => {
+/** Endpoints of the sandbox, for developers: buy, change and read purchases, switch notifications, and make the Server API fail. */
+export const createControl = (
+  prefix: string,
+  counter: Counter,
+  pushes: Pushes,
+  faults: ServerApiFaults,
+): Mount => {
   const answerTo = async (request: IncomingMessage, path: string): Promise<Answer | null> => {
     const [, resource = "", name, ...further] = path.split("/");
     if (further.length > 0) return null;
@@ -91,6 +81,11 @@ export const createControl = (prefix: string, counter: Counter, pushes: Pushes):
               return {};
             })
           : null;
+      case "POST server-api":
+        return withBody(faulty, request, ({ fails }) => {
+          faults.set(fails);
+          return { fails };
+        });
       default:
         return null;
     }

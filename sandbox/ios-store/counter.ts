@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { newIdentifier, transactionPayload } from "./app-store.ts";
 import type { Change } from "./change.ts";
@@ -18,6 +19,11 @@ import { signJws, type JwsSigner } from "./signing.ts";
 
 /** The shop with its notifications: what is due has happened before a request is answered, and its own notifications are sent. */
 export interface Counter {
+  /**
+   * Reads at once, without waiting for notifications: who takes one may read before answering it. What is due has happened;
+   * its notifications follow.
+   */
+  look<Result>(read: (at: Instant) => Result): Result;
   buy(purchase: Bought): Promise<PersonsPurchases>;
   /** Null: there is no such purchase. */
   change(originalTransactionIdentifier: string, change: Change): Promise<PersonsPurchases | null>;
@@ -25,6 +31,8 @@ export interface Counter {
   read(originalTransactionIdentifier: string): Promise<PersonsPurchases | null>;
   readAll(): Promise<readonly PersonsPurchases[]>;
   notify(notification: AppNotification, app: NotifiedApp): Promise<void>;
+  /** Sends a notification without waiting for it; returns its `notificationUUID`. */
+  notifyLater(notification: AppNotification, app: NotifiedApp): string;
   runUntil(moment: Instant): Promise<void>;
 }
 
@@ -44,20 +52,23 @@ export const createCounter = ({
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number;
 }): Counter => {
-  const tell = async (notices: readonly Notice[]): Promise<void> => {
+  /** Queues the notifications of what has happened, in order. */
+  const tell = (notices: readonly Notice[]): void => {
     for (const notice of notices) {
       const account = shop.account(notice.lineage.account);
       const signedPayload = signNotification(notificationOf(account, notice, signer), signer);
-      await pushes.push(signedPayload, account.environment, notice.lineage.changedAt);
+      pushes.queue({ signedPayload, environment: account.environment, at: notice.lineage.changedAt });
     }
   };
 
+  /** Sends what is queued, and makes everything happen that is due. */
   const runDue = async (moment: Instant): Promise<void> => {
     for (;;) {
       const eventAt = shop.nextEventAt() ?? Infinity;
-      const retryAt = pushes.nextRetryAt() ?? Infinity;
-      if (Math.min(eventAt, retryAt) > moment) return;
-      if (eventAt <= retryAt) await tell(shop.passNextEvent());
+      const retryAt = pushes.nextAt() ?? Infinity;
+      if (pushes.hasUnsent()) await pushes.sendNext();
+      else if (Math.min(eventAt, retryAt) > moment) return;
+      else if (eventAt <= retryAt) tell(shop.passNextEvent());
       else await pushes.retryNext();
     }
   };
@@ -76,6 +87,11 @@ export const createCounter = ({
       return task(now());
     });
 
+  /** Sends what is queued or due when its turn comes. */
+  const sendLater = (): void => {
+    if (pushes.hasUnsent() || (pushes.nextAt() ?? Infinity) <= now()) void inTurn(async () => runDue(now()));
+  };
+
   const presented = (key: string, at: Instant): PersonsPurchases =>
     personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
 
@@ -93,7 +109,35 @@ export const createCounter = ({
     };
   };
 
+  /** Queues a notification about an app; returns its `notificationUUID`. */
+  const announce = (
+    notification: AppNotification,
+    { environment = "sandbox", ...app }: NotifiedApp,
+    at: Instant,
+  ): string => {
+    const notified = {
+      bundleIdentifier: app.bundleIdentifier ?? defaults.bundleIdentifier,
+      appAppleIdentifier: app.appAppleIdentifier ?? defaults.appAppleIdentifier,
+      environment: ENVIRONMENTS[environment],
+    };
+    const notificationUUID = randomUUID();
+    const fields = { notificationUUID, ...appNotifications[notification](notified, at) };
+    pushes.queue({
+      signedPayload: signNotification(fields, signer),
+      environment: notified.environment,
+      at,
+    });
+    return notificationUUID;
+  };
+
   return {
+    look: (read) => {
+      const at = now();
+      for (let due = shop.nextEventAt(); due !== null && due <= at; due = shop.nextEventAt())
+        tell(shop.passNextEvent());
+      sendLater();
+      return read(at);
+    },
     buy: async (purchase) => {
       const account = accountOf(purchase);
       const { transactions } = purchase;
@@ -110,7 +154,8 @@ export const createCounter = ({
             ? signedAsTold(account, transaction, at, signer)
             : personsPurchases(account, [outcome.lineage], at, signer);
         });
-        await tell(outcomes.flatMap(({ notices }) => notices));
+        tell(outcomes.flatMap(({ notices }) => notices));
+        await runDue(at);
         return {
           ...personsPurchases(account, [], at, signer),
           signedTransactions: parts.flatMap((part) => part.signedTransactions),
@@ -124,7 +169,7 @@ export const createCounter = ({
         const lineage = shop.lineage(originalTransactionIdentifier);
         if (lineage === undefined) return null;
         const outcome = shop.change(lineage, change, at);
-        await tell(outcome.notices);
+        tell(outcome.notices);
         // A change may make something due at once.
         await runDue(at);
         return presented(outcome.lineage.account, at);
@@ -135,16 +180,16 @@ export const createCounter = ({
         return lineage === undefined ? null : presented(lineage.account, at);
       }),
     readAll: async () => upToDate((at) => shop.accounts().map((key) => presented(key, at))),
-    notify: async (notification, { environment = "sandbox", ...app }) =>
+    notify: async (notification, app) =>
       upToDate(async (at) => {
-        const notified = {
-          bundleIdentifier: app.bundleIdentifier ?? defaults.bundleIdentifier,
-          appAppleIdentifier: app.appAppleIdentifier ?? defaults.appAppleIdentifier,
-          environment: ENVIRONMENTS[environment],
-        };
-        const signedPayload = signNotification(appNotifications[notification](notified, at), signer);
-        await pushes.push(signedPayload, notified.environment, at);
+        announce(notification, app, at);
+        await runDue(at);
       }),
+    notifyLater: (notification, app) => {
+      const notificationUUID = announce(notification, app, now());
+      sendLater();
+      return notificationUUID;
+    },
     runUntil: async (moment) => inTurn(async () => runDue(moment)),
   };
 };

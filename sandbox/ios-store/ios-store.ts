@@ -8,7 +8,10 @@ import { createCounter, type Counter } from "./counter.ts";
 import type { AppNotification, NotifiedApp } from "./notifications.ts";
 import type { PersonsPurchases } from "./payloads.ts";
 import { bought, type RequestedPurchase } from "./purchase.ts";
-import { createPushes, savedPushes, type Pushes } from "./pushes.ts";
+import { createPushes, NO_PUSHES, savedPushes, type Pushes } from "./pushes.ts";
+import { createServerApi, type ServerApiRequests } from "./server-api.ts";
+import { createServerApiFaults, serverApiFault, type ServerApiFault } from "./server-api-faults.ts";
+import { createServerKey, type ServerKey } from "./server-key.ts";
 import { createShop, savedShop } from "./shop.ts";
 import type { JwsSigner } from "./signing.ts";
 
@@ -22,6 +25,10 @@ export interface IosStoreOptions {
   readonly now: () => Instant;
   /** Address of the notifications; null: none are sent. */
   readonly notificationUrl: string | null | (() => string | null);
+  /** Milliseconds until a notification counts as failed; unset: 10 seconds. */
+  readonly pushTimeout?: number;
+  /** API key of the Server API's clients; unset: a new one. */
+  readonly serverKey?: ServerKey;
   /** State as {@link TimedStore.save} wrote it; null: nothing was sold. */
   readonly saved: string | null;
 }
@@ -40,9 +47,16 @@ export interface IosStoreOptions {
  * | `POST /purchases/{originalTransactionId}` | changes a purchase: `{ change, … }` (`RequestedChange`); answers what the person's app would send then |
  * | `POST /notifications` | `{ enabled }`: switches notifications off and on |
  * | `POST /notifications/test` | `{}`: sends a test notification; likewise `renewal-extension-summary` and `external-purchase-token` |
+ * | `POST /server-api` | `{ fails }`: makes the Server API fail (`ServerApiFault`); null ends it |
+ * | `/inApps/…` | the App Store Server API, of both environments; requires a token signed with `serverKey` |
  *
- * A request that changes something is answered once its notifications are answered or have failed. A transaction with
- * dates, ids or states of its own is signed as it is told and not remembered, unless it is `live`.
+ * The Server API has Get All Subscription Statuses, Get Transaction History (V2), Get Transaction Info, Get Notification
+ * History, Request a Test Notification (in the sandbox environment) and Get Test Notification Status. The mount prefix takes
+ * the place of `https://api.storekit.apple.com`. Its answers are as of the moment, and never wait for notifications.
+ *
+ * Any other request that changes something is answered once its notifications are answered or have failed. A transaction with
+ * dates, ids or states of its own is signed as it is told and not remembered, unless it is `live`: the Server API does not
+ * know it.
  *
  * ```sh
  * curl -s localhost:3000/sandbox/ios-store/purchases \
@@ -59,6 +73,12 @@ export interface IosStoreSandbox extends TimedStore, Pick<Counter, "read" | "rea
   /** @param app unset: the store's defaults, in the sandbox environment */
   notify(notification: AppNotification, app?: NotifiedApp): Promise<void>;
   enableNotifications: Pushes["enable"];
+  /** API key of the Server API's clients, for every bundle. */
+  readonly serverKey: ServerKey;
+  /** Makes requests of the Server API fail; null: they no longer do. */
+  failServerApi(fault: ServerApiFault | null): void;
+  /** Requests of the Server API by endpoint, including those that failed. */
+  requests(): ServerApiRequests;
 }
 
 const savedStore = z
@@ -84,8 +104,9 @@ const parseSaved = (saved: string): z.output<typeof savedStore> => {
 export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox => {
   const { prefix, signer, now, notificationUrl, saved, bundleIdentifier, appAppleIdentifier } = options;
   const shop = createShop();
-  const pushes = createPushes(() =>
-    typeof notificationUrl === "function" ? notificationUrl() : notificationUrl,
+  const pushes = createPushes(
+    () => (typeof notificationUrl === "function" ? notificationUrl() : notificationUrl),
+    options.pushTimeout,
   );
   if (saved !== null) {
     const sold = parseSaved(saved);
@@ -93,8 +114,13 @@ export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox
     pushes.restore(sold.pushes);
   }
   const counter = createCounter({ shop, pushes, signer, now, bundleIdentifier, appAppleIdentifier });
+  const faults = createServerApiFaults();
+  const serverKey = options.serverKey ?? createServerKey();
+  const serverApi = createServerApi({ prefix, shop, pushes, counter, faults, signer, serverKey, now });
+  const control = createControl(prefix, counter, pushes, faults);
   return {
-    handle: createControl(prefix, counter, pushes),
+    handle: async (request, response) =>
+      (await serverApi.handle(request, response)) || control(request, response),
     buy: async (purchase) => counter.buy(bought.parse(purchase)),
     change: async (originalTransactionIdentifier, change) => {
       const changed = await counter.change(originalTransactionIdentifier, changeSchema.parse(change));
@@ -105,14 +131,18 @@ export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox
     readAll: counter.readAll,
     notify: async (notification, app = {}) => counter.notify(notification, app),
     enableNotifications: pushes.enable,
+    serverKey,
+    failServerApi: (fault) => faults.set(fault === null ? null : serverApiFault.parse(fault)),
+    requests: serverApi.requests,
     nextEventAt: () => {
-      const next = Math.min(shop.nextEventAt() ?? Infinity, pushes.nextRetryAt() ?? Infinity);
+      const next = Math.min(shop.nextEventAt() ?? Infinity, pushes.nextAt() ?? Infinity);
       return next === Infinity ? null : next;
     },
     runUntil: counter.runUntil,
     reset: () => {
       shop.restore({ accounts: [], lineages: [] });
-      pushes.restore({ enabled: true, pending: [] });
+      pushes.restore(NO_PUSHES);
+      faults.set(null);
     },
     save: () => JSON.stringify({ format: 1, shop: shop.save(), pushes: pushes.save() }),
   };

@@ -46,6 +46,8 @@ const transaction = z
     offerIdentifier: z.string().nullable(),
     isUpgraded: z.boolean(),
     revocation: revocation.nullable(),
+    /** Order in which the store made or last changed its transactions; undefined: not yet kept. */
+    revision: z.int().optional(),
   })
   .readonly();
 export type SoldTransaction = z.output<typeof transaction>;

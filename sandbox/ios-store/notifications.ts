@@ -48,13 +48,13 @@ export const notificationOf = (account: Account, notice: Notice, signer: JwsSign
     (candidate) => candidate.transactionIdentifier === transactionIdentifier,
   );
   if (transaction === undefined) throw new Error(`There is no transaction ${transactionIdentifier}.`);
-  const signedRenewalInfo = storeRenewalInfo(account, lineage, signer);
+  const signedRenewalInfo = storeRenewalInfo(account, lineage, changedAt, signer);
   return {
     ...envelope,
     data: {
       ...appOf(account),
       bundleVersion: "1",
-      signedTransactionInfo: storeTransaction(account, lineage, transaction, signer),
+      signedTransactionInfo: storeTransaction(account, lineage, transaction, changedAt, signer),
       ...(signedRenewalInfo !== null && { signedRenewalInfo }),
       ...(subscription !== null && { status: STATUSES[subscription.standing.kind] }),
       ...(consumptionRequestReason !== null && { consumptionRequestReason }),

@@ -57,8 +57,8 @@ const withoutDevice = <Payload extends Partial<ReturnType<typeof deviceVerificat
   return own;
 };
 
-/** When a device gets a lineage's payloads signed: at the moment, or as soon as its last change allows. */
-const signedDateOf = (lineage: Lineage, at: Instant): Instant => Math.max(at, lineage.changedAt);
+/** When a lineage's payloads are signed on request: at the moment, or as soon as its last change allows. */
+export const signedDateOf = (lineage: Lineage, at: Instant): Instant => Math.max(at, lineage.changedAt);
 
 /** The app transaction, as the store signs it for its own messages. */
 export const storeAppTransaction = (account: Account, at: Instant, signer: JwsSigner): string =>
@@ -72,18 +72,21 @@ export const storeTransaction = (
   account: Account,
   lineage: Lineage,
   transaction: SoldTransaction,
+  signedDate: Instant,
   signer: JwsSigner,
 ): string =>
-  signJws(
-    withoutDevice(transactionPayload(account, asSigned(lineage, transaction, lineage.changedAt))),
-    signer,
-  );
+  signJws(withoutDevice(transactionPayload(account, asSigned(lineage, transaction, signedDate))), signer);
 
 /** The renewal info, as the store signs it for its own messages; null: no subscription. */
-export const storeRenewalInfo = (account: Account, lineage: Lineage, signer: JwsSigner): string | null =>
+export const storeRenewalInfo = (
+  account: Account,
+  lineage: Lineage,
+  signedDate: Instant,
+  signer: JwsSigner,
+): string | null =>
   lineage.subscription === null
     ? null
-    : signJws(renewalInfoPayload(account, lineage, lineage.subscription, lineage.changedAt), signer);
+    : signJws(renewalInfoPayload(account, lineage, lineage.subscription, signedDate), signer);
 
 /** Everything that an app sends of the lineages. */
 export const personsPurchases = (

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { isInstant, type Instant } from "../../lib/entitlements/time.ts";
+import { deliver } from "./deliver.ts";
+import { createPushHistory, sentPush, type SentPush } from "./push-history.ts";
 
 const HOUR = 3600 * 1000;
 
@@ -10,51 +12,57 @@ const HOUR = 3600 * 1000;
  */
 export const RETRIES_AFTER = [1, 12, 24, 48, 72].map((hours) => hours * HOUR);
 
-/** Time for which the store waits for an answer. */
+/** Milliseconds for which the store waits for an answer. */
 const TIMEOUT = 10_000;
 
-const pendingPush = z
-  .object({ signedPayload: z.string(), failures: z.int().min(1), dueAt: z.custom<Instant>(isInstant) })
+const instant = z.custom<Instant>(isInstant);
+const unsentPush = z
+  .object({ signedPayload: z.string(), environment: z.enum(["Production", "Sandbox"]), at: instant })
   .readonly();
-export const savedPushes = z.object({ enabled: z.boolean(), pending: z.array(pendingPush) });
+const pendingPush = z
+  .object({ signedPayload: z.string(), failures: z.int().min(1), dueAt: instant })
+  .readonly();
+/** A state that was saved before the store kept a history has none. */
+export const savedPushes = z.object({
+  enabled: z.boolean(),
+  unsent: z.array(unsentPush).default([]),
+  pending: z.array(pendingPush),
+  history: z.array(sentPush).default([]),
+});
 export type SavedPushes = z.output<typeof savedPushes>;
+type UnsentPush = z.output<typeof unsentPush>;
 type PendingPush = z.output<typeof pendingPush>;
+
+export const NO_PUSHES: SavedPushes = { enabled: true, unsent: [], pending: [], history: [] };
 
 /** Sends notifications, and again those that were not taken. */
 export interface Pushes {
-  /** Resolves when the push is answered or has failed. Nothing is sent while pushing is off or there is no address. */
-  push(signedPayload: string, environment: "Production" | "Sandbox", at: Instant): Promise<void>;
-  nextRetryAt(): Instant | null;
+  /** Queues a notification. While pushing is off or there is no address, it is dropped. */
+  queue(push: UnsentPush): void;
+  hasUnsent(): boolean;
+  /** Sends the first of the queue; resolves when it is answered or has failed. */
+  sendNext(): Promise<void>;
+  /** When the next push is due; null: none is. */
+  nextAt(): Instant | null;
   /** Makes the next retry, at its moment. */
   retryNext(): Promise<void>;
   /** Off: nothing is sent, neither now nor later. */
   enable(enabled: boolean): void;
+  /** Whether pushing is on and there is an address. */
+  isOpen(): boolean;
+  /** Notifications of the last 180 days. */
+  history(): readonly SentPush[];
   restore(saved: SavedPushes): void;
   save(): SavedPushes;
 }
 
-/** Whether the service takes a notification: Apple counts 200 to 206 as success. */
-const isTaken = async (url: string, signedPayload: string): Promise<boolean> => {
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ signedPayload }),
-      redirect: "manual",
-      signal: AbortSignal.timeout(TIMEOUT),
-    });
-    await response.body?.cancel();
-    return response.status >= 200 && response.status <= 206;
-  } catch {
-    // Any failure to deliver is one to the store.
-    return false;
-  }
-};
-
 /** @param urlOf where to send; null: nowhere, and nothing is kept for later */
-export const createPushes = (urlOf: () => string | null): Pushes => {
+export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pushes => {
   let enabled = true;
+  let unsent: UnsentPush[] = [];
   let pending: PendingPush[] = [];
+  let history = createPushHistory([]);
+  let isSending = false;
 
   /** @param failures before this try */
   const send = async (
@@ -67,7 +75,12 @@ export const createPushes = (urlOf: () => string | null): Pushes => {
     if (!enabled || url === null) return;
     // A push that is forgotten or switched off meanwhile is not kept.
     const queue = pending;
-    if (await isTaken(url, signedPayload)) return;
+    const noted = history;
+    isSending = true;
+    const sendAttemptResult = await deliver(url, signedPayload, timeout);
+    isSending = false;
+    noted.note(signedPayload, { attemptDate: at, sendAttemptResult });
+    if (sendAttemptResult === "SUCCESS") return;
     const delay = RETRIES_AFTER[failures];
     if (isRetried && delay !== undefined)
       queue.push({ signedPayload, failures: failures + 1, dueAt: at + delay });
@@ -79,9 +92,20 @@ export const createPushes = (urlOf: () => string | null): Pushes => {
       null,
     );
 
+  const isOpen = (): boolean => enabled && urlOf() !== null;
+
   return {
-    push: async (signedPayload, environment, at) => send(signedPayload, 0, at, environment === "Production"),
-    nextRetryAt: () => next()?.dueAt ?? null,
+    queue: (push) => {
+      if (isOpen()) unsent.push(push);
+    },
+    hasUnsent: () => unsent.length > 0,
+    sendNext: async () => {
+      const first = unsent.shift();
+      if (first !== undefined)
+        await send(first.signedPayload, 0, first.at, first.environment === "Production");
+    },
+    // Whoever sends goes on with the queue; only that of an opened store waits for its moment.
+    nextAt: () => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
     retryNext: async () => {
       const due = next();
       if (due === null) return;
@@ -90,12 +114,18 @@ export const createPushes = (urlOf: () => string | null): Pushes => {
     },
     enable: (on) => {
       enabled = on;
-      if (!on) pending = [];
+      if (on) return;
+      unsent = [];
+      pending = [];
     },
+    isOpen,
+    history: () => history.list(),
     restore: (saved) => {
       enabled = saved.enabled;
+      unsent = [...saved.unsent];
       pending = [...saved.pending];
+      history = createPushHistory(saved.history);
     },
-    save: () => ({ enabled, pending }),
+    save: () => ({ enabled, unsent, pending, history: history.list() }),
   };
 };

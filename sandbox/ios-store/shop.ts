@@ -73,8 +73,20 @@ export const createShop = (): Shop => {
     at,
     newIdentifier: () => newIdentifier(account(key).environment),
   });
+  let revision = 0;
+  /** Keeps a lineage; what is new or changed in it gets the next revisions. */
+  const keepLineage = (lineage: Lineage): void => {
+    const { originalTransactionIdentifier } = lineage;
+    const before = lineages.get(originalTransactionIdentifier)?.transactions;
+    lineages.set(originalTransactionIdentifier, {
+      ...lineage,
+      transactions: lineage.transactions.map((transaction) =>
+        before?.includes(transaction) ? transaction : { ...transaction, revision: ++revision },
+      ),
+    });
+  };
   const keep = (outcome: Outcome): Outcome => {
-    lineages.set(outcome.lineage.originalTransactionIdentifier, outcome.lineage);
+    keepLineage(outcome.lineage);
     return outcome;
   };
 
@@ -241,7 +253,17 @@ export const createShop = (): Shop => {
       accounts.clear();
       lineages.clear();
       for (const [key, entering] of saved.accounts) accounts.set(key, entering);
-      for (const lineage of saved.lineages) lineages.set(lineage.originalTransactionIdentifier, lineage);
+      revision = saved.lineages
+        .flatMap(({ transactions }) => transactions.map(({ revision = 0 }) => revision))
+        .reduce((last, each) => Math.max(last, each), 0);
+      for (const lineage of saved.lineages)
+        lineages.set(lineage.originalTransactionIdentifier, {
+          ...lineage,
+          transactions: lineage.transactions.map((transaction) => ({
+            ...transaction,
+            revision: transaction.revision ?? ++revision,
+          })),
+        });
     },
     save: () => ({ accounts: [...accounts], lineages: [...lineages.values()] }),
   };

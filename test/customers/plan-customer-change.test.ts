@@ -402,7 +402,7 @@ describe("an acknowledgement", () => {
       facts: { purchases: [purchase] },
       known: [waiting],
     });
-    expect(change?.purchases).toEqual([stored(purchase)]);
+    expect(change?.purchases).toEqual([{ ...stored(purchase), refresh: null }]);
   });
   test("of a replaced purchase stays due: a mention is not an answer of the store", () => {
     const replacing = android({ key: "2" });

@@ -20,6 +20,7 @@ import {
   decodeHoldings,
   identityItem,
   purchaseItem,
+  refreshItem,
   tombstoneItem,
   transferItem,
 } from "../../lib/table/items.ts";
@@ -59,7 +60,7 @@ const applicationPartitionItem = z.discriminatedUnion("kind", [
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const PARTITION = new RegExp(
-  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS)(?:#(?<rest>.+))?)?$`,
+  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|REFRESH)(?:#(?<rest>.+))?)?$`,
   "s",
 );
 
@@ -83,7 +84,10 @@ interface Tenant {
     readonly customer: string;
     readonly purchase: Purchase;
     readonly dueSince: number | null;
+    readonly refreshAt: number | null;
   }[];
+  /** Queued refreshes: their purchases and due times. */
+  readonly refreshes: { readonly key: string; readonly reference: string; readonly dueAt: number }[];
   /** References of purchases that were erased. */
   readonly erasedPurchases: Set<string>;
   /** Customers that an operator has erased. */
@@ -168,6 +172,7 @@ const sort = (
       erasedPurchases: new Set(),
       erased: new Set(),
       acknowledgements: [],
+      refreshes: [],
     };
     tenants.set(application, tenant);
     return tenant;
@@ -271,7 +276,7 @@ const sort = (
         if (purchase === null) break;
         violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
         violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
-        const { customer, acknowledgementDueSince: dueSince = null, lines } = purchase;
+        const { customer, acknowledgementDueSince: dueSince = null, refreshAt = null, lines } = purchase;
         tenant.purchases.push({
           key: keyOf(item),
           customer,
@@ -281,8 +286,24 @@ const sort = (
             renewal: purchase.renewal === undefined ? null : decodeRenewal(purchase.renewal),
           },
           dueSince,
+          refreshAt,
         });
         checkOwner(violations, item, application, purchase.customer);
+        break;
+      }
+      case "REFRESH": {
+        // The queue's lease and pause, and how far lists were read.
+        if (sk === "STATE" || sk.startsWith("SWEEP#")) break;
+        const queued = violations.parse(refreshItem, item);
+        if (queued === null) break;
+        const { environment, key, dueAt, source } = queued;
+        const reference = `${environment}#${key}`;
+        violations.check(rest === source.store, `${keyOf(item)} is in the queue of another store`);
+        violations.check(
+          sk === `${new Date(dueAt).toISOString()}#${reference}`,
+          `${keyOf(item)} says that it is of ${reference}, due at ${dueAt}`,
+        );
+        tenant.refreshes.push({ key: keyOf(item), reference: `${rest}#${reference}`, dueAt });
         break;
       }
       case "TRANSFERS":
@@ -485,6 +506,22 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
     );
 };
 
+/** Checks that each refresh in the queue is the one that its purchase names, and the other way round. */
+const checkRefreshes = (violations: Violations, { purchases, refreshes }: Tenant): void => {
+  const queued = new Set(refreshes.map(({ reference, dueAt }) => `${reference} ${dueAt}`));
+  const named = new Set(purchases.map(({ purchase, refreshAt }) => `${referenceOf(purchase)} ${refreshAt}`));
+  for (const { key, purchase, refreshAt } of purchases)
+    violations.check(
+      refreshAt === null || queued.has(`${referenceOf(purchase)} ${refreshAt}`),
+      `${key} is to be refreshed, and its queue does not have it`,
+    );
+  for (const { key, reference, dueAt } of refreshes)
+    violations.check(
+      named.has(`${reference} ${dueAt}`),
+      `${key} is queued, and its purchase does not name it`,
+    );
+};
+
 /** Every violation of an invariant, each in a sentence that names its item; empty when there are none. */
 export const checkInvariants = (items: readonly StoredItem[], options: InvariantOptions = {}): string[] => {
   const violations = new Violations();
@@ -492,6 +529,7 @@ export const checkInvariants = (items: readonly StoredItem[], options: Invariant
   const owners = new Map<string, string>();
   for (const tenant of tenants) {
     checkTenant(violations, tenant, options);
+    checkRefreshes(violations, tenant);
     for (const customer of tenant.customers.keys()) {
       const other = owners.get(customer);
       violations.check(

@@ -1,0 +1,26 @@
+import type { Context, DynamoDBStreamEvent } from "aws-lambda";
+import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
+import { composeIosStoreRefresh } from "../composition.ts";
+import { now, optionalVariable } from "../configuration.ts";
+import { logger, safely } from "../observability/logger.ts";
+import { observe } from "../observability/observe.ts";
+import { refresh } from "../refreshing.ts";
+import { readSecret } from "../secrets.ts";
+import { table } from "../table.ts";
+import { trustedRoots } from "../trusted-roots.ts";
+
+const run = composeIosStoreRefresh({
+  table,
+  trustedRoots: trustedRoots(),
+  appStoreServerUrl: optionalVariable("APP_STORE_SERVER_URL"),
+  readSecret,
+  now,
+  observe,
+  onFailure: (error) => logger.error("refresh failed", { error: safely(error) }),
+});
+
+/** Runs on a schedule, and earlier when the table's stream tells of a due refresh. Asks Apple about due purchases. */
+export const handler = async (
+  event: Partial<DynamoDBStreamEvent>,
+  context: Pick<Context, "getRemainingTimeInMillis">,
+): Promise<RefreshReport | null> => refresh(run, event, context);

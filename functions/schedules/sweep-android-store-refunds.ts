@@ -1,0 +1,26 @@
+import type { Context } from "aws-lambda";
+import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
+import type { SweepReport } from "../../lib/customers/sweep.ts";
+import { composeAndroidStoreSweep } from "../composition.ts";
+import { now, optionalVariable } from "../configuration.ts";
+import { logger, safely } from "../observability/logger.ts";
+import { observe } from "../observability/observe.ts";
+import { endOf, reportSweep } from "../refreshing.ts";
+import { readSecret } from "../secrets.ts";
+import { table } from "../table.ts";
+
+const sweep = composeAndroidStoreSweep({
+  table,
+  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  readSecret,
+  now,
+  observe,
+  onFailure: (error) => logger.error("sweep failed", { error: safely(error) }),
+});
+
+/** Runs on a schedule. Reads Google's lists of voided purchases, and asks about those that are known here. */
+export const handler = async (
+  _event: unknown,
+  context: Pick<Context, "getRemainingTimeInMillis">,
+): Promise<SweepReport> =>
+  reportSweep("android-store", await sweepAndroidStoreRefunds(sweep, endOf(context)));

@@ -1,0 +1,27 @@
+import type { Context } from "aws-lambda";
+import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
+import type { SweepReport } from "../../lib/customers/sweep.ts";
+import { composeIosStoreSweep } from "../composition.ts";
+import { now, optionalVariable } from "../configuration.ts";
+import { logger, safely } from "../observability/logger.ts";
+import { observe } from "../observability/observe.ts";
+import { endOf, reportSweep } from "../refreshing.ts";
+import { readSecret } from "../secrets.ts";
+import { table } from "../table.ts";
+import { trustedRoots } from "../trusted-roots.ts";
+
+const sweep = composeIosStoreSweep({
+  table,
+  trustedRoots: trustedRoots(),
+  appStoreServerUrl: optionalVariable("APP_STORE_SERVER_URL"),
+  readSecret,
+  now,
+  observe,
+  onFailure: (error) => logger.error("sweep failed", { error: safely(error) }),
+});
+
+/** Runs on a schedule. Reads Apple's histories of notifications that were not delivered, and uses them. */
+export const handler = async (
+  _event: unknown,
+  context: Pick<Context, "getRemainingTimeInMillis">,
+): Promise<SweepReport> => reportSweep("ios-store", await sweepIosStoreNotifications(sweep, endOf(context)));

@@ -1,0 +1,24 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
+
+const pageToken = z.strictObject({ after: z.string(), query: z.string() });
+
+/** Short name of a query, by which its pages are told from another's. */
+export const queryName = (...parts: readonly unknown[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 12);
+
+/** Continues a query after one of its results. */
+export const pageTokenOf = (after: string, query: string): string =>
+  Buffer.from(JSON.stringify({ after, query })).toString("base64url");
+
+/** Where a page begins; null: the token is not of this query. */
+export const readPageToken = (token: string, query: string): string | null => {
+  try {
+    const parsed = pageToken.parse(JSON.parse(Buffer.from(token, "base64url").toString("utf8")));
+    return parsed.query === query ? parsed.after : null;
+  } catch {
+    return null;
+  }
+};
+
+export const PAGE = 20;
