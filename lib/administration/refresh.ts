@@ -61,12 +61,25 @@ const read = async (
 ): Promise<ReadonlyMap<string, StoredPurchase>> =>
   (await customers.findFacts(identifier, [], references, now())).purchases;
 
+type Resume = (store: Store) => Promise<void>;
+
+/** Resumes each queue once. */
+const resumingOnce = ({ queue }: Refreshing, { identifier }: Application): Resume => {
+  const resumed = new Set<Store>();
+  return async (store) => {
+    if (resumed.has(store)) return;
+    resumed.add(store);
+    await queue.resume({ application: identifier, store });
+  };
+};
+
 /** Sets a purchase's refresh to a time, unless it is due earlier. Null: the purchase is gone. */
 const queueOne = async (
   refreshing: Refreshing,
   application: Application,
   found: StoredPurchase,
   dueAt: Instant,
+  resume: Resume,
 ): Promise<QueuedPurchase | null> => {
   let before = found;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -75,6 +88,8 @@ const queueOne = async (
     const isSure = source !== "token-gone" || attempt > 1;
     if (typeof source === "string" && isSure) return { before, outcome: "not-asked", because: source };
     if (typeof source !== "string") {
+      // The refresh wakes the worker, which must not find the queue paused.
+      await resume(before.purchase.store);
       if (before.refreshAt !== null && before.refreshAt <= dueAt)
         return { before, outcome: "queued", isNew: false, dueAt: before.refreshAt };
       const written = await refreshing.queue.set(application.identifier, before, { dueAt, source });
@@ -120,19 +135,16 @@ export const queueCustomer = async (
   application: Application,
   identifier: CustomerId,
 ): Promise<QueuedCustomer | null> => {
-  const { customers, queue, now } = refreshing;
+  const { customers, now } = refreshing;
+  const resume = resumingOnce(refreshing, application);
   const { living } = await customers.findCustomers(application.identifier, [identifier]);
   const customer = living.get(identifier);
   if (customer === undefined) return null;
   const queued: QueuedPurchase[] = [];
   for (const found of await purchasesOf(refreshing, application, customer)) {
-    const one = await queueOne(refreshing, application, found, now());
+    const one = await queueOne(refreshing, application, found, now(), resume);
     if (one !== null) queued.push(one);
   }
-  const stores = new Set(
-    queued.flatMap(({ outcome, before }) => (outcome === "queued" ? before.purchase.store : [])),
-  );
-  for (const store of stores) await queue.resume({ application: application.identifier, store });
   return { customer, purchases: queued };
 };
 
@@ -276,10 +288,10 @@ export const queueApplication = async (
   { since, only }: { readonly since: Instant; readonly only: Store | null },
   progress: (done: ApplicationRefresh) => void,
 ): Promise<ApplicationRefresh> => {
-  const { customers, table, queue, now } = refreshing;
+  const { customers, table, now } = refreshing;
   const { identifier } = application;
   const nextSlot = createSchedule(now());
-  const resumed = new Set<Store>();
+  const resume = resumingOnce(refreshing, application);
   const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
   const notAsked: { readonly store: Store; readonly because: NotAskedReason; count: number }[] = [];
   let until: Instant | null = null;
@@ -298,13 +310,9 @@ export const queueApplication = async (
       return;
     }
     const slot = nextSlot(purchase);
-    const one = await queueOne(refreshing, application, found, slot.dueAt);
+    const one = await queueOne(refreshing, application, found, slot.dueAt, resume);
     if (one?.outcome === "not-asked") countNotAsked(purchase.store, one.because);
     if (one?.outcome !== "queued") return;
-    if (!resumed.has(purchase.store)) {
-      resumed.add(purchase.store);
-      await queue.resume({ application: identifier, store: purchase.store });
-    }
     if (!one.isNew) {
       done.alreadyQueued += 1;
       return;
