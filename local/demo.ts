@@ -1,4 +1,4 @@
-import type { AndroidStoreNotifications } from "../lib/applications/application.ts";
+import type { AndroidStoreNotifications, AppStoreServerKey } from "../lib/applications/application.ts";
 import { authorize } from "../lib/applications/authorize.ts";
 import { applyManifest } from "../lib/administration/apply.ts";
 import { issueCredential, type Credential } from "../lib/applications/credential.ts";
@@ -37,7 +37,19 @@ export interface DemoAndroidStore {
   readonly notifications: AndroidStoreNotifications;
 }
 
-const manifest = (androidStore: DemoAndroidStore): Manifest => {
+/** App Store Server API of the demo application, and the key that may ask it. */
+export interface DemoAppStore {
+  readonly serverUrl: string;
+  readonly serverApi: AppStoreServerKey;
+}
+
+/** The stores of the demo application. */
+export interface DemoStores {
+  readonly demoAndroidStore: DemoAndroidStore;
+  readonly demoAppStore: DemoAppStore;
+}
+
+const manifest = ({ demoAndroidStore: androidStore, demoAppStore }: DemoStores): Manifest => {
   // JSON is valid YAML.
   const reading = readManifest(
     JSON.stringify({
@@ -48,6 +60,7 @@ const manifest = (androidStore: DemoAndroidStore): Manifest => {
             bundleIdentifier: DEMO.bundleIdentifier,
             appAppleIdentifier: DEMO.appAppleIdentifier,
             environments: ["production", "sandbox"],
+            serverApi: demoAppStore.serverApi,
           },
         ],
         "android-store": [
@@ -87,9 +100,9 @@ export interface Demo {
 }
 
 /** @throws LocalError if the application cannot be applied, as when another one has its bundle or package */
-const applyDemo = async (table: Table, androidStore: DemoAndroidStore): Promise<void> => {
+const applyDemo = async (table: Table, stores: DemoStores): Promise<void> => {
   const applied = await applyManifest(
-    manifest(androidStore),
+    manifest(stores),
     DEMO.applicationIdentifier,
     createApplicationTable(table),
   );
@@ -108,11 +121,11 @@ const applyDemo = async (table: Table, androidStore: DemoAndroidStore): Promise<
 export const prepareDemo = async (
   table: Table,
   folder: DataFolder,
-  androidStore: DemoAndroidStore,
+  stores: DemoStores,
   now: () => Instant,
 ): Promise<Demo> => {
   const { applicationIdentifier } = DEMO;
-  await applyDemo(table, androidStore);
+  await applyDemo(table, stores);
   const credentials = createCredentialTable(table);
   const kept = folder.read(API_KEY_FILE)?.trim();
   const decision = await authorize(`Bearer ${kept ?? ""}`, now(), credentials.find);
@@ -134,9 +147,9 @@ export const prepareDemo = async (
 export const restoreDemo = async (
   table: Table,
   { credential }: Demo,
-  androidStore: DemoAndroidStore,
+  stores: DemoStores,
   now: () => Instant,
 ): Promise<void> => {
-  await applyDemo(table, androidStore);
+  await applyDemo(table, stores);
   await createCredentialTable(table).add({ ...credential, createdAt: now() });
 };

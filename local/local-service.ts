@@ -163,14 +163,14 @@ const start = async (
   );
   signal.throwIfAborted();
   const region = connection.region ?? ANY_REGION;
-  const secretsManager = createSecretsManager(options.secretsFolder ?? null, region);
   const stores = createSandboxStores({
     address,
     folder,
     now: clock.now,
     androidPublisherUrl: options.androidPublisherUrl,
   });
-  const { demoAndroidStore } = stores;
+  const secretsManager = createSecretsManager(options.secretsFolder ?? null, region, stores.secrets);
+  const { demoAndroidStore, demoAppStore } = stores;
   const tableDefinition = tableOf(assembly, region);
   const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
   const demo = await preparingTable(connection.endpoint, async () => {
@@ -178,7 +178,7 @@ const start = async (
     await requireTableFormat(table).catch((error: unknown) => {
       throw error instanceof TableFormatError ? new LocalError(error.message) : error;
     });
-    return prepareDemo(table, folder, demoAndroidStore, clock.now);
+    return prepareDemo(table, folder, stores, clock.now);
   });
 
   const gateway = createGateway({
@@ -188,6 +188,7 @@ const start = async (
     environment: {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
       AWS_ENDPOINT_URL_STS: address,
+      APP_STORE_SERVER_URL: demoAppStore.serverUrl,
       ...(stores.googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: stores.googleCertificatesUrl }),
       ...options.environment,
       ...connectionVariables(connection),
@@ -224,7 +225,7 @@ const start = async (
       await emptyTable(client, tableName, tableDefinition);
       clock.reset();
       stores.reset();
-      await restoreDemo(table, demo, demoAndroidStore, clock.now);
+      await restoreDemo(table, demo, stores, clock.now);
       keep();
     });
   };

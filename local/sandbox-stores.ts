@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { TimedStore } from "../sandbox/clock.ts";
@@ -6,6 +7,7 @@ import {
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
+import { createServerKey, type ServerKey } from "../sandbox/ios-store/server-key.ts";
 import {
   exportChain,
   fingerprintOf,
@@ -15,7 +17,7 @@ import {
 } from "../sandbox/ios-store/signing.ts";
 import type { Mount } from "../sandbox/mount.ts";
 import type { DataFolder } from "./data-folder.ts";
-import { DEMO, type DemoAndroidStore } from "./demo.ts";
+import { DEMO, type DemoAndroidStore, type DemoAppStore } from "./demo.ts";
 import { STORE_FILES } from "./kept-state.ts";
 import { LocalError } from "./local-error.ts";
 
@@ -27,6 +29,9 @@ export interface SandboxStores {
   readonly trustedRoot: string;
   /** Credential with which the demo application reads Android purchases. */
   readonly demoAndroidStore: DemoAndroidStore;
+  readonly demoAppStore: DemoAppStore;
+  /** Secrets of the sandbox, by name. */
+  readonly secrets: ReadonlyMap<string, string>;
   /** Keys of the Android store's push tokens; null if another store replaces it. */
   readonly googleCertificatesUrl: string | null;
   /** Token of the demo's Android purchase; null if another store replaces the sandbox's. */
@@ -36,6 +41,9 @@ export interface SandboxStores {
 }
 
 const CHAIN_FILE = "sandbox-ios-store.json";
+const SERVER_KEY_FILE = "sandbox-app-store-key.json";
+/** Secret that holds the sandbox's key of the App Store Server API. */
+const SERVER_KEY_SECRET = "sandbox/app-store-key";
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 const IOS_PREFIX = "/sandbox/ios-store";
@@ -62,6 +70,27 @@ const signingChain = (folder: DataFolder): SigningChain => {
   const chain = makeChain();
   folder.write(CHAIN_FILE, exportChain(chain));
   return chain;
+};
+
+const keptServerKey = z.object({
+  issuerIdentifier: z.string(),
+  keyIdentifier: z.string(),
+  privateKey: z.string(),
+});
+
+const serverKeyIn = (folder: DataFolder): ServerKey => {
+  const kept = folder.read(SERVER_KEY_FILE);
+  try {
+    if (kept !== null) return keptServerKey.parse(JSON.parse(kept));
+  } catch (cause) {
+    throw new LocalError(
+      `${SERVER_KEY_FILE} in the data folder cannot be read; remove it, and a new key is created.`,
+      { cause },
+    );
+  }
+  const key = createServerKey();
+  folder.write(SERVER_KEY_FILE, JSON.stringify(key));
+  return key;
 };
 
 /** Opens a store with what it sold before. */
@@ -113,10 +142,12 @@ export const createSandboxStores = ({
   readonly androidPublisherUrl: string | undefined;
 }): SandboxStores => {
   const chain = signingChain(folder);
+  const serverKey = serverKeyIn(folder);
   const ios = opened(folder, "ios-store", (saved) =>
     createIosStoreSandbox({
       prefix: IOS_PREFIX,
       signer: chain,
+      serverKey,
       now,
       notificationUrl: `${address}${endpoints.receiveIosStoreNotification.path}`,
       saved,
@@ -147,6 +178,15 @@ export const createSandboxStores = ({
       credential: android.externalAccount(publisherUrl),
       notifications: { serviceAccount: PUSHES_AS, audience: pushUrl },
     },
+    demoAppStore: {
+      serverUrl: `${address}${IOS_PREFIX}`,
+      serverApi: {
+        issuerIdentifier: serverKey.issuerIdentifier,
+        keyIdentifier: serverKey.keyIdentifier,
+        secret: SERVER_KEY_SECRET,
+      },
+    },
+    secrets: new Map([[SERVER_KEY_SECRET, serverKey.privateKey]]),
     googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
     androidPurchaseToken,
     reset: () => {

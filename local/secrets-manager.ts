@@ -23,13 +23,18 @@ const secretFiles = (folder: string): Map<string, string> =>
 
 /**
  * A local Secrets Manager, on the path of AWS's own: `GetSecretValue`. Each file of a folder is a secret, read when it is
- * asked for. Only names of files that the folder holds are found.
+ * asked for. Only names of files that the folder holds are found, and those of the sandbox.
  *
- * @param folder null: there is no secret
+ * @param folder null: there are only the sandbox's secrets
+ * @param ofSandbox secrets by name; a file of that name takes a secret's place
  * @throws LocalError if there is no such folder
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
-export const createSecretsManager = (folder: string | null, region: string): Mount => {
+export const createSecretsManager = (
+  folder: string | null,
+  region: string,
+  ofSandbox: ReadonlyMap<string, string> = new Map(),
+): Mount => {
   if (folder !== null && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new LocalError(
       `There is no folder ${folder}; name the folder of the secrets with --secrets <folder>.`,
@@ -41,7 +46,8 @@ export const createSecretsManager = (folder: string | null, region: string): Mou
       return { status: 400, body: { __type: "ValidationException", message: z.prettifyError(wanted.error) } };
     const name = wanted.data.SecretId;
     const file = folder === null ? undefined : secretFiles(folder).get(name);
-    if (file === undefined)
+    const secret = file === undefined ? ofSandbox.get(name) : readFileSync(file, "utf8");
+    if (secret === undefined)
       return {
         status: 400,
         body: {
@@ -54,7 +60,7 @@ export const createSecretsManager = (folder: string | null, region: string): Mou
       body: {
         ARN: `arn:aws:secretsmanager:${region}:${ACCOUNT}:secret:${name}-local0`,
         Name: name,
-        SecretString: readFileSync(file, "utf8"),
+        SecretString: secret,
         VersionStages: ["AWSCURRENT"],
       },
     };

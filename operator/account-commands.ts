@@ -1,11 +1,13 @@
 import type { Application } from "../lib/applications/application.ts";
 import type { CustomerEntitlement } from "../lib/contract/schemas.ts";
-import type { AccountReport } from "../lib/administration/account-report.ts";
+import type { AccountReport, ReportedCustomer } from "../lib/administration/account-report.ts";
+import type { QueueHealths } from "../lib/administration/asking.ts";
 import type { Terms } from "../lib/entitlements/entitlements.ts";
-import type { Purchase } from "../lib/entitlements/purchase.ts";
+import { referenceText, type Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, CustomerId } from "../lib/identifiers.ts";
 import type { Table } from "../lib/table/table.ts";
+import { askingJson, askingText } from "./asking-text.ts";
 import { columns, indent, type Answer } from "./answer.ts";
 import { auditJson } from "./application-commands.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
@@ -44,7 +46,13 @@ const lineJson = ({ line, status, expiresAt, why }: ExplainedLine) => ({
   why,
 });
 
-const purchaseJson = ({ purchase, why, lines }: ExplainedPurchase) => ({
+const askingAbout = ({ asking }: ReportedCustomer, purchase: Purchase) => asking.get(referenceText(purchase));
+
+const purchaseJson = (
+  customer: ReportedCustomer,
+  { purchase, why, lines }: ExplainedPurchase,
+  healths: QueueHealths,
+) => ({
   store: purchase.store,
   environment: purchase.environment,
   key: purchase.key,
@@ -61,17 +69,18 @@ const purchaseJson = ({ purchase, why, lines }: ExplainedPurchase) => ({
           graceEndsAt: timeOrNull(purchase.renewal.graceEndsAt),
           signedAt: isoTime(purchase.renewal.signedAt),
         },
+  ...askingJson(purchase, askingAbout(customer, purchase), healths),
   why,
   lines: lines.map(lineJson),
 });
 
-const customerJson = ({ customer, purchases }: ExplainedCustomer) => ({
+const customerJson = ({ customer, purchases }: ExplainedCustomer, healths: QueueHealths) => ({
   customerIdentifier: customer.customerIdentifier,
   assertedBy: customer.assertedBy,
   linkedAt: isoTime(customer.linkedAt),
   createdAt: isoTime(customer.createdAt),
   aliases: customer.aliases,
-  purchases: purchases.map(purchaseJson),
+  purchases: purchases.map((one) => purchaseJson(customer, one, healths)),
 });
 
 const spanText = ({ line }: ExplainedLine): string =>
@@ -112,17 +121,33 @@ const renewalText = ({ renewal }: Purchase): string[] =>
         ].join(" "),
       ];
 
-const purchaseText = ({ purchase, why, lines }: ExplainedPurchase): string[] => [
+const purchaseText = (
+  customer: ReportedCustomer,
+  { purchase, why, lines }: ExplainedPurchase,
+  { healths }: AccountReport,
+  moment: Instant,
+): string[] => [
   `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
-  ...indent([...why, ...renewalText(purchase), ...lines.flatMap(lineText)]),
+  ...indent([
+    ...why,
+    ...renewalText(purchase),
+    ...askingText(purchase, askingAbout(customer, purchase), healths, moment),
+    ...lines.flatMap(lineText),
+  ]),
 ];
 
-const customerText = ({ customer, purchases }: ExplainedCustomer): string[] => [
+const customerText = (
+  { customer, purchases }: ExplainedCustomer,
+  report: AccountReport,
+  moment: Instant,
+): string[] => [
   `Customer ${customer.customerIdentifier}`,
   ...indent([
     `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.linkedAt)} by a ${customer.assertedBy}`,
     ...(customer.aliases.length === 0 ? [] : [`merged from ${customer.aliases.join(", ")}`]),
-    ...(purchases.length === 0 ? ["no purchases"] : purchases.flatMap(purchaseText)),
+    ...(purchases.length === 0
+      ? ["no purchases"]
+      : purchases.flatMap((one) => purchaseText(customer, one, report, moment))),
   ]),
 ];
 
@@ -147,12 +172,14 @@ export const presentAccount = (report: AccountReport, terms: Terms, moment: Inst
       applicationName: application.name,
       applicationAccountIdentifier: account,
       moment: isoTime(moment),
-      customers: explained.map(customerJson),
+      customers: explained.map((customer) => customerJson(customer, report.healths)),
       entitlements,
     },
     text: [
       `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
-      ...(explained.length === 0 ? ["No customer is linked to it."] : explained.flatMap(customerText)),
+      ...(explained.length === 0
+        ? ["No customer is linked to it."]
+        : explained.flatMap((customer) => customerText(customer, report, moment))),
       "Entitlements",
       ...indent(entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow))),
     ].join("\n"),

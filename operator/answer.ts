@@ -2,6 +2,8 @@
 export interface Answer {
   readonly json: unknown;
   readonly text: string;
+  /** Whether something of it still waits, so that the exit code is not 0. */
+  readonly unfinished?: boolean;
 }
 
 /** Indents the lines under a heading. */

@@ -12,13 +12,16 @@ import { lostAccess } from "../lib/administration/lost-access.ts";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
 import type { AuditRecord } from "../lib/administration/operation-table.ts";
-import type { Application } from "../lib/applications/application.ts";
-import { STORES } from "../lib/contract/schemas.ts";
+import { storesOf, type Application } from "../lib/applications/application.ts";
+import { STORES, type Store } from "../lib/contract/schemas.ts";
 import { isSameNotified, notifiedStoresOf } from "../lib/customers/notification-log.ts";
+import { sweptStoresOf } from "../lib/customers/sweep.ts";
 import type { Transfer } from "../lib/customers/records.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { applicationId } from "../lib/identifiers.ts";
 import { compare } from "../lib/order.ts";
+import { REFRESHED_ENVIRONMENTS } from "../lib/freshness/refresh.ts";
+import { pauseJson, pauseText } from "./asking-text.ts";
 import { columns, indent, type Answer } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -141,18 +144,75 @@ const lastNotificationsOf = async ({ notifications }: Session, application: Appl
   });
 };
 
-/** Shows an application as a manifest, with the last notification of each store and environment in comments. */
+/** State of the queues of refreshes, of each environment of each store that an application has. */
+const queuesOf = async ({ queue, moment }: Session, application: Application) => {
+  const stores = new Set(storesOf(application).map(({ store }) => store));
+  const queues = [...stores].flatMap((store) =>
+    REFRESHED_ENVIRONMENTS.map((environment) => ({ store, environment })),
+  );
+  return Promise.all(
+    queues.map(async ({ store, environment }) => {
+      const reference = { application: application.identifier, store, environment };
+      const [[oldest], health] = await Promise.all([
+        queue.due(reference, moment, 1),
+        queue.healthOf(reference),
+      ]);
+      return { store, environment, oldestDueAt: oldest === undefined ? null : isoTime(oldest.dueAt), health };
+    }),
+  );
+};
+
+/** How far each list of an application's stores was read; `sweptUntil` null: never yet. */
+const sweepsOf = async ({ watermarks }: Session, application: Application) =>
+  Promise.all(
+    sweptStoresOf(application).map(async (swept) => {
+      const { store, environment, bundleOrPackage } = swept;
+      const until = await watermarks.read(swept);
+      return { store, environment, bundleOrPackage, sweptUntil: until === null ? null : isoTime(until) };
+    }),
+  );
+
+const LISTS = {
+  "ios-store": "notifications that the App Store could not deliver",
+  "android-store": "Google's voided purchases",
+} as const satisfies Record<Store, string>;
+
+/**
+ * Shows an application as a manifest. Comments tell the last notification of each store and environment, the state of the
+ * queues in which its purchases wait to be asked about, and how far the stores' lists were read.
+ */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
   const manifest = manifestOf(application);
   const lastNotifications = await lastNotificationsOf(session, application);
+  const queues = await queuesOf(session, application);
+  const sweeps = await sweepsOf(session, application);
   return {
-    json: { applicationIdentifier: application.identifier, ...manifest, lastNotifications },
+    json: {
+      applicationIdentifier: application.identifier,
+      ...manifest,
+      lastNotifications,
+      queues: queues.map(({ store, environment, oldestDueAt, health }) => ({
+        store,
+        environment,
+        oldestDueAt,
+        paused: pauseJson(health),
+      })),
+      sweeps,
+    },
     text: [
       stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
       ...lastNotifications.map(
         ({ store, environment, bundleOrPackage, signedAt }) =>
           `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
+      ),
+      ...queues.flatMap(({ store, environment, oldestDueAt, health }) => [
+        `# Queue of ${store}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
+        ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
+      ]),
+      ...sweeps.map(
+        ({ store, environment, bundleOrPackage, sweptUntil }) =>
+          `# List of ${LISTS[store]}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
       ),
     ].join("\n"),
   };

@@ -13,6 +13,7 @@ import {
   type Reprojection,
   type UnlinkingOptions,
 } from "../lib/administration/operations.ts";
+import type { Refreshing } from "../lib/administration/refresh.ts";
 import type { Application } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
@@ -21,12 +22,14 @@ import { bury } from "../lib/table/burial.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import { createOperationTable } from "../lib/table/operations.ts";
 import { createFindOwnership } from "../lib/table/ownership.ts";
+import { createRefreshQueue } from "../lib/table/refreshes.ts";
 import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 
 const reportsOf = (table: Table): Reports => ({
   customers: createCustomerTable(table, pause),
   findOwnership: createFindOwnership(table, pause),
+  queue: createRefreshQueue(table),
 });
 
 /** Loads everything known about an account. */
@@ -34,6 +37,17 @@ export const composeAccountReport =
   (table: Table) =>
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
     loadAccountReport(reportsOf(table), application, account, moment);
+
+/** Binds refreshing by hand to a table. */
+export const refreshingOn = (table: Table, effects: Pick<Refreshing, "now" | "wait">): Refreshing => ({
+  now: effects.now,
+  wait: effects.wait,
+  pause,
+  customers: createCustomerTable(table, pause),
+  findOwnership: createFindOwnership(table, pause),
+  queue: createRefreshQueue(table),
+  table: createOperationTable(table),
+});
 
 /** The owner index usually follows its table within a fraction of a second; DynamoDB guarantees no bound. */
 const INDEX_BEHIND_MILLISECONDS = 1_000;

@@ -1,6 +1,8 @@
 import type { CustomerReport } from "../lib/administration/customer-report.ts";
+import { referenceText } from "../lib/entitlements/purchase.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { indent, type Answer } from "./answer.ts";
+import { askingJson, askingText } from "./asking-text.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
 import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -14,13 +16,21 @@ import {
 } from "./session.ts";
 
 /** Customer report as JSON. */
-export const customerReportJson = ({ link, createdAt, purchases, ...report }: CustomerReport) => ({
+export const customerReportJson = ({
+  link,
+  createdAt,
+  purchases,
+  asking,
+  healths,
+  ...report
+}: CustomerReport) => ({
   ...report,
   createdAt: isoTime(createdAt),
   link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
   purchases: purchases.map((purchase) => ({
     ...purchase,
     verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
+    ...askingJson(purchase, asking.get(referenceText(purchase)), healths),
     lines: purchase.lines.map((line) => ({
       ...line,
       startsAt: line.startsAt === null ? null : isoTime(line.startsAt),
@@ -73,12 +83,18 @@ export const showCustomer = async (
         ),
         ...json.purchases.flatMap(({ store, environment, key, replacedBy, lines }) => [
           `purchase ${store} ${environment} ${key}${replacedBy === null ? "" : `, replaced by ${replacedBy}`}`,
-          ...indent(
-            lines.map(
+          ...indent([
+            ...askingText(
+              { store, environment },
+              customer.asking.get(referenceText({ store, environment, key })),
+              customer.healths,
+              session.moment,
+            ),
+            ...lines.map(
               (line) =>
                 `${line.productIdentifier}  ${line.startsAt ?? "no start"} to ${line.endsAt ?? "no end"}  ${line.standing}`,
             ),
-          ),
+          ]),
         ]),
       ]),
     ].join("\n"),

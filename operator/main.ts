@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { composeAccountReport, waitForIndex } from "./composition.ts";
 import { runOperator } from "./program.ts";
 
@@ -24,5 +25,6 @@ process.exitCode = await runOperator(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   composeAccountReport,
   waitForIndex,
+  wait: (milliseconds) => sleep(milliseconds),
   ask: process.stdin.isTTY ? ask : null,
 });

@@ -30,6 +30,12 @@ import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
 import type { DestructiveOptions } from "./destructive.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
+import {
+  refreshApplication,
+  refreshCustomer,
+  type ApplicationRefreshOptions,
+  type CustomerRefreshOptions,
+} from "./refresh-commands.ts";
 import { openSession, type Session } from "./session.ts";
 
 /** The program's dependencies. */
@@ -43,6 +49,8 @@ export interface World {
   readonly composeAccountReport: ComposeAccountReport;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
+  /** Waits this many milliseconds. */
+  readonly wait: (milliseconds: number) => Promise<void>;
   /** Asks the user a yes/no question; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
 }
@@ -63,8 +71,12 @@ const destructive = (command: Command): Command =>
 
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value];
 
-/** Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code. */
-const createProgram = (world: World): Command => {
+/**
+ * Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code.
+ *
+ * @param unfinished called by a command that is done, and of which something still waits
+ */
+const createProgram = (world: World, unfinished: () => void): Command => {
   const program = new Command("operator")
     .description(
       "Configures applications, issues their API keys, and inspects and changes accounts and customers.",
@@ -81,7 +93,8 @@ const createProgram = (world: World): Command => {
     const connection = await connect(tableName(table, world.environment), world.environment);
     try {
       await requireTableFormat(connection.store);
-      const answered = await act(openSession(connection, world.now(), world.waitForIndex));
+      const answered = await act(openSession(connection, world));
+      if (answered.unfinished) unfinished();
       world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
     } catch (error) {
       throw new OperatorError(sentenceOf(error, connection), { cause: error });
@@ -119,6 +132,18 @@ const createProgram = (world: World): Command => {
     )
     .argument("<application>", "the application's identifier")
     .action((identifier: string) => answer((session) => reproject(session, confirmation, identifier)));
+  application
+    .command("refresh")
+    .description("ask the stores about the purchases of all customers, one after the other")
+    .argument("<application>", "the application's identifier")
+    .option("--store <store>", "ask only the ios-store or the android-store")
+    .option(
+      "--since <time>",
+      "leave out purchases verified since then: the time that an interrupted run names; now by default",
+    )
+    .action((identifier: string, options: ApplicationRefreshOptions) =>
+      answer((session) => refreshApplication(session, confirmation, identifier, options)),
+    );
   application
     .command("find")
     .description("find the application that has a bundle or a package")
@@ -219,6 +244,15 @@ const createProgram = (world: World): Command => {
       answer((session) => showCustomer(session, applicationText, customerText)),
     );
   customer
+    .command("refresh")
+    .description("ask the stores about a customer's purchases now, and show what they said")
+    .argument("<application>", "the application's identifier")
+    .argument("<customer>", "the customer's identifier")
+    .option("--no-wait", "return once they are queued")
+    .action((applicationText: string, customerText: string, options: CustomerRefreshOptions) =>
+      answer((session) => refreshCustomer(session, confirmation, applicationText, customerText, options)),
+    );
+  customer
     .command("find")
     .description("find the customers that have a purchase")
     .argument("<application>", "the application's identifier")
@@ -245,11 +279,15 @@ const createProgram = (world: World): Command => {
   return program;
 };
 
-/** Runs one command and returns its exit code: 0 if it was done, 1 if not, with the reason on standard error. */
+/**
+ * Runs one command and returns its exit code: 0 if it was done, 1 if not, with the reason on standard error, or if
+ * something of it still waits.
+ */
 export const runOperator = async (words: readonly string[], world: World): Promise<number> => {
+  let code = 0;
   try {
-    await createProgram(world).parseAsync([...words], { from: "user" });
-    return 0;
+    await createProgram(world, () => (code = 1)).parseAsync([...words], { from: "user" });
+    return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     world.err(`${error instanceof OperatorError ? error.message : `The command failed: ${String(error)}`}\n`);

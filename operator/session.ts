@@ -14,6 +14,10 @@ import {
 } from "../lib/identifiers.ts";
 import { composeOperations } from "./composition.ts";
 import { createApplicationTable, type ApplicationTable } from "../lib/table/applications.ts";
+import type { RefreshQueue } from "../lib/customers/refresh-queue.ts";
+import type { Watermarks } from "../lib/customers/sweep.ts";
+import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createWatermarks } from "../lib/table/watermarks.ts";
 import type { NotificationTimes } from "../lib/customers/notification-log.ts";
 import { createCredentialTable, type CredentialTable } from "../lib/table/credentials.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
@@ -22,29 +26,37 @@ import type { Table } from "../lib/table/table.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
-/** Table access and the moment of one command. */
+/** Table access, the moment at which one command began, and its clock. */
 export interface Session {
   readonly table: Table;
   readonly applications: ApplicationTable;
   readonly credentials: CredentialTable;
   readonly notifications: Pick<NotificationTimes, "ofApplication">;
+  readonly queue: Pick<RefreshQueue, "due" | "healthOf">;
+  readonly watermarks: Pick<Watermarks, "read">;
   /** Origins besides Google's from which a workload identity may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
   readonly moment: Instant;
+  readonly now: () => Instant;
+  /** Waits this many milliseconds. */
+  readonly wait: (milliseconds: number) => Promise<void>;
   readonly waitForIndex: () => Promise<void>;
 }
 
 export const openSession = (
   { store: table, trustsOrigin }: Connection,
-  moment: Instant,
-  waitForIndex: () => Promise<void>,
+  { now, wait, waitForIndex }: Pick<Session, "now" | "wait" | "waitForIndex">,
 ): Session => ({
   table,
   applications: createApplicationTable(table),
   credentials: createCredentialTable(table),
   notifications: createNotificationTimes(table),
   trustsOrigin,
-  moment,
+  queue: createRefreshQueue(table),
+  watermarks: createWatermarks(table),
+  moment: now(),
+  now,
+  wait,
   waitForIndex,
 });
 

@@ -14,6 +14,7 @@ import { Topic, type ITopic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { STORES } from "../../lib/contract/schemas.ts";
 import type { AlarmParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
@@ -23,6 +24,8 @@ export interface AlarmsProps extends AlarmParameters {
   readonly metrics: ServiceMetrics;
   /** Name of the function that acknowledges due purchases. */
   readonly acknowledger: string;
+  /** Names of the functions that schedules invoke. */
+  readonly scheduled: ReadonlySet<string>;
 }
 
 /** Failures in a period below which nothing alarms, whatever share of the requests they are. */
@@ -105,7 +108,13 @@ const NOT_RUNNING = "acknowledgements-not-running";
 /** All failures but those of stores, as an expression of metrics. */
 const ownFailures = "failed - FILL(linked, 0) - FILL(notified, 0)";
 
-const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Condition> => ({
+/** Milliseconds for which a due refresh may wait: short enough that the default renewal leeway still covers it. */
+const LATEST_REFRESH = 10 * 60 * 1000;
+
+/** A rejected credential is tried again at least hourly, so that one alarm lasts until it is mended. */
+const CREDENTIAL_PERIOD = Duration.hours(1);
+
+const conditions = ({ metrics, acknowledger, scheduled }: AlarmsProps): Record<string, Condition> => ({
   "server-errors": {
     alarmDescription: "5 % or more of the requests fail, not counting stores that do not answer.",
     metric: new MathExpression({
@@ -126,9 +135,29 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
     periods: [2, 3],
   },
   "store-credential-rejected": {
-    alarmDescription: "Google rejects the credential of an application, or the credential is unusable.",
-    metric: metrics.own("storeErrors", { store: "android-store", reason: "credential-rejected" }),
+    alarmDescription: "A store rejects the credential of an application, or the credential is unusable.",
+    metric: sumOf(
+      "rejected",
+      STORES.map((store) => metrics.own("storeErrors", { store, reason: "credential-rejected" })),
+      CREDENTIAL_PERIOD,
+    ),
     threshold: 1,
+    periods: [1, 2],
+  },
+  "refreshes-late": {
+    alarmDescription:
+      "Purchases are due to be asked about again for ten minutes: payers lose access once the renewal leeway is over.",
+    metric: new MathExpression({
+      label: "oldest, in ms",
+      expression: "MAX([FILL(ios, 0), FILL(android, 0)])",
+      usingMetrics: {
+        ios: metrics.own("refreshAge", { store: "ios-store" }, "Maximum"),
+        android: metrics.own("refreshAge", { store: "android-store" }, "Maximum"),
+      },
+      period: PERIOD,
+    }),
+    threshold: LATEST_REFRESH,
+    periods: [2, 3],
   },
   // Callers retry, so short outages need nobody. In a long one, the purchases that are asked for are not stored.
   "store-unavailable": {
@@ -195,7 +224,19 @@ const conditions = ({ metrics, acknowledger }: AlarmsProps): Record<string, Cond
   "functions-throttled": {
     alarmDescription:
       "Lambda throttles invocations: the concurrency of a function or of the account is used up.",
-    metric: sumOf("throttled", metrics.ofFunctions("Throttles")),
+    metric: sumOf(
+      "throttled",
+      metrics.ofFunctions("Throttles", Stats.SUM, (name) => !scheduled.has(name)),
+    ),
+    threshold: 1,
+    periods: [2, 3],
+  },
+  "schedules-throttled": {
+    alarmDescription: "Lambda throttles scheduled functions: what is due waits.",
+    metric: sumOf(
+      "throttled",
+      metrics.ofFunctions("Throttles", Stats.SUM, (name) => scheduled.has(name)),
+    ),
     threshold: 1,
     periods: [2, 3],
   },

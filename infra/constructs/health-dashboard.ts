@@ -11,6 +11,7 @@ import {
   type IMetric,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
+import { STORES } from "../../lib/contract/schemas.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
 
 export interface HealthDashboardProps {
@@ -70,7 +71,9 @@ export class HealthDashboard extends Construct {
         [
           graph(
             "Stores: latency, errors",
-            percentiles((statistic) => metrics.own("storeLatency", { store: "android-store" }, statistic)),
+            STORES.flatMap((store) =>
+              percentiles((statistic) => metrics.own("storeLatency", { store }, statistic)),
+            ),
             [metrics.ownByAll("storeErrors", ["store", "reason"])],
           ),
           graph("Signatures refused, by reason", [metrics.ownByAll("verificationFailures", ["reason"])]),
@@ -84,6 +87,11 @@ export class HealthDashboard extends Construct {
             metrics.ownByAll("notifications", ["store", "outcome"]),
           ]),
           graph("Silent bundles and packages", [metrics.own("silentApplications", {}, "Maximum")]),
+          graph(
+            "Purchases asked about again; age of the oldest due",
+            [metrics.ownByAll("refreshes", ["store", "outcome"]), metrics.ownByAll("swept", ["store"])],
+            STORES.map((store) => metrics.own("refreshAge", { store }, "Maximum").with({ label: store })),
+          ),
         ],
         [
           graph("Acknowledgements", [

@@ -120,7 +120,7 @@ export class ServiceFunction extends Construct {
    */
   wakesOn(streamArn: string, pattern: Readonly<Record<"pk" | "sk", readonly object[]>>): void {
     const { pk, sk } = pattern;
-    new EventSourceMapping(this, "Stream", {
+    const mapping = new EventSourceMapping(this, "Stream", {
       target: this.#function,
       eventSourceArn: streamArn,
       startingPosition: StartingPosition.LATEST,
@@ -134,6 +134,10 @@ export class ServiceFunction extends Construct {
           dynamodb: { Keys: { pk: { S: pk }, sk: { S: sk } } },
         }),
       ],
+    });
+    acceptFinding(mapping, {
+      "Serverless-LambdaEventSourceMappingDestination":
+        "A record carries no data and only wakes the function early; its schedule does the same work.",
     });
     this.#may(["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"], streamArn);
   }

@@ -66,8 +66,14 @@ export class ServiceMetrics {
     });
   }
 
-  ofFunctions(name: string, statistic: string = Stats.SUM): Metric[] {
-    return Object.keys(this.#sources.functionNames).map((folder) => this.ofFunction(folder, name, statistic));
+  ofFunctions(
+    name: string,
+    statistic: string = Stats.SUM,
+    isMeant: (folder: string) => boolean = () => true,
+  ): Metric[] {
+    return Object.keys(this.#sources.functionNames)
+      .filter(isMeant)
+      .map((folder) => this.ofFunction(folder, name, statistic));
   }
 
   table(name: string): Metric {
@@ -106,10 +112,10 @@ export class ServiceMetrics {
 }
 
 /** Sum of metrics; one without data counts as 0. The label is one word, unique in its graph: it prefixes metric ids. */
-export const sumOf = (label: string, metrics: readonly Metric[]): MathExpression =>
+export const sumOf = (label: string, metrics: readonly Metric[], period: Duration = PERIOD): MathExpression =>
   new MathExpression({
     label,
     expression: metrics.map((_, index) => `FILL(${label}${index}, 0)`).join(" + "),
     usingMetrics: Object.fromEntries(metrics.map((metric, index) => [`${label}${index}`, metric])),
-    period: PERIOD,
+    period,
   });

@@ -4,7 +4,7 @@ import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
-import type { Store } from "../../lib/contract/schemas.ts";
+import { STORES } from "../../lib/contract/schemas.ts";
 import { refreshSuffixes } from "../../lib/table/keys.ts";
 import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
@@ -24,12 +24,6 @@ export interface ServiceStackProps extends StackProps {
 
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
-const WATCHER = "watch-notifications";
-const REFRESHERS: Readonly<Record<Store, string>> = {
-  "ios-store": "refresh-ios-store-purchases",
-  "android-store": "refresh-android-store-purchases",
-};
-
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<EndpointName, Value> =>
@@ -44,6 +38,7 @@ export class ServiceStack extends Stack {
     const { serviceName, secretPrefix, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
+    const scheduled = new Set<string>();
     const functionOf = (name: FunctionName, folder: string, description: string): ServiceFunction => {
       const made = new ServiceFunction(this, idOf(name), {
         entry: join(functionsFolder, entryOf(folder)),
@@ -69,55 +64,85 @@ export class ServiceStack extends Stack {
 
     const served = mapEndpoints(serving);
 
-    const acknowledger = functionOf(
-      "acknowledgeDuePurchases",
-      ACKNOWLEDGER,
-      "Acknowledge due Android-store purchases",
-    );
-    acknowledger.changes(table);
-    acknowledger.readsSecrets(secretPrefix);
-    new Schedule(this, "AcknowledgementSchedule", { of: acknowledger, every: Duration.minutes(15) });
-
-    const watcher = functionOf("watchNotifications", WATCHER, "Find applications that stores notify no more");
-    watcher.queries(table);
-    new Schedule(this, "NotificationWatchSchedule", { of: watcher, every: Duration.hours(1) });
-
-    const refreshing = (store: Store): ServiceFunction => {
-      const made =
-        store === "android-store"
-          ? functionOf("refreshAndroidStorePurchases", REFRESHERS[store], "Ask Google about due purchases")
-          : functionOf("refreshIosStorePurchases", REFRESHERS[store], "Ask Apple about due purchases");
+    interface Scheduled {
+      readonly name: FunctionName;
+      readonly folder: string;
+      readonly description: string;
+      readonly schedule: string;
+      readonly every: Duration;
+    }
+    const onSchedule = ({ name, folder, description, schedule, every }: Scheduled): ServiceFunction => {
+      const made = functionOf(name, folder, description);
+      scheduled.add(folder);
+      new Schedule(this, schedule, { of: made, every });
+      return made;
+    };
+    /** A function that asks a store about what is due. */
+    const asking = (given: Scheduled): ServiceFunction => {
+      const made = onSchedule(given);
       made.changes(table);
       made.readsSecrets(secretPrefix);
-      new Schedule(this, `${made.node.id}Schedule`, { of: made, every: Duration.minutes(1) });
-      // Another table than the stage's own, such as a restored one, has no stream that this stack knows.
-      if (table.name === serviceName)
-        made.wakesOn(StringParameter.valueForStringParameter(this, streamParameter(serviceName)), {
+      return made;
+    };
+
+    const acknowledger = asking({
+      name: "acknowledgeDuePurchases",
+      folder: ACKNOWLEDGER,
+      description: "Acknowledge due Android-store purchases",
+      schedule: "AcknowledgementSchedule",
+      every: Duration.minutes(15),
+    });
+
+    const watcher = onSchedule({
+      name: "watchNotifications",
+      folder: "watch-notifications",
+      description: "Find applications that stores notify no more",
+      schedule: "NotificationWatchSchedule",
+      every: Duration.hours(1),
+    });
+    watcher.queries(table);
+
+    const refreshers = {
+      "ios-store": asking({
+        name: "refreshIosStorePurchases",
+        folder: "refresh-ios-store-purchases",
+        description: "Ask Apple about due purchases",
+        schedule: "IosRefreshSchedule",
+        every: Duration.minutes(1),
+      }),
+      "android-store": asking({
+        name: "refreshAndroidStorePurchases",
+        folder: "refresh-android-store-purchases",
+        description: "Ask Google about due purchases",
+        schedule: "AndroidRefreshSchedule",
+        every: Duration.minutes(1),
+      }),
+    };
+    // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
+    if (table.name === serviceName) {
+      const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
+      for (const store of STORES)
+        refreshers[store].wakesOn(stream, {
           pk: refreshSuffixes(store).map((suffix) => ({ suffix })),
+          // Refreshes begin with their year, and nothing else in a queue does.
           sk: [{ prefix: "2" }],
         });
-      return made;
-    };
-    refreshing("ios-store");
-    const androidRefresher = refreshing("android-store");
+    }
 
-    const sweeping = (name: FunctionName, folder: string, description: string): ServiceFunction => {
-      const made = functionOf(name, folder, description);
-      made.changes(table);
-      made.readsSecrets(secretPrefix);
-      new Schedule(this, `${made.node.id}Schedule`, { of: made, every: Duration.hours(1) });
-      return made;
-    };
-    const androidSweeper = sweeping(
-      "sweepAndroidStoreRefunds",
-      "sweep-android-store-refunds",
-      "Read Google's lists of voided purchases",
-    );
-    sweeping(
-      "sweepIosStoreNotifications",
-      "sweep-ios-store-notifications",
-      "Read Apple's histories of undelivered notifications",
-    );
+    asking({
+      name: "sweepIosStoreNotifications",
+      folder: "sweep-ios-store-notifications",
+      description: "Read Apple's histories of undelivered notifications",
+      schedule: "IosSweepSchedule",
+      every: Duration.hours(1),
+    });
+    const androidSweeper = asking({
+      name: "sweepAndroidStoreRefunds",
+      folder: "sweep-android-store-refunds",
+      description: "Read Google's lists of voided purchases",
+      schedule: "AndroidSweepSchedule",
+      every: Duration.hours(1),
+    });
 
     const api = new EntitlementsApi(this, "Api", {
       ...parameters.api,
@@ -141,6 +166,7 @@ export class ServiceStack extends Stack {
       serviceName,
       metrics,
       acknowledger: ACKNOWLEDGER,
+      scheduled,
     });
     new HealthDashboard(this, "Health", {
       serviceName,
@@ -161,7 +187,7 @@ export class ServiceStack extends Stack {
         served.linkAndroidStoreCustomer,
         served.receiveAndroidStoreNotification,
         acknowledger,
-        androidRefresher,
+        refreshers["android-store"],
         androidSweeper,
       ]
         .map(({ roleName }) => roleName)

@@ -4,8 +4,11 @@ import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
 import { entitlementsAt, type AssertedBy } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import type { StoredPurchase } from "../customers/records.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
+import { askingOf, healthsOf, type Asking, type QueueHealths } from "./asking.ts";
 import type { FindOwnership } from "./operation-table.ts";
 
 /** A customer linked to an account, with all its purchases. */
@@ -17,24 +20,36 @@ export interface ReportedCustomer {
   /** Customers merged into this one. */
   readonly aliases: readonly CustomerId[];
   readonly purchases: readonly Purchase[];
+  /** By `referenceText`: when the store of each purchase is asked about it next. */
+  readonly asking: ReadonlyMap<string, Asking>;
 }
+
+/** When the store of each purchase is asked about it next, by `referenceText`. */
+export const askingsOf = (
+  application: Application,
+  purchases: readonly StoredPurchase[],
+): ReadonlyMap<string, Asking> =>
+  new Map(purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)]));
 
 export interface Reports {
   readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
   readonly findOwnership: FindOwnership;
+  readonly queue: Pick<RefreshQueue, "healthOf">;
 }
 
 export interface AccountReport {
   readonly application: Pick<Application, "identifier" | "name">;
   readonly account: AccountId;
   readonly customers: readonly ReportedCustomer[];
+  /** Health of the queues that its purchases are in. */
+  readonly healths: QueueHealths;
   /** As a read of the account answers at the moment. */
   readonly entitlements: readonly CustomerEntitlement[];
 }
 
 /** Reads an account with all purchases of its customers; an unknown account has no customers. */
 export const loadAccountReport = async (
-  { customers, findOwnership }: Reports,
+  { customers, findOwnership, queue }: Reports,
   application: Application,
   account: AccountId,
   moment: Instant,
@@ -58,17 +73,24 @@ export const loadAccountReport = async (
           purchases: purchases
             .map(({ purchase }) => purchase)
             .sort((a, b) => compare(referenceText(a), referenceText(b))),
+          asking: askingsOf(application, purchases),
         },
       ];
     }),
   );
+  const all = reported.flat();
   const holdings = linked.flatMap(({ customer, holdings, assertedBy }) =>
     holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
   );
   return {
     application: { identifier: application.identifier, name: application.name },
     account,
-    customers: reported.flat().sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier)),
+    customers: all.sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier)),
+    healths: await healthsOf(
+      queue,
+      application,
+      all.flatMap(({ purchases }) => purchases),
+    ),
     entitlements: entitlementsAt(moment, holdings, application),
   };
 };

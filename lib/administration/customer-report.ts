@@ -4,7 +4,8 @@ import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import type { Reports } from "./account-report.ts";
+import { askingsOf, type Reports } from "./account-report.ts";
+import { healthsOf, type Asking, type QueueHealths } from "./asking.ts";
 import type { NamedIdentity } from "./operation-table.ts";
 
 export interface CustomerReport {
@@ -15,11 +16,15 @@ export interface CustomerReport {
   readonly aliases: readonly CustomerId[];
   readonly identities: readonly NamedIdentity[];
   readonly purchases: readonly Purchase[];
+  /** By `referenceText`: when the store of each purchase is asked about it next. */
+  readonly asking: ReadonlyMap<string, Asking>;
+  /** Health of the queues that its purchases are in. */
+  readonly healths: QueueHealths;
 }
 
 /** Reads a customer, or the one it was merged into; null if there is none. */
 export const loadCustomerReport = async (
-  { customers, findOwnership }: Reports,
+  { customers, findOwnership, queue }: Reports,
   application: Application,
   customer: CustomerId,
 ): Promise<CustomerReport | null> => {
@@ -27,14 +32,17 @@ export const loadCustomerReport = async (
   const stored = living.get(customer);
   if (stored === undefined) return null;
   const owned = await findOwnership(application.identifier, stored.identifier);
+  const purchases = owned.purchases
+    .map(({ purchase }) => purchase)
+    .sort((a, b) => compare(referenceText(a), referenceText(b)));
   return {
     customerIdentifier: stored.identifier,
     createdAt: stored.createdAt,
     link: stored.link,
     aliases: owned.aliases.map(({ identifier }) => identifier).sort(compare),
     identities: owned.identities.map(({ identity }) => identity).filter((identity) => identity !== null),
-    purchases: owned.purchases
-      .map(({ purchase }) => purchase)
-      .sort((a, b) => compare(referenceText(a), referenceText(b))),
+    purchases,
+    asking: askingsOf(application, owned.purchases),
+    healths: await healthsOf(queue, application, purchases),
   };
 };

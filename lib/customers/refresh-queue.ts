@@ -1,7 +1,8 @@
 import type { Environment, Store } from "../contract/schemas.ts";
+import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { QueueHealth } from "../freshness/queue-health.ts";
-import type { DueRefresh } from "../freshness/refresh.ts";
+import type { DueRefresh, RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { StoredPurchase } from "./records.ts";
 
@@ -28,6 +29,17 @@ export interface RefreshQueue {
   due(queue: QueueReference, moment: Instant, limit: number): Promise<readonly DueRefresh[]>;
   /** Health of the queue; a queue that was never taken is healthy. One strongly consistent read. */
   healthOf(queue: QueueReference): Promise<QueueHealth>;
+  /**
+   * The purchase's place in its store, from its refresh at this time; null: there is no such refresh. One strongly
+   * consistent read.
+   */
+  sourceOf(
+    application: ApplicationId,
+    purchase: PurchaseReference,
+    dueAt: Instant,
+  ): Promise<RefreshSource | null>;
+  /** Ends a pause: the next worker tries one refresh at once. The failures before it stay counted. */
+  resume(queue: QueueReference): Promise<void>;
   /** Takes the lease, or extends the worker's own. Null: another worker has it, or the queue is paused. */
   take(queue: QueueReference, lease: Lease, moment: Instant): Promise<QueueHealth | null>;
   /** Ends the lease, if it is still the worker's, and stores the queue's health. */

@@ -1,5 +1,4 @@
-import type { ApplicationDirectory, StoreReference } from "../applications/application.ts";
-import type { Application } from "../applications/application.ts";
+import type { Application, ApplicationDirectory, StoreReference } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
@@ -9,6 +8,35 @@ export interface SweptStore extends StoreReference {
   readonly application: ApplicationId;
   readonly environment: Environment;
 }
+
+/**
+ * Lists that are swept: Apple's failed notifications of each bundle with a key, in each environment, and Google's voided
+ * purchases of each package, whose list does not tell the environments apart.
+ */
+export const sweptStoresOf = ({
+  identifier: application,
+  iosStore,
+  androidStore,
+}: Application): readonly SweptStore[] => [
+  ...iosStore
+    .filter(({ serverApi }) => serverApi !== null)
+    .flatMap(({ bundleIdentifier, environments }) =>
+      environments
+        .filter((environment) => environment !== "xcode")
+        .map((environment) => ({
+          application,
+          store: "ios-store" as const,
+          environment,
+          bundleOrPackage: bundleIdentifier,
+        })),
+    ),
+  ...androidStore.map(({ packageName }) => ({
+    application,
+    store: "android-store" as const,
+    environment: "production" as const,
+    bundleOrPackage: packageName,
+  })),
+];
 
 /** How far each list was read. */
 export interface Watermarks {

@@ -201,6 +201,13 @@ export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null 
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
 };
 
+/** Reason of a refresh at a time; null: none is due by itself then, so a person asked for it. */
+export const refreshReasonAt = (purchase: Purchase, at: Instant): RefreshReason | null =>
+  // A pending payment's time counts from when the store spoke; all others follow from the facts.
+  [at - 1, at - PAYMENT_STEP]
+    .map((after) => nextRefresh(purchase, after))
+    .find((refresh) => refresh?.at === at)?.because ?? null;
+
 /** Last time at which the store spoke of a purchase. */
 export const lastHeard = ({ verifiedAt, renewal }: Purchase): Instant =>
   Math.max(verifiedAt, renewal?.signedAt ?? 0);

@@ -36,6 +36,12 @@ export const leaseIsFree = (worker: string, moment: Instant): Condition => ({
   ExpressionAttributeValues: { ":moment": moment, ":own": worker },
 });
 
+/** The queue was paused, and no success has ended that. */
+export const queueIsPaused: Condition = {
+  ConditionExpression: "pausedUntil > :never",
+  ExpressionAttributeValues: { ":never": 0 },
+};
+
 export const leaseIsOf = (worker: string): Condition => ({
   ConditionExpression: "worker = :own",
   ExpressionAttributeValues: { ":own": worker },

@@ -8,7 +8,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { DueRefresh, PlannedRefresh, RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
-import { leaseIsFree, leaseIsOf, refreshUnchanged, revisionUnchanged } from "./conditions.ts";
+import { leaseIsFree, leaseIsOf, queueIsPaused, refreshUnchanged, revisionUnchanged } from "./conditions.ts";
 import { refreshItem } from "./items.ts";
 import { afterRefreshesDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
 import { queryPages } from "./query.ts";
@@ -72,6 +72,14 @@ const healthIn = (item: Record<string, unknown>): QueueHealth => {
 export const createRefreshQueue = (table: Table): RefreshQueue => {
   const { client, name } = table;
 
+  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
+    try {
+      await client.send(new UpdateCommand(update));
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    }
+  };
+
   const movedTo = (
     { application, purchase, dueAt, source }: DueRefresh,
     to: Instant | null,
@@ -102,6 +110,17 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       return Item === undefined ? HEALTHY : healthIn(Item);
     },
 
+    sourceOf: async (application, purchase, dueAt) => {
+      const Key = { ...refreshKey(application, purchase, dueAt) };
+      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
+      return Item === undefined ? null : parseItem(refreshItem, Item).source;
+    },
+
+    resume: async (queue) => {
+      const resumed = { pausedUntil: 0 } satisfies Attributes<typeof stateItem>;
+      await updateIf(updateOf(name, refreshStateKey(queue), resumed, queueIsPaused));
+    },
+
     take: async (queue, { worker, until }, moment) => {
       const leased = { leaseUntil: until, worker } satisfies Attributes<typeof stateItem>;
       const update = updateOf(name, refreshStateKey(queue), leased, leaseIsFree(worker, moment));
@@ -118,13 +137,8 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
 
     release: async (queue, { worker }, health) => {
       const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof stateItem>;
-      const update = updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker));
-      try {
-        await client.send(new UpdateCommand(update));
-      } catch (error) {
-        // The lease ran out, and another worker has taken the queue.
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      }
+      // Where the lease ran out, another worker has taken the queue.
+      await updateIf(updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker)));
     },
 
     move: async (due, to) => {

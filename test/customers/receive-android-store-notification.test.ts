@@ -211,7 +211,7 @@ describe("an unknown purchase", () => {
     expect(world.received).toEqual([{ outcome: "STORED", type: "subscription 4" }]);
     expect(isAcknowledged(token)).toBe(false);
     expect(await world.queued()).toBe(1);
-    expect((await world.items()).length).toBe(3);
+    expect((await world.items()).length).toBe(4);
 
     const { entitlements } = await world.link(token);
     expect(entitlements).toMatchObject([{ identifier: "premium", status: "active" }]);
@@ -562,7 +562,7 @@ describe("a push is to be sent again, and nothing is stored,", () => {
     expect(await world.items()).toEqual([]);
     local.sandbox.clearFaults();
     expect(await world.subscription(token)).toEqual({});
-    expect(await world.items()).toHaveLength(3);
+    expect(await world.items()).toHaveLength(4);
   });
 
   const failing = (fault: { status: number; body?: object }): void =>

@@ -1,5 +1,6 @@
 /** The tests of verification as one file: preparing each file anew takes longer than its tests. */
 import "../stores/ios-store/agreement.test.ts";
+import "../stores/ios-store/app-store-server.test.ts";
 import "../stores/ios-store/app-transaction.test.ts";
 import "../stores/ios-store/certificates.test.ts";
 import "../stores/ios-store/chain.test.ts";

@@ -24,6 +24,7 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   createdAt: NOW - 2 * DAY,
   aliases: [customerId("0198c0de-0000-7000-8000-0000000000dd")],
   purchases,
+  asking: new Map(),
 });
 
 const CATALOG = aCatalog([
@@ -213,6 +214,7 @@ describe("an account is shown", () => {
     application: { identifier: applicationId("0198c0de-0000-7000-8000-000000000001"), name: "Trail Maps" },
     account: accountId("user-1"),
     customers,
+    healths: new Map(),
     entitlements: entitlementsAt(
       NOW,
       customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>

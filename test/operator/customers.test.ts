@@ -101,6 +101,7 @@ const run = async (words: readonly string[], ask: ((question: string) => Promise
     err: (text) => void (err += text),
     composeAccountReport,
     waitForIndex: () => Promise.resolve(),
+    wait: () => Promise.resolve(),
     ask,
   });
   return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };

@@ -49,8 +49,10 @@ const composeAccountReport: ComposeAccountReport =
               createdAt: NOW,
               aliases: [],
               purchases: [aPurchase()],
+              asking: new Map(),
             },
           ],
+    healths: new Map(),
     entitlements: [],
   });
 
@@ -69,6 +71,7 @@ const run = async (
     err: (text) => void (err += text),
     composeAccountReport,
     waitForIndex: () => Promise.resolve(),
+    wait: () => Promise.resolve(),
     ask,
   });
   return { code, out, err };
@@ -360,7 +363,9 @@ test("application show tells the last notification of each store and environment
   );
   const from = { store: "ios-store", bundleOrPackage: "com.example.notified" } as const;
   const show = async () => [
-    (await run(["application", "show", application])).out.split("\n").filter((line) => line.startsWith("#")),
+    (await run(["application", "show", application])).out
+      .split("\n")
+      .filter((line) => line.startsWith("# Last")),
     json(await run(["application", "show", application, "--json"]))["lastNotifications"],
   ];
   expect(await show()).toEqual([

@@ -53,6 +53,7 @@ const operator = async (): Promise<{ code: number; errors: string }> => {
     },
     composeAccountReport,
     waitForIndex: () => Promise.resolve(),
+    wait: () => Promise.resolve(),
     ask: null,
   });
   return { code, errors };

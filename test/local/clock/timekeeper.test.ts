@@ -92,7 +92,7 @@ describe("a move", () => {
     expect(after(start, runs)).toEqual([
       0,
       3 * HOUR,
-      3 * HOUR + SECOND,
+      3 * HOUR + 10 * SECOND,
       3 * HOUR + 2 * MINUTE,
       3 * HOUR + 10 * MINUTE,
       4 * HOUR,
@@ -111,7 +111,7 @@ describe("a move", () => {
     await timekeeper.move(() => start + 3 * HOUR);
     expect(after(start, runs)).toEqual([
       HOUR,
-      HOUR + SECOND,
+      HOUR + 10 * SECOND,
       HOUR + 2 * MINUTE,
       HOUR + 10 * MINUTE,
       2 * HOUR,

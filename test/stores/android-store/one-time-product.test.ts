@@ -72,6 +72,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
     },
     replaces: null,
     samePerson: [],
+    isClosed: false,
     acknowledgement: null,
   });
 });

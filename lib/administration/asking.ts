@@ -1,0 +1,114 @@
+import type { Application } from "../applications/application.ts";
+import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import type { StoredPurchase } from "../customers/records.ts";
+import type { PurchaseReference } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { QueueHealth } from "../freshness/queue-health.ts";
+import { lastHeard, nextRefresh, refreshReasonAt, type RefreshReason } from "../freshness/refresh-times.ts";
+import type { IosStoreSource } from "../freshness/refresh.ts";
+
+/** Why a store is not asked about a purchase. */
+export type NotAskedReason =
+  /** The App Store knows nothing of purchases made in Xcode. */
+  | "xcode"
+  /** The application gives no key of Apple's for the purchase's bundle. */
+  | "no-key"
+  /** Several bundles have a key, and the purchase's own is not known. */
+  | "unknown-bundle"
+  /** The application does not accept the purchase's environment. */
+  | "environment"
+  /** Known only because another purchase names it, so its purchase token is not known. */
+  | "mentioned"
+  | "replaced"
+  /** Refunds of paid Android one-time purchases are in the store's list of voided purchases. */
+  | "voided-list"
+  /** The store no longer knows it. */
+  | "dropped"
+  /** Its place in the queue is gone, and the purchase token with it. */
+  | "token-gone"
+  /** It is over, and nothing more is expected. */
+  | "over"
+  /** The App Store can be asked, but the purchase has not been queued since the key was given, or it was dropped. */
+  | "not-queued";
+
+/** When a store is asked about a purchase next. */
+export type Asking =
+  /** `because` null: a person asked for it. */
+  | { readonly outcome: "due"; readonly at: Instant; readonly because: RefreshReason | null }
+  | { readonly outcome: "none"; readonly because: NotAskedReason };
+
+type Known = Pick<StoredPurchase, "purchase" | "refreshAt" | "bundleIdentifier">;
+
+/** Bundle by which Apple is asked about a purchase, or why it cannot be asked. */
+export const iosStoreSourceOf = (
+  { iosStore }: Application,
+  { purchase, bundleIdentifier }: Known,
+): IosStoreSource | NotAskedReason => {
+  if (purchase.environment === "xcode") return "xcode";
+  const [app, ...others] = iosStore.filter(
+    (one) =>
+      one.serverApi !== null && (bundleIdentifier === null || one.bundleIdentifier === bundleIdentifier),
+  );
+  if (app === undefined) return "no-key";
+  if (others.length > 0) return "unknown-bundle";
+  if (!app.environments.includes(purchase.environment)) return "environment";
+  return { store: "ios-store", bundleIdentifier: app.bundleIdentifier };
+};
+
+/** Why the Android store is not asked about a purchase that is in no queue. */
+export const whyAndroidIsNotAsked = ({
+  lines,
+  replacedBy,
+  replacedAt,
+  verifiedAt,
+}: StoredPurchase["purchase"]): NotAskedReason => {
+  if (verifiedAt === 0) return "mentioned";
+  if (replacedBy !== null && replacedAt === null) return "replaced";
+  const isOneTime = lines.length > 0 && lines.every(({ nature }) => nature !== "auto_renewable");
+  return isOneTime ? "voided-list" : "dropped";
+};
+
+/** When a purchase's store is asked about it next and why, or why it is not. Pure. */
+export const askingOf = (application: Application, stored: Known): Asking => {
+  const { purchase, refreshAt } = stored;
+  if (purchase.store === "ios-store") {
+    const source = iosStoreSourceOf(application, stored);
+    if (typeof source === "string") return { outcome: "none", because: source };
+  }
+  if (refreshAt !== null)
+    return { outcome: "due", at: refreshAt, because: refreshReasonAt(purchase, refreshAt) };
+  if (purchase.store === "android-store") return { outcome: "none", because: whyAndroidIsNotAsked(purchase) };
+  if (purchase.lines.length === 0) return { outcome: "none", because: "mentioned" };
+  const isOver = nextRefresh(purchase, lastHeard(purchase)) === null;
+  return { outcome: "none", because: isOver ? "over" : "not-queued" };
+};
+
+/** A queue of an application, as a purchase names it. */
+type QueueOfPurchase = Pick<PurchaseReference, "store" | "environment">;
+
+/** Text of a queue within its application, for maps. */
+export const queueText = ({ store, environment }: QueueOfPurchase): string => `${store} ${environment}`;
+
+/** Health of the queues of an application, by {@link queueText}. */
+export type QueueHealths = ReadonlyMap<string, QueueHealth>;
+
+/** Health of the queue that a purchase is in. */
+export const healthFor = (healths: QueueHealths, purchase: QueueOfPurchase): QueueHealth | undefined =>
+  healths.get(queueText(purchase));
+
+/** Reads the health of the queues that purchases are in. */
+export const healthsOf = async (
+  queue: Pick<RefreshQueue, "healthOf">,
+  { identifier: application }: Application,
+  purchases: readonly QueueOfPurchase[],
+): Promise<QueueHealths> => {
+  const queues = new Map(purchases.map((purchase) => [queueText(purchase), purchase]));
+  return new Map(
+    await Promise.all(
+      [...queues].map(
+        async ([text, { store, environment }]) =>
+          [text, await queue.healthOf({ application, store, environment })] as const,
+      ),
+    ),
+  );
+};

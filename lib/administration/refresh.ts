@@ -1,0 +1,339 @@
+import type { Application } from "../applications/application.ts";
+import type { Store } from "../contract/schemas.ts";
+import type { CustomerTable } from "../customers/customer-table.ts";
+import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
+import { SAME_ANSWER_MILLISECONDS } from "../customers/plan-customer-change.ts";
+import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-due-purchases.ts";
+import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
+import type { RefreshSource } from "../freshness/refresh.ts";
+import type { CustomerId } from "../identifiers.ts";
+import { compare } from "../order.ts";
+import {
+  healthFor,
+  healthsOf,
+  queueText,
+  iosStoreSourceOf,
+  whyAndroidIsNotAsked,
+  type NotAskedReason,
+  type QueueHealths,
+} from "./asking.ts";
+import type { FindOwnership, OperationTable } from "./operation-table.ts";
+
+export interface Refreshing {
+  readonly customers: Pick<CustomerTable, "findCustomers" | "findFacts">;
+  readonly findOwnership: FindOwnership;
+  readonly table: Pick<OperationTable, "customersOf">;
+  readonly queue: Pick<RefreshQueue, "sourceOf" | "set" | "resume" | "healthOf">;
+  readonly now: () => Instant;
+  readonly pause: (attempt: number) => Promise<void>;
+  /** Waits this many milliseconds. */
+  readonly wait: (milliseconds: number) => Promise<void>;
+}
+
+const ATTEMPTS = 20;
+
+const SECOND = 1000;
+
+/** Outcome of queueing one purchase. `queued` also holds for one whose refresh was due by then already. */
+type Queueing =
+  | { readonly outcome: "queued"; readonly isNew: boolean; readonly dueAt: Instant }
+  | { readonly outcome: "not-asked"; readonly because: NotAskedReason };
+
+/** A purchase as it was before its store was asked, and its place in the queue. */
+export type QueuedPurchase = Queueing & { readonly before: StoredPurchase };
+
+const sourceFor = async (
+  { queue }: Refreshing,
+  application: Application,
+  stored: StoredPurchase,
+): Promise<RefreshSource | NotAskedReason> => {
+  const { purchase, refreshAt } = stored;
+  if (purchase.store === "ios-store") return iosStoreSourceOf(application, stored);
+  if (refreshAt === null) return whyAndroidIsNotAsked(purchase);
+  return (await queue.sourceOf(application.identifier, purchase, refreshAt)) ?? "token-gone";
+};
+
+const read = async (
+  { customers, now }: Refreshing,
+  { identifier }: Application,
+  references: readonly PurchaseReference[],
+): Promise<ReadonlyMap<string, StoredPurchase>> =>
+  (await customers.findFacts(identifier, [], references, now())).purchases;
+
+type Resume = (purchase: PurchaseReference) => Promise<void>;
+
+/** Resumes each queue once. */
+const resumingOnce = ({ queue }: Refreshing, { identifier }: Application): Resume => {
+  const resumed = new Set<string>();
+  return async ({ store, environment }) => {
+    const text = queueText({ store, environment });
+    if (resumed.has(text)) return;
+    resumed.add(text);
+    await queue.resume({ application: identifier, store, environment });
+  };
+};
+
+/** Sets a purchase's refresh to a time, unless it is due earlier. Null: the purchase is gone. */
+const queueOne = async (
+  refreshing: Refreshing,
+  application: Application,
+  found: StoredPurchase,
+  dueAt: Instant,
+  resume: Resume,
+): Promise<QueuedPurchase | null> => {
+  let before = found;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const source = await sourceFor(refreshing, application, before);
+    // The worker may have moved a refresh between two reads.
+    const isSure = source !== "token-gone" || attempt > 1;
+    if (typeof source === "string" && isSure) return { before, outcome: "not-asked", because: source };
+    if (typeof source !== "string") {
+      // The refresh wakes the worker, which must not find the queue paused.
+      await resume(before.purchase);
+      if (before.refreshAt !== null && before.refreshAt <= dueAt)
+        return { before, outcome: "queued", isNew: false, dueAt: before.refreshAt };
+      const written = await refreshing.queue.set(application.identifier, before, { dueAt, source });
+      if (written === "written") return { before, outcome: "queued", isNew: true, dueAt };
+    }
+    await refreshing.pause(attempt);
+    const again = (await read(refreshing, application, [before.purchase])).get(
+      referenceText(before.purchase),
+    );
+    if (again === undefined) return null;
+    before = again;
+  }
+  throw new Error("A purchase kept changing concurrently; try again.");
+};
+
+/** Purchases of a customer: those that the index lists, and those of its holdings, which are the newest. */
+const purchasesOf = async (
+  refreshing: Refreshing,
+  application: Application,
+  { identifier, holdings }: StoredCustomer,
+): Promise<readonly StoredPurchase[]> => {
+  const { purchases } = await refreshing.findOwnership(application.identifier, identifier);
+  const listed = new Set(purchases.map(({ purchase }) => referenceText(purchase)));
+  const missed = holdings.filter((purchase) => !listed.has(referenceText(purchase)));
+  const late = missed.length === 0 ? [] : (await read(refreshing, application, missed)).values();
+  return [...purchases, ...late].sort((a, b) =>
+    compare(referenceText(a.purchase), referenceText(b.purchase)),
+  );
+};
+
+/** A customer whose purchases are queued to be asked about. */
+export interface QueuedCustomer {
+  readonly customer: StoredCustomer;
+  readonly purchases: readonly QueuedPurchase[];
+}
+
+/**
+ * Queues all purchases of a customer, so that their stores are asked now. The service's worker asks, so limits of the
+ * stores hold. A paused queue is resumed. Null: there is no such customer.
+ */
+export const queueCustomer = async (
+  refreshing: Refreshing,
+  application: Application,
+  identifier: CustomerId,
+): Promise<QueuedCustomer | null> => {
+  const { customers, now } = refreshing;
+  const resume = resumingOnce(refreshing, application);
+  const { living } = await customers.findCustomers(application.identifier, [identifier]);
+  const customer = living.get(identifier);
+  if (customer === undefined) return null;
+  const queued: QueuedPurchase[] = [];
+  for (const found of await purchasesOf(refreshing, application, customer)) {
+    const one = await queueOne(refreshing, application, found, now(), resume);
+    if (one !== null) queued.push(one);
+  }
+  return { customer, purchases: queued };
+};
+
+/**
+ * Outcome for one purchase.
+ * - `answered`: its store answered; `after` holds what it said. An Android purchase that was verified less than a minute
+ *   before counts as answered.
+ * - `dropped`: its store no longer knows it, and is not asked again.
+ * - `unanswered`: it was asked about without a usable answer, and is asked about again at `after.refreshAt`.
+ * - `erased`: it was erased meanwhile.
+ * - `waiting`: it is still in the queue.
+ */
+export type RefreshedPurchase =
+  | { readonly before: StoredPurchase; readonly outcome: "not-asked"; readonly because: NotAskedReason }
+  | { readonly before: StoredPurchase; readonly outcome: "erased" }
+  | {
+      readonly before: StoredPurchase;
+      readonly outcome: "answered" | "dropped" | "unanswered" | "waiting";
+      readonly after: StoredPurchase;
+    };
+
+/** Whether an unchanged answer leaves the purchase as it was stored a moment before. */
+const isReplay = ({ purchase }: StoredPurchase, dueAt: Instant): boolean =>
+  purchase.store === "android-store" && dueAt - lastHeard(purchase) < SAME_ANSWER_MILLISECONDS;
+
+const outcomeOf = (
+  queued: QueuedPurchase,
+  after: StoredPurchase | undefined,
+  moment: Instant,
+): RefreshedPurchase => {
+  const { before } = queued;
+  if (queued.outcome === "not-asked") return { before, outcome: "not-asked", because: queued.because };
+  if (after === undefined) return { before, outcome: "erased" };
+  const { purchase, refreshAt } = after;
+  if (lastHeard(purchase) > lastHeard(before.purchase)) return { before, after, outcome: "answered" };
+  if (refreshAt === queued.dueAt) return { before, after, outcome: "waiting" };
+  if (refreshAt !== null)
+    return { before, after, outcome: isReplay(before, queued.dueAt) ? "answered" : "unanswered" };
+  const isExpected = nextRefresh(purchase, moment) !== null;
+  return { before, after, outcome: isExpected ? "dropped" : "answered" };
+};
+
+/** Outcomes so far, and the health of the queues of purchases that wait. */
+export interface RefreshReport {
+  readonly purchases: readonly RefreshedPurchase[];
+  readonly healths: QueueHealths;
+}
+
+/** Reads how far the queued purchases have come. */
+export const readRefreshes = async (
+  refreshing: Refreshing,
+  application: Application,
+  queued: readonly QueuedPurchase[],
+): Promise<RefreshReport> => {
+  const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
+  const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
+  const moment = refreshing.now();
+  const purchases = queued.map((one) =>
+    outcomeOf(one, known.get(referenceText(one.before.purchase)), moment),
+  );
+  const waiting = purchases.filter(({ outcome }) => outcome === "waiting");
+  return {
+    purchases,
+    healths: await healthsOf(
+      refreshing.queue,
+      application,
+      waiting.map(({ before }) => before.purchase),
+    ),
+  };
+};
+
+/** Pause between two looks at what became of the purchases. */
+const BETWEEN_LOOKS = SECOND;
+
+/**
+ * Waits until the queued purchases were asked about.
+ *
+ * @param milliseconds longest wait; it ends earlier where every queue is paused for longer
+ */
+export const awaitRefreshes = async (
+  refreshing: Refreshing,
+  application: Application,
+  queued: readonly QueuedPurchase[],
+  milliseconds: number,
+): Promise<RefreshReport> => {
+  let report = await readRefreshes(refreshing, application, queued);
+  for (let left = milliseconds; left > 0; left -= BETWEEN_LOOKS) {
+    const end = refreshing.now() + left;
+    const waits = ({ before, outcome }: RefreshedPurchase): boolean =>
+      outcome === "waiting" && (healthFor(report.healths, before.purchase)?.pausedUntil ?? 0) <= end;
+    if (!report.purchases.some(waits)) return report;
+    await refreshing.wait(BETWEEN_LOOKS);
+    report = await readRefreshes(refreshing, application, queued);
+  }
+  return report;
+};
+
+/** Purchases by what became of them. */
+export interface ApplicationRefresh {
+  readonly customers: number;
+  readonly queued: number;
+  /** Due by then already. */
+  readonly alreadyQueued: number;
+  /** Their store spoke of them at or after `since`. */
+  readonly recent: number;
+  /** Purchases that are not asked about, by store and reason. */
+  readonly notAsked: readonly {
+    readonly store: Store;
+    readonly because: NotAskedReason;
+    readonly count: number;
+  }[];
+  /** Time by which the last queued one is due; null: none was queued. */
+  readonly until: Instant | null;
+}
+
+/** Due times at a steady rate from a moment on, so that refreshes that are due by themselves stay ahead. */
+const createSchedule = (from: Instant) => {
+  const taken = new Map<string, number>();
+  return ({ store, environment }: PurchaseReference) => {
+    const isSandbox = store === "ios-store" && environment !== "production";
+    const rate = isSandbox ? SANDBOX_REFRESHES_PER_SECOND : REFRESHES_PER_SECOND;
+    const lane = `${store} ${isSandbox}`;
+    const before = taken.get(lane) ?? 0;
+    return {
+      dueAt: from + Math.floor((before * SECOND) / rate),
+      take: () => void taken.set(lane, before + 1),
+    };
+  };
+};
+
+/**
+ * Queues the purchases of all customers, {@link REFRESHES_PER_SECOND} of each store. Repeated with the same `since`, it
+ * continues: what was asked about meanwhile, or is due earlier, is left alone.
+ *
+ * @param since purchases of which a store spoke at or after this time are left out
+ * @param only the store to ask; null: both
+ */
+export const queueApplication = async (
+  refreshing: Refreshing,
+  application: Application,
+  { since, only }: { readonly since: Instant; readonly only: Store | null },
+  progress: (done: ApplicationRefresh) => void,
+): Promise<ApplicationRefresh> => {
+  const { customers, table, now } = refreshing;
+  const { identifier } = application;
+  const nextSlot = createSchedule(now());
+  const resume = resumingOnce(refreshing, application);
+  const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
+  const notAsked: { readonly store: Store; readonly because: NotAskedReason; count: number }[] = [];
+  let until: Instant | null = null;
+
+  const countNotAsked = (store: Store, because: NotAskedReason): void => {
+    const known = notAsked.find((one) => one.store === store && one.because === because);
+    if (known === undefined) notAsked.push({ store, because, count: 1 });
+    else known.count += 1;
+  };
+
+  const queueNext = async (found: StoredPurchase): Promise<void> => {
+    const { purchase } = found;
+    if (only !== null && purchase.store !== only) return;
+    if (lastHeard(purchase) >= since) {
+      done.recent += 1;
+      return;
+    }
+    const slot = nextSlot(purchase);
+    const one = await queueOne(refreshing, application, found, slot.dueAt, resume);
+    if (one?.outcome === "not-asked") countNotAsked(purchase.store, one.because);
+    if (one?.outcome !== "queued") return;
+    if (!one.isNew) {
+      done.alreadyQueued += 1;
+      return;
+    }
+    slot.take();
+    done.queued += 1;
+    until = Math.max(until ?? 0, one.dueAt);
+  };
+
+  for await (const page of table.customersOf(identifier)) {
+    const { living } = await customers.findCustomers(identifier, page);
+    for (const customer of page) {
+      const stored = living.get(customer);
+      done.customers += 1;
+      if (stored === undefined) continue;
+      for (const found of await purchasesOf(refreshing, application, stored)) await queueNext(found);
+    }
+    progress({ ...done, notAsked, until });
+  }
+  return { ...done, notAsked, until };
+};

@@ -1,0 +1,105 @@
+import {
+  healthFor,
+  type Asking,
+  type NotAskedReason,
+  type QueueHealths,
+} from "../lib/administration/asking.ts";
+import type { Store } from "../lib/contract/schemas.ts";
+import type { PurchaseReference } from "../lib/entitlements/purchase.ts";
+import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+import type { PauseReason, QueueHealth } from "../lib/freshness/queue-health.ts";
+import type { RefreshReason } from "../lib/freshness/refresh-times.ts";
+
+const STORE_NAMES = {
+  "ios-store": "the App Store",
+  "android-store": "Google",
+} as const satisfies Record<Store, string>;
+
+const DUE: Readonly<Record<RefreshReason, string>> = {
+  "renewal-ahead": "its renewal may be charged ahead of time",
+  renewal: "it may be renewed at its end",
+  "grace-period-end": "its grace period ends",
+  "renewal-unseen": "its renewal info tells of a renewal that no transaction has shown yet",
+  payment: "its payment is pending",
+  refund: "a refund, or the reversal of one, may not have been notified",
+  return: "it is over, and may come back",
+  disagreement: "copies of one purchase disagree on a refund",
+};
+
+const NOT_ASKED: Readonly<Record<NotAskedReason, string>> = {
+  xcode: "it knows nothing of purchases made in Xcode",
+  "no-key": "the application gives no key of Apple's (serverApi) for the purchase's bundle",
+  "unknown-bundle":
+    "several bundles have a key, and the purchase's own is not known until the app synchronizes",
+  environment: "the application does not accept the purchase's environment",
+  mentioned: "the purchase is known only because another one names it",
+  replaced: "another purchase has replaced it",
+  "voided-list":
+    "a paid one-time purchase changes only by a refund, which comes from the hourly list of voided purchases",
+  dropped: "it no longer knows the purchase",
+  "token-gone": "the purchase token is no longer in the queue; link the purchase again",
+  over: "the purchase is over, and nothing more is expected",
+  "not-queued":
+    "the purchase was not queued since the key was given, or it no longer knows the purchase; customer refresh asks",
+};
+
+const PAUSED: Readonly<Record<PauseReason, string>> = {
+  unavailable: "does not answer",
+  "credential-rejected": "rejects the application's credential",
+};
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Why a store is not asked, in a sentence. */
+export const notAskedText = (store: Store, because: NotAskedReason): string =>
+  `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
+
+/** A queue's pause, in a sentence; empty: it is not paused. */
+export const pauseText = (store: Store, health: QueueHealth | undefined, moment: Instant): string[] => {
+  if (health === undefined || health.because === null) return [];
+  const { because, failingSince, pausedUntil } = health;
+  const since = failingSince === null ? "" : ` since ${isoTime(failingSince)}`;
+  const next = pausedUntil > moment ? `paused until ${isoTime(pausedUntil)}` : "tried again at once";
+  return [`${capitalized(STORE_NAMES[store])} ${PAUSED[because]}${since}: the queue is ${next}`];
+};
+
+/** A queue's pause as JSON; null: it is not paused. */
+export const pauseJson = (health: QueueHealth | undefined) =>
+  health === undefined || health.because === null
+    ? null
+    : {
+        because: health.because,
+        since: health.failingSince === null ? null : isoTime(health.failingSince),
+        until: isoTime(health.pausedUntil),
+      };
+
+/** When a purchase's store is asked about it next and why, or why it is not, in sentences. */
+export const askingText = (
+  purchase: Pick<PurchaseReference, "store" | "environment">,
+  asking: Asking | undefined,
+  healths: QueueHealths,
+  moment: Instant,
+): string[] => {
+  const { store } = purchase;
+  if (asking === undefined) return [];
+  if (asking.outcome === "none") return [notAskedText(store, asking.because)];
+  const { at, because } = asking;
+  const reason = because === null ? "it was asked for, or its facts have changed since" : DUE[because];
+  const name = capitalized(STORE_NAMES[store]);
+  const text =
+    at > moment
+      ? `${name} is asked about it at ${isoTime(at)}: ${reason}`
+      : `${name} is asked about it next, due since ${isoTime(at)}: ${reason}`;
+  return [text, ...pauseText(store, healthFor(healths, purchase), moment)];
+};
+
+/** {@link askingText} as JSON. */
+export const askingJson = (
+  purchase: Pick<PurchaseReference, "store" | "environment">,
+  asking: Asking | undefined,
+  healths: QueueHealths,
+) => ({
+  nextRefresh: asking?.outcome === "due" ? { at: isoTime(asking.at), because: asking.because } : null,
+  notAskedBecause: asking?.outcome === "none" ? asking.because : null,
+  queuePaused: asking?.outcome === "due" ? pauseJson(healthFor(healths, purchase)) : null,
+});

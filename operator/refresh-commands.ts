@@ -1,0 +1,273 @@
+import * as z from "zod";
+import { healthFor } from "../lib/administration/asking.ts";
+import {
+  awaitRefreshes,
+  queueApplication,
+  queueCustomer,
+  readRefreshes,
+  type ApplicationRefresh,
+  type RefreshedPurchase,
+  type RefreshReport,
+} from "../lib/administration/refresh.ts";
+import type { Application } from "../lib/applications/application.ts";
+import { STORES, type Store } from "../lib/contract/schemas.ts";
+import type { StoredCustomer } from "../lib/customers/records.ts";
+import { entitlementsAt } from "../lib/entitlements/entitlements.ts";
+import type { Purchase } from "../lib/entitlements/purchase.ts";
+import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+import { lastHeard } from "../lib/freshness/refresh-times.ts";
+import { indent, type Answer } from "./answer.ts";
+import { notAskedText, pauseJson, pauseText } from "./asking-text.ts";
+import { refreshingOn } from "./composition.ts";
+import type { Confirmation } from "./confirmation.ts";
+import { OperatorError } from "./operator-error.ts";
+import {
+  findApplication,
+  readApplicationIdentifier,
+  readCustomerIdentifier,
+  type Session,
+} from "./session.ts";
+
+const SECOND = 1000;
+
+/** Longest wait for the answers of the stores: the worker starts within a minute. */
+const WAIT_MILLISECONDS = 90 * SECOND;
+
+/** State of what a purchase gives, such as an entitlement's, in words. */
+interface State {
+  readonly name: string;
+  readonly state: string;
+}
+
+/** A change of what a purchase gives. */
+interface Change {
+  readonly name: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+const untilText = (end: string | null): string => (end === null ? "for ever" : `until ${end}`);
+
+/** States of a purchase's entitlements by itself at the moment; of its products, where they grant none. */
+const statesOf = (
+  { identifier, link }: StoredCustomer,
+  purchase: Purchase,
+  application: Application,
+  moment: Instant,
+): readonly State[] => {
+  const holding = { customerIdentifier: identifier, assertedBy: link?.assertedBy ?? null, purchase };
+  const entitlements = entitlementsAt(moment, [holding], application).map((entitlement) => ({
+    name: entitlement.identifier,
+    state: entitlement.active
+      ? `${entitlement.status} ${untilText(entitlement.expiresAt)}`
+      : entitlement.status,
+  }));
+  if (entitlements.length > 0) return entitlements;
+  return purchase.lines.map(({ productIdentifier, standing, endsAt }) => ({
+    name: productIdentifier,
+    state: `${standing} ${untilText(endsAt === null ? null : isoTime(endsAt))}`,
+  }));
+};
+
+/** Differences between two states of a purchase. A product may have several lines. */
+const changesOf = (before: readonly State[], after: readonly State[]): readonly Change[] => {
+  const stateIn = (states: readonly State[], name: string): string | null =>
+    states.flatMap((one) => (one.name === name ? one.state : [])).join(", ") || null;
+  return [...new Set([...before, ...after].map(({ name }) => name))]
+    .map((name) => ({ name, before: stateIn(before, name), after: stateIn(after, name) }))
+    .filter((change) => change.before !== change.after);
+};
+
+const changeText = ({ name, before, after }: Change): string =>
+  `${name}: ${before ?? "none"} → ${after ?? "none"}`;
+
+const productsOf = ({ lines }: Purchase): readonly string[] => [
+  ...new Set(lines.map(({ productIdentifier }) => productIdentifier)),
+];
+
+const heardText = (purchase: Purchase): string | null => {
+  const heard = lastHeard(purchase);
+  return heard === 0 ? null : isoTime(heard);
+};
+
+const DROPPED = "the store no longer knows it, and is not asked again";
+const ERASED = "erased meanwhile";
+
+/** Outcome for a purchase, in a sentence. */
+const outcomeText = (
+  refreshed: RefreshedPurchase,
+  changes: readonly Change[],
+  { healths }: RefreshReport,
+  moment: Instant,
+): readonly string[] => {
+  const { purchase } = refreshed.before;
+  const { store } = purchase;
+  switch (refreshed.outcome) {
+    case "not-asked":
+      return [notAskedText(store, refreshed.because)];
+    case "erased":
+      return [ERASED];
+    case "dropped":
+      return [DROPPED];
+    case "answered":
+      return changes.length === 0 ? ["nothing new"] : changes.map(changeText);
+    case "unanswered": {
+      const { refreshAt } = refreshed.after;
+      const next = refreshAt === null ? "" : `; it is asked again at ${isoTime(refreshAt)}`;
+      return [`the store's answer could not be used${next}`];
+    }
+    case "waiting": {
+      const paused = pauseText(store, healthFor(healths, purchase), moment);
+      return ["still waiting", ...(paused.length > 0 ? paused : ["The service has not asked yet"])];
+    }
+  }
+};
+
+const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
+  outcome === "waiting" || outcome === "unanswered";
+
+const presentCustomer = (
+  application: Application,
+  customer: StoredCustomer,
+  report: RefreshReport,
+  moment: Instant,
+  waits: boolean,
+): Answer => {
+  const rows = report.purchases.map((refreshed) => {
+    const { before } = refreshed;
+    const after = "after" in refreshed ? refreshed.after : before;
+    const states = (purchase: Purchase) => statesOf(customer, purchase, application, moment);
+    const changes = changesOf(states(before.purchase), states(after.purchase));
+    return { refreshed, purchase: after.purchase, refreshAt: after.refreshAt, changes };
+  });
+  return {
+    unfinished: waits && report.purchases.some(isUnfinished),
+    json: {
+      applicationIdentifier: application.identifier,
+      customerIdentifier: customer.identifier,
+      purchases: rows.map(({ refreshed, purchase, refreshAt, changes }) => ({
+        store: purchase.store,
+        environment: purchase.environment,
+        key: purchase.key,
+        productIdentifiers: productsOf(purchase),
+        outcome: refreshed.outcome,
+        notAskedBecause: refreshed.outcome === "not-asked" ? refreshed.because : null,
+        verifiedAt: heardText(purchase),
+        changes,
+        refreshAt: refreshAt === null ? null : isoTime(refreshAt),
+        queuePaused: refreshed.outcome === "waiting" ? pauseJson(healthFor(report.healths, purchase)) : null,
+      })),
+    },
+    text: [
+      `Customer ${customer.identifier} of ${application.name}`,
+      ...indent(
+        rows.length === 0
+          ? ["no purchases"]
+          : rows.flatMap(({ refreshed, purchase, changes }) => [
+              `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
+              ...indent([
+                `verified ${heardText(purchase) ?? "never"}`,
+                ...(waits || refreshed.outcome !== "waiting"
+                  ? outcomeText(refreshed, changes, report, moment)
+                  : ["queued to be asked about now"]),
+              ]),
+            ]),
+      ),
+    ].join("\n"),
+  };
+};
+
+export interface CustomerRefreshOptions {
+  /** False: return once everything is queued. */
+  readonly wait: boolean;
+}
+
+/** Makes the stores be asked about every purchase of a customer now, and shows what they said. */
+export const refreshCustomer = async (
+  session: Session,
+  { progress }: Confirmation,
+  applicationText: string,
+  customerText: string,
+  options: CustomerRefreshOptions,
+): Promise<Answer> => {
+  const identifier = readCustomerIdentifier(customerText);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const refreshing = refreshingOn(session.table, session);
+  const queued = await queueCustomer(refreshing, application, identifier);
+  if (queued === null) throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
+  const count = queued.purchases.filter(({ outcome }) => outcome === "queued").length;
+  if (options.wait && count > 0) progress(`queued ${count} purchases; waiting for the answers of the stores`);
+  const report = options.wait
+    ? await awaitRefreshes(refreshing, application, queued.purchases, WAIT_MILLISECONDS)
+    : await readRefreshes(refreshing, application, queued.purchases);
+  return presentCustomer(application, queued.customer, report, session.now(), options.wait);
+};
+
+const readStore = (text: string | undefined): Store | null => {
+  if (text === undefined) return null;
+  const store = STORES.find((one) => one === text);
+  if (store === undefined) throw new OperatorError(`--store must be ${STORES.join(" or ")}.`);
+  return store;
+};
+
+const readSince = (text: string | undefined, moment: Instant): Instant => {
+  if (text === undefined) return moment;
+  if (!z.iso.datetime({ offset: true }).safeParse(text).success)
+    throw new OperatorError("--since must be a time such as 2027-01-31T00:00:00Z.");
+  return Date.parse(text);
+};
+
+/** Time until the queue is worked off, if nothing else is due. */
+const remainingText = ({ until }: ApplicationRefresh, moment: Instant): string => {
+  const seconds = Math.max(0, Math.ceil(((until ?? moment) - moment) / SECOND));
+  return seconds < 60 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+};
+
+export interface ApplicationRefreshOptions {
+  readonly store?: string;
+  readonly since?: string;
+}
+
+/** Makes the stores be asked about the purchases of all customers of an application, one after the other. */
+export const refreshApplication = async (
+  session: Session,
+  { progress }: Confirmation,
+  applicationText: string,
+  options: ApplicationRefreshOptions,
+): Promise<Answer> => {
+  const only = readStore(options.store);
+  const since = readSince(options.since, session.moment);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  progress(`If this is interrupted, repeat it with --since ${isoTime(since)}`);
+  const done = await queueApplication(
+    refreshingOn(session.table, session),
+    application,
+    { since, only },
+    (sofar) =>
+      progress(
+        `${sofar.customers} customers, ${sofar.queued} purchases queued, worked off in about ${remainingText(sofar, session.now())}`,
+      ),
+  );
+  const { customers, queued, alreadyQueued, recent, notAsked, until } = done;
+  return {
+    json: {
+      applicationIdentifier: application.identifier,
+      since: isoTime(since),
+      customers,
+      queued,
+      alreadyQueued,
+      recent,
+      notAsked,
+      until: until === null ? null : isoTime(until),
+    },
+    text: [
+      `${customers} customers of ${application.name}`,
+      ...indent([
+        `${queued} purchases queued, worked off in about ${remainingText(done, session.now())}`,
+        ...(alreadyQueued > 0 ? [`${alreadyQueued} were due already`] : []),
+        ...(recent > 0 ? [`${recent} verified since ${isoTime(since)}`] : []),
+        ...notAsked.map(({ store, because, count }) => `${count}: ${notAskedText(store, because)}`),
+      ]),
+    ].join("\n"),
+  };
+};

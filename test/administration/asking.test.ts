@@ -1,0 +1,165 @@
+import { askingOf, type Asking } from "../../lib/administration/asking.ts";
+import type { Application, IosStoreConfiguration } from "../../lib/applications/application.ts";
+import type { StoredPurchase } from "../../lib/customers/records.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { nextRefresh, refreshReasonAt } from "../../lib/freshness/refresh-times.ts";
+import { applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+
+const KEY = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+
+const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfiguration => ({
+  bundleIdentifier: "com.example.trails",
+  appAppleIdentifier: 1,
+  environments: ["production"],
+  xcodeCertificates: [],
+  serverApi: KEY,
+  ...bundle,
+});
+
+const anApplication = (...iosStore: IosStoreConfiguration[]): Application => ({
+  identifier: applicationId("0198c0de-0000-7000-8000-000000000001"),
+  name: "Trails",
+  iosStore,
+  androidStore: [],
+  catalog: aCatalog(),
+  transfers: "refuse",
+  renewalLeeway: 0,
+});
+
+const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredPurchase => ({
+  purchase,
+  revision: 1,
+  customer: customerId("0198c0de-0000-7000-8000-0000000000cc"),
+  acknowledgementDueSince: null,
+  refreshAt: null,
+  bundleIdentifier: "com.example.trails",
+  ...more,
+});
+
+const android = (purchase: Parameters<typeof aPurchase>[0]): Purchase =>
+  aPurchase({ store: "android-store", ...purchase });
+const none = (because: Extract<Asking, { outcome: "none" }>["because"]): Asking => ({
+  outcome: "none",
+  because,
+});
+
+const lifetime = aLine({ nature: "non_consumable", endsAt: null });
+const coins = aLine({ nature: "consumable", endsAt: null });
+
+describe("a store is asked about a purchase next", () => {
+  test.each<[string, Asking, StoredPurchase, Application]>([
+    [
+      "at the time of its refresh, for the reason that its facts give",
+      { outcome: "due", at: NOW + 20 * DAY + 5_000, because: "renewal" },
+      stored(aPurchase(), { refreshAt: NOW + 20 * DAY + 5_000 }),
+      anApplication(aBundle()),
+    ],
+    [
+      "at a time that a person gave",
+      { outcome: "due", at: NOW, because: null },
+      stored(aPurchase(), { refreshAt: NOW }),
+      anApplication(aBundle()),
+    ],
+    [
+      "not without Apple's key, even if it is queued",
+      none("no-key"),
+      stored(aPurchase(), { refreshAt: NOW }),
+      anApplication(aBundle({ serverApi: null })),
+    ],
+    [
+      "not by another bundle's key",
+      none("no-key"),
+      stored(aPurchase()),
+      anApplication(aBundle({ bundleIdentifier: "com.example.other" })),
+    ],
+    [
+      "by the only key, where its bundle is not known",
+      { outcome: "due", at: NOW, because: null },
+      stored(aPurchase(), { refreshAt: NOW, bundleIdentifier: null }),
+      anApplication(aBundle(), aBundle({ bundleIdentifier: "com.example.other", serverApi: null })),
+    ],
+    [
+      "not where its bundle is not known and several have a key",
+      none("unknown-bundle"),
+      stored(aPurchase(), { bundleIdentifier: null }),
+      anApplication(aBundle(), aBundle({ bundleIdentifier: "com.example.other" })),
+    ],
+    [
+      "not in an environment that is not accepted",
+      none("environment"),
+      stored(aPurchase({ environment: "sandbox" })),
+      anApplication(aBundle()),
+    ],
+    [
+      "not where it was made in Xcode",
+      none("xcode"),
+      stored(aPurchase({ environment: "xcode" })),
+      anApplication(aBundle()),
+    ],
+    [
+      "not where only another purchase names it",
+      none("mentioned"),
+      stored(aPurchase({ lines: [], verifiedAt: 0 })),
+      anApplication(aBundle()),
+    ],
+    ["not where it is over", none("over"), stored(aPurchase({ lines: [coins] })), anApplication(aBundle())],
+    [
+      "not until it is queued",
+      none("not-queued"),
+      stored(aPurchase({ lines: [lifetime] })),
+      anApplication(aBundle()),
+    ],
+    [
+      "not as an Android one-time purchase that is paid",
+      none("voided-list"),
+      stored(android({ lines: [coins] })),
+      anApplication(),
+    ],
+    ["not where Google has dropped it", none("dropped"), stored(android({})), anApplication()],
+    [
+      "not where another has replaced it",
+      none("replaced"),
+      stored(android({ replacedBy: purchaseKey("2") })),
+      anApplication(),
+    ],
+    [
+      "not where only another Android purchase names it",
+      none("mentioned"),
+      stored(android({ lines: [], verifiedAt: 0 })),
+      anApplication(),
+    ],
+  ])("%s", (_, asking, purchase, application) => {
+    expect(askingOf(application, purchase)).toEqual(asking);
+  });
+});
+
+test("the reason of every refresh follows from the facts and its time", () => {
+  const purchases = [
+    aPurchase(),
+    aPurchase({ renewal: aRenewal({ graceEndsAt: NOW + 26 * DAY }) }),
+    aPurchase({ renewal: aRenewal({ periodEndsAt: NOW + 50 * DAY }) }),
+    aPurchase({ lines: [lifetime] }),
+    aPurchase({ lines: [aLine({ revokedAt: NOW - DAY })] }),
+    android({}),
+    android({ lines: [aLine({ standing: "grace_period" })] }),
+    android({ lines: [aLine({ standing: "expired" })] }),
+    android({ lines: [], verifiedAt: NOW - 1000 }),
+  ];
+  const seen = new Set<string>();
+  for (const purchase of purchases)
+    for (let refresh = nextRefresh(purchase, NOW), step = 0; refresh !== null && step < 60; step += 1) {
+      seen.add(refresh.because);
+      expect(refreshReasonAt(purchase, refresh.at)).toBe(refresh.because);
+      refresh = nextRefresh(purchase, refresh.at);
+    }
+  expect([...seen].sort()).toEqual([
+    "grace-period-end",
+    "payment",
+    "refund",
+    "renewal",
+    "renewal-ahead",
+    "renewal-unseen",
+    "return",
+  ]);
+});
