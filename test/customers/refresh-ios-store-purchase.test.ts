@@ -277,7 +277,7 @@ describe("a lifetime purchase", () => {
     });
     expect(outcome).toEqual({ outcome: "stored" });
     expect(revisions).toEqual([null, "page-2"]);
-    const [purchase] = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
+    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
     expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
   });
   test("whose history breaks off stores nothing of it", async () => {
