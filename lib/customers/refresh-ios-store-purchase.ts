@@ -26,7 +26,7 @@ export interface IosStoreRefreshing extends IosStoreCustomers {
 
 type Asked = AppStoreAnswer<SignedFacts>;
 
-/** Pages of a person's history that are read; further ones wait for the next refresh. */
+/** Pages of a person's history that are read. The latest changes come first, refunds among them. */
 const HISTORY_PAGES = 20;
 
 /** All transactions of a person: those that restores made of one purchase too. */

@@ -61,7 +61,7 @@ export interface AppStoreServer {
    */
   transaction(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<SignedFacts>>;
   /**
-   * One page, of up to 20, of the person's transactions, in the order of their last changes, the oldest first.
+   * One page, of up to 20, of the person's transactions, in the order of their last changes, the latest first.
    *
    * @param revision `next` of the page before; null: the first page
    * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
@@ -144,7 +144,7 @@ export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreSe
 
     transactionHistory: async (app, transactionIdentifier, revision) => {
       if (!TRANSACTION_IDENTIFIER.test(transactionIdentifier)) return impossibleTransaction;
-      const query = { sort: "ASCENDING", ...(revision !== null && { revision }) };
+      const query = { sort: "DESCENDING", ...(revision !== null && { revision }) };
       const url = urlOf(app, ["v2", "history", transactionIdentifier], query);
       return ask(app, url, (answer) => readHistory(answer, revision));
     },

@@ -229,9 +229,9 @@ describe("a question is asked", () => {
       Array(2).fill(`/apple/inApps/v2/history/${TRANSACTION}`),
     );
     expect(urls.map(({ searchParams }) => [...searchParams])).toStrictEqual([
-      [["sort", "ASCENDING"]],
+      [["sort", "DESCENDING"]],
       [
-        ["sort", "ASCENDING"],
+        ["sort", "DESCENDING"],
         ["revision", "a b&c=/"],
       ],
     ]);

@@ -1,0 +1,205 @@
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import {
+  linkAndroidStoreCustomer,
+  type AndroidStoreLinking,
+} from "../../lib/customers/link-android-store-customer.ts";
+import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
+import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import type { Fault } from "../../sandbox/android-store/publisher.ts";
+import {
+  aGoogleError,
+  DAY,
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../support/android-store.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aCatalog, aProduct } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { aName, queuedOf, recordedOf } from "./refreshing.ts";
+import { createWorld } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const clock = { now: NOW };
+
+let table: TestTable;
+let local: LocalAndroidStore;
+beforeAll(async () => {
+  [table, local] = await Promise.all([createTestTable(), startAndroidStore({ now: () => clock.now })]);
+});
+beforeEach(() => {
+  local.sandbox.clearFaults();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await Promise.all([table.remove(), local.close()]);
+});
+
+/** An application whose purchases are linked and refreshed through the real client. */
+const aWorld = () => {
+  const plain = createWorld(table);
+  const application: Application = {
+    ...plain.application,
+    identifier: aName(),
+    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"], notifications: null }],
+    catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
+  };
+  const world = plain.with({ application });
+  const directory: AndroidStoreLinking["directory"] = {
+    byIdentifier: () => Promise.resolve(application),
+    byBundle: () => Promise.resolve(null),
+    byPackage: () => Promise.resolve(application),
+  };
+  const linking: AndroidStoreLinking = {
+    ...world.factStore,
+    now: () => clock.now,
+    directory,
+    androidStore: local.store({ now: () => clock.now }),
+    acknowledgements: createAcknowledgementQueue(table),
+  };
+  const failures: unknown[] = [];
+  const run: RefreshRun = {
+    store: "android-store",
+    directory,
+    queue: createRefreshQueue(table),
+    table: world.factStore.table,
+    applications: () => Promise.resolve([application.identifier]),
+    ask: (asked, due) => refreshAndroidStorePurchase(linking, asked, due),
+    newWorker: uuid,
+    now: () => clock.now,
+    wait: (milliseconds) => {
+      clock.now += milliseconds;
+      return Promise.resolve();
+    },
+    onFailure: (error) => failures.push(error),
+  };
+  return {
+    world,
+    failures,
+    link: async (changes: object = {}): Promise<string> => {
+      const purchaseToken = local.sandbox.buy({
+        packageName: PACKAGE_NAME,
+        productKind: "subscription",
+        productIdentifier: "premium",
+        basePlanIdentifier: "monthly",
+        ...changes,
+      });
+      await linkAndroidStoreCustomer(linking, application.identifier, {
+        packageName: PACKAGE_NAME,
+        purchaseToken,
+        productKind: "subscription",
+        applicationAccountIdentifier: "user-1",
+      });
+      return purchaseToken;
+    },
+    /** The time of the only refresh. */
+    dueAt: async (): Promise<number> => {
+      const [queued, recorded] = [await queuedOf(world), await recordedOf(world)];
+      expect(queued).toEqual(recorded);
+      return Object.values(queued)[0] ?? NaN;
+    },
+    run: () => refreshDuePurchases(run, clock.now + 5 * MINUTE),
+  };
+};
+type Refreshed = ReturnType<typeof aWorld>;
+
+/** Moves the clock to the refresh; the store renews nothing meanwhile. */
+const untilDue = async ({ dueAt }: Refreshed): Promise<number> => (clock.now = await dueAt());
+const lookups = (): number =>
+  local.sandbox.calls.filter(({ path }) => path.includes("/subscriptionsv2/")).length;
+
+describe("a subscription", () => {
+  test("that was renewed unheard is read just after its end, and next just after the new one", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const due = await untilDue(refreshed);
+    local.sandbox.change(token, "renew");
+    expect(await refreshed.run()).toMatchObject({ refreshed: 1, failed: 0, paused: [] });
+    expect(await refreshed.dueAt()).toBeGreaterThan(due + 20 * DAY);
+    expect(refreshed.failures).toEqual([]);
+  });
+  test("that the store has dropped leaves the queue, and its token the table", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    await untilDue(refreshed);
+    local.sandbox.drop(token);
+    expect(await refreshed.run()).toMatchObject({ refreshed: 1 });
+    expect(await queuedOf(refreshed.world)).toEqual({});
+    expect(await recordedOf(refreshed.world)).toEqual({});
+    expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
+  });
+  test("that is held is read again and again, and not at once", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    await untilDue(refreshed);
+    local.sandbox.change(token, "hold");
+    const before = lookups();
+    await refreshed.run();
+    await refreshed.run();
+    expect(lookups() - before).toBe(1);
+    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now);
+  });
+});
+
+describe("a store that fails", () => {
+  const failingWith = async (fault: Fault) => {
+    const refreshed = aWorld();
+    await refreshed.link();
+    await untilDue(refreshed);
+    local.sandbox.failNext("publisher", fault, fault);
+    return { refreshed, report: await refreshed.run() };
+  };
+  const limited = (retryAfter: string): Fault => ({
+    status: 429,
+    headers: { "retry-after": retryAfter },
+    body: aGoogleError(429, "rateLimitExceeded"),
+  });
+
+  test("with a 429 of seconds is asked after them", async () => {
+    const { refreshed, report } = await failingWith(limited("45"));
+    expect(report.paused).toMatchObject([{ because: "unavailable", until: clock.now + 45 * SECOND }]);
+    const before = lookups();
+    clock.now += 45 * SECOND - 1;
+    await refreshed.run();
+    expect(lookups()).toBe(before);
+    clock.now += 1;
+    local.sandbox.clearFaults();
+    expect(await refreshed.run()).toMatchObject({ refreshed: 1, paused: [] });
+  });
+  test("with a 429 of an HTTP date is asked then", async () => {
+    const refreshed = aWorld();
+    await refreshed.link();
+    await untilDue(refreshed);
+    const at = clock.now + 50 * SECOND;
+    const fault = limited(new Date(at).toUTCString());
+    local.sandbox.failNext("publisher", fault, fault);
+    const { paused } = await refreshed.run();
+    expect(Math.abs((paused[0]?.until ?? 0) - at)).toBeLessThanOrEqual(SECOND);
+  });
+  test("with a 500 is asked after half a minute, and the refresh stays", async () => {
+    const { refreshed, report } = await failingWith({ status: 500 });
+    expect(report).toMatchObject({ failed: 1, paused: [{ until: clock.now + 30 * SECOND }] });
+    expect(await refreshed.dueAt()).toBeLessThanOrEqual(clock.now);
+  });
+  test("with a rejected credential pauses, and heals", async () => {
+    const { refreshed, report } = await failingWith({ status: 401, body: aGoogleError(401, "authError") });
+    expect(report.paused).toMatchObject([{ because: "credential-rejected", until: clock.now + 5 * MINUTE }]);
+    expect(report.oldest).toBe(0);
+    clock.now += 5 * MINUTE;
+    local.sandbox.clearFaults();
+    expect(await refreshed.run()).toMatchObject({ refreshed: 1, paused: [] });
+  });
+  test("never shows a token in what is reported", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    await untilDue(refreshed);
+    local.sandbox.failNext("publisher", "disconnect", { status: 200, body: { wrong: true } });
+    const report = await refreshed.run();
+    expect(JSON.stringify([report, refreshed.failures.map(String)])).not.toContain(token);
+  });
+});

@@ -1,0 +1,291 @@
+import type { Application, AndroidStoreConfiguration } from "../../lib/applications/application.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import type { ApplicationId } from "../../lib/identifiers.ts";
+import {
+  sweepApplications,
+  type PeriodOutcome,
+  type SweepReport,
+  type SweptStore,
+} from "../../lib/customers/sweep.ts";
+import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
+import type { AndroidStore, VoidedPurchasesAnswer } from "../../lib/stores/android-store/android-store.ts";
+import { createWatermarks } from "../../lib/table/watermarks.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { aName } from "./refreshing.ts";
+import { byCredential, createWorld } from "./world.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Lists are read up to a minute ago. */
+const PRESENT = NOW - MINUTE;
+const FURTHEST = 30 * DAY - HOUR;
+const PACKAGE_NAME = "com.example.trails";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const sweptOf = (application: ApplicationId): SweptStore => ({
+  application,
+  store: "android-store",
+  environment: "production",
+  bundleOrPackage: PACKAGE_NAME,
+});
+
+/** Applications with one list each, whose periods are read as a test says. */
+const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
+  const watermarks = createWatermarks(table);
+  const plain = createWorld(table).application;
+  const clock = { now: NOW };
+  const periods: (readonly [application: ApplicationId, from: Instant, to: Instant])[] = [];
+  const failures: unknown[] = [];
+  const read = (): Promise<PeriodOutcome> => Promise.resolve({ outcome: "read", found: 1 });
+  return {
+    clock,
+    periods,
+    failures,
+    markOf: (application = applications[0] ?? aName()) => watermarks.read(sweptOf(application)),
+    mark: (at: Instant, application = applications[0] ?? aName()) =>
+      watermarks.raise(sweptOf(application), at),
+    run: (
+      answer: (application: ApplicationId) => Promise<PeriodOutcome> = read,
+      until = Infinity,
+      find = (identifier: ApplicationId): Promise<Application | null> =>
+        Promise.resolve({ ...plain, identifier }),
+    ): Promise<SweepReport> =>
+      sweepApplications(
+        {
+          watermarks,
+          directory: { byIdentifier: find },
+          applications: () => Promise.resolve(applications),
+          now: () => clock.now,
+          onFailure: (error) => failures.push(error),
+        },
+        ({ identifier }) => [
+          {
+            swept: sweptOf(identifier),
+            read: (from, to) => {
+              periods.push([identifier, from, to]);
+              return answer(identifier);
+            },
+          },
+        ],
+        until,
+      ),
+  };
+};
+
+describe("a list", () => {
+  test("that was never read is read as far back as the store keeps it, a day at a time", async () => {
+    const sweep = aSweep();
+    expect(await sweep.run()).toEqual({ found: 30, behind: 0 });
+    const [first, second] = sweep.periods.map(([, from, to]) => [from, to]);
+    expect(first).toEqual([PRESENT - FURTHEST, PRESENT - FURTHEST + DAY]);
+    expect(second?.[0]).toBe(first?.[1]);
+    expect(sweep.periods.at(-1)?.[2]).toBe(PRESENT);
+    expect(await sweep.markOf()).toBe(PRESENT);
+  });
+  test("is read again from two hours before the last time", async () => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - HOUR);
+    await sweep.run();
+    expect(sweep.periods.map(([, from, to]) => [from, to])).toEqual([[PRESENT - 3 * HOUR, PRESENT]]);
+  });
+  test.each<[age: number, periods: number]>([
+    [50 * MINUTE - 1, 0],
+    [50 * MINUTE, 1],
+  ])("that was read %s ms ago is read %s times", async (age, periods) => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - age);
+    expect(await sweep.run()).toEqual({ found: periods, behind: 0 });
+    expect(sweep.periods).toHaveLength(periods);
+  });
+  test("that the store stops giving is read from the same time again", async () => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - 3 * DAY);
+    const stop = () => Promise.resolve({ outcome: "stopped" as const, found: 2 });
+    expect(await sweep.run(stop)).toEqual({ found: 2, behind: 1 });
+    expect(await sweep.markOf()).toBe(PRESENT - 3 * DAY);
+    await sweep.run();
+    expect(sweep.periods.map(([, from]) => from).slice(0, 2)).toEqual(
+      Array(2).fill(PRESENT - 3 * DAY - 2 * HOUR),
+    );
+  });
+  test("whose time runs out keeps what was read", async () => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - 3 * DAY);
+    const slow = () => {
+      sweep.clock.now += MINUTE;
+      return Promise.resolve({ outcome: "read" as const, found: 0 });
+    };
+    expect(await sweep.run(slow, NOW + MINUTE)).toEqual({ found: 0, behind: 1 });
+    expect(await sweep.markOf()).toBe(PRESENT - 2 * DAY - 2 * HOUR);
+  });
+});
+
+describe("a failure of one application", () => {
+  const failure = new Error("The list cannot be read.");
+  test("does not stop the others", async () => {
+    const [one, other] = [aName(), aName()];
+    const sweep = aSweep([one, other]);
+    const report = await sweep.run((application) =>
+      application === one ? Promise.reject(failure) : Promise.resolve({ outcome: "read", found: 0 }),
+    );
+    expect(report).toEqual({ found: 0, behind: 1 });
+    expect(sweep.failures).toEqual([failure]);
+    expect([await sweep.markOf(one), await sweep.markOf(other)]).toEqual([null, PRESENT]);
+  });
+  test("that cannot even be loaded does not stop the others", async () => {
+    const [one, other] = [aName(), aName()];
+    const sweep = aSweep([one, other]);
+    const plain = createWorld(table).application;
+    const report = await sweep.run(undefined, undefined, (identifier) =>
+      identifier === one ? Promise.reject(failure) : Promise.resolve({ ...plain, identifier }),
+    );
+    expect(report).toEqual({ found: 30, behind: 1 });
+    expect(sweep.failures).toEqual([failure]);
+  });
+});
+
+const TOKEN = "the-purchase-token";
+
+/** A package whose list of voided purchases has these pages. */
+const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
+  const plain = createWorld(table);
+  const configuration: AndroidStoreConfiguration = {
+    packageName: PACKAGE_NAME,
+    credential: { secret: "s" },
+    environments: ["production", "sandbox"],
+    notifications: null,
+  };
+  const application: Application = {
+    ...plain.application,
+    identifier: aName(),
+    androidStore: [configuration],
+    catalog: aCatalog([aProduct({ store: "android-store" })]),
+  };
+  const world = plain.with({ application });
+  await createWatermarks(table).raise(sweptOf(application.identifier), PRESENT - HOUR);
+  const asked: string[] = [];
+  const left = [...pages];
+  const androidStore: AndroidStore = {
+    lookUp: (_, { purchaseToken }) => {
+      asked.push(purchaseToken);
+      return Promise.resolve({ outcome: "rejected", status: 400, reason: null });
+    },
+    acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
+    voidedPurchases: () => Promise.resolve(left.shift() ?? { outcome: "answered", voided: [], next: null }),
+  };
+  const directory = {
+    byIdentifier: () => Promise.resolve(application),
+    byBundle: () => Promise.resolve(null),
+    byPackage: () => Promise.resolve(application),
+  };
+  return {
+    world,
+    asked,
+    markOf: () => createWatermarks(table).read(sweptOf(application.identifier)),
+    own: (token: string, environment: "production" | "sandbox", verifiedAt: Instant, quantity = 1) =>
+      world.store(
+        {
+          environment,
+          purchases: [
+            {
+              ...aPurchase({
+                store: "android-store",
+                key: purchaseKeyOfToken(token),
+                lines: [aLine({ transactionIdentifier: null, event: null, verifiedAt, quantity })],
+              }),
+              environment,
+            },
+          ],
+        },
+        byCredential("user-1"),
+      ),
+    sweep: (lookUp: AndroidStore["lookUp"] = androidStore.lookUp) =>
+      sweepAndroidStoreRefunds(
+        {
+          ...world.factStore,
+          directory,
+          androidStore: { ...androidStore, lookUp },
+          acknowledgements: { remove: () => Promise.resolve() },
+          watermarks: createWatermarks(table),
+          applications: () => Promise.resolve([application.identifier]),
+          onFailure: (error) => {
+            throw error;
+          },
+        },
+        Infinity,
+      ),
+  };
+};
+
+const page = (
+  next: string | null,
+  ...voided: readonly (readonly [string, Instant])[]
+): VoidedPurchasesAnswer => ({
+  outcome: "answered",
+  voided: voided.map(([purchaseToken, voidedAt]) => ({ purchaseToken, voidedAt })),
+  next,
+});
+
+describe("the list of voided purchases", () => {
+  test.each(["production", "sandbox"] as const)(
+    "asks about a purchase that is known in %s",
+    async (environment) => {
+      const swept = await aPackage(page(null, [TOKEN, NOW - HOUR]));
+      await swept.own(TOKEN, environment, NOW - DAY);
+      expect(await swept.sweep()).toEqual({ found: 1, behind: 0 });
+      expect(swept.asked).toEqual([TOKEN]);
+    },
+  );
+  test("asks about none that is unknown, or was verified since", async () => {
+    const swept = await aPackage(page(null, ["unknown", NOW - HOUR], [TOKEN, NOW - HOUR]));
+    await swept.own(TOKEN, "production", NOW - HOUR + 1);
+    expect(await swept.sweep()).toEqual({ found: 0, behind: 0 });
+    expect(swept.asked).toEqual([]);
+  });
+  test("asks once about a purchase that is on it twice, such as two of a quantity", async () => {
+    const swept = await aPackage(page(null, [TOKEN, NOW - 2 * DAY], [TOKEN, NOW - HOUR]));
+    await swept.own(TOKEN, "production", NOW - DAY, 3);
+    await swept.sweep();
+    expect(swept.asked).toEqual([TOKEN]);
+  });
+  test("is read to its last page", async () => {
+    const swept = await aPackage(page("2", ["unknown", NOW]), page(null, [TOKEN, NOW - HOUR]));
+    await swept.own(TOKEN, "production", NOW - DAY);
+    expect(await swept.sweep()).toEqual({ found: 1, behind: 0 });
+    expect(await swept.markOf()).toBe(PRESENT);
+  });
+  test("revokes nothing by itself", async () => {
+    const swept = await aPackage(page(null, [TOKEN, NOW - HOUR]));
+    await swept.own(TOKEN, "production", NOW - DAY);
+    const before = (await swept.world.items()).filter(({ sk }) => !String(sk).startsWith("SWEEP"));
+    await swept.sweep();
+    const after = (await swept.world.items()).filter(({ sk }) => !String(sk).startsWith("SWEEP"));
+    expect(after).toEqual(before);
+    expect((await swept.world.read("user-1")).entitlements).toMatchObject([{ active: true }]);
+  });
+  test.each<[what: string, outcome: Awaited<ReturnType<AndroidStore["lookUp"]>>]>([
+    ["does not answer", { outcome: "unavailable", retryAfterSeconds: 5, status: 503, reason: null }],
+    ["rejects the credential", { outcome: "credential-rejected", status: 401, reason: null }],
+  ])("is read again where the store %s about a purchase on it", async (_, outcome) => {
+    const swept = await aPackage(page(null, [TOKEN, NOW - HOUR]));
+    await swept.own(TOKEN, "production", NOW - DAY);
+    expect(await swept.sweep(() => Promise.resolve(outcome))).toEqual({ found: 0, behind: 1 });
+    expect(await swept.markOf()).toBe(PRESENT - HOUR);
+  });
+  test("that the store does not give is read again", async () => {
+    const swept = await aPackage({ outcome: "unavailable", status: 500, reason: null });
+    expect(await swept.sweep()).toEqual({ found: 0, behind: 1 });
+    expect(await swept.markOf()).toBe(PRESENT - HOUR);
+  });
+});
