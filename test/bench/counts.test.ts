@@ -295,10 +295,10 @@ describe("bundle bytes", () => {
     ["ReceiveAndroidStoreNotification", 656],
     ["AcknowledgeDuePurchases", 577],
     ["WatchNotifications", 263],
-    ["RefreshAndroidStorePurchases", 700],
-    ["RefreshIosStorePurchases", 400],
-    ["SweepAndroidStoreRefunds", 700],
-    ["SweepIosStoreNotifications", 400],
+    ["RefreshAndroidStorePurchases", 628],
+    ["RefreshIosStorePurchases", 383],
+    ["SweepAndroidStoreRefunds", 623],
+    ["SweepIosStoreNotifications", 378],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
