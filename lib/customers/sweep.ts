@@ -81,7 +81,7 @@ const FURTHEST = 30 * DAY - HOUR;
 const CLOCKS_DIFFER = MINUTE;
 
 /** Longest period read at once, so that a list that takes several runs makes progress. */
-const LONGEST_PERIOD = DAY;
+const LONGEST_PERIOD = 7 * DAY;
 
 /**
  * Reads one list from where it was read last to the present, period by period.

@@ -84,11 +84,11 @@ const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
 };
 
 describe("a list", () => {
-  test("that was never read is read as far back as the store keeps it, a day at a time", async () => {
+  test("that was never read is read as far back as the store keeps it, a week at a time", async () => {
     const sweep = aSweep();
-    expect(await sweep.run()).toEqual({ found: 30, behind: 0 });
+    expect(await sweep.run()).toEqual({ found: 5, behind: 0 });
     const [first, second] = sweep.periods.map(([, from, to]) => [from, to]);
-    expect(first).toEqual([PRESENT - FURTHEST, PRESENT - FURTHEST + DAY]);
+    expect(first).toEqual([PRESENT - FURTHEST, PRESENT - FURTHEST + 7 * DAY]);
     expect(second?.[0]).toBe(first?.[1]);
     expect(sweep.periods.at(-1)?.[2]).toBe(PRESENT);
     expect(await sweep.markOf()).toBe(PRESENT);
@@ -121,13 +121,13 @@ describe("a list", () => {
   });
   test("whose time runs out keeps what was read", async () => {
     const sweep = aSweep();
-    await sweep.mark(PRESENT - 3 * DAY);
+    await sweep.mark(PRESENT - 10 * DAY);
     const slow = () => {
       sweep.clock.now += MINUTE;
       return Promise.resolve({ outcome: "read" as const, found: 0 });
     };
     expect(await sweep.run(slow, NOW + MINUTE)).toEqual({ found: 0, behind: 1 });
-    expect(await sweep.markOf()).toBe(PRESENT - 2 * DAY - 2 * HOUR);
+    expect(await sweep.markOf()).toBe(PRESENT - 3 * DAY - 2 * HOUR);
   });
 });
 
