@@ -24,6 +24,8 @@ export interface AlarmsProps extends AlarmParameters {
   readonly metrics: ServiceMetrics;
   /** Name of the function that acknowledges due purchases. */
   readonly acknowledger: string;
+  /** Names of the functions that ask the stores about due purchases. */
+  readonly refreshers: readonly string[];
   /** Names of the functions that schedules invoke. */
   readonly scheduled: ReadonlySet<string>;
 }
@@ -78,8 +80,8 @@ export class Alarms extends Construct {
       alarm.addAlarmAction(new SnsAction(this.topic));
       return alarm;
     });
-    const silence = this.all.find(({ node }) => node.id === NOT_RUNNING);
-    silence?.addInsufficientDataAction(new SnsAction(this.topic));
+    for (const alarm of this.all)
+      if (isOnSilence(alarm.node.id)) alarm.addInsufficientDataAction(new SnsAction(this.topic));
   }
 
   #newTopic({ serviceName, email }: AlarmsProps): Topic {
@@ -103,7 +105,30 @@ export class Alarms extends Construct {
   }
 }
 
-const NOT_RUNNING = "acknowledgements-not-running";
+/** Alarms on missing data too: a function that is not invoked has none. A service that has never run starts in that state. */
+const isOnSilence = (name: string): boolean => name.endsWith("-not-running");
+
+/** One of the functions has not succeeded for two hours. */
+const notRunning = (
+  metrics: ServiceMetrics,
+  functions: readonly string[],
+): Omit<Condition, "alarmDescription"> => ({
+  metric: new MathExpression({
+    label: "succeeded",
+    expression: `MIN([${functions.map((_, index) => `invocations${index} - errors${index}`).join(", ")}])`,
+    usingMetrics: Object.fromEntries(
+      functions.flatMap((name, index) => [
+        [`invocations${index}`, metrics.ofFunction(name, "Invocations")],
+        [`errors${index}`, metrics.ofFunction(name, "Errors")],
+      ]),
+    ),
+    period: Duration.hours(1),
+  }),
+  comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+  treatMissingData: TreatMissingData.MISSING,
+  threshold: 1,
+  periods: [2, 2],
+});
 
 /** All failures but those of stores, as an expression of metrics. */
 const ownFailures = "failed - FILL(linked, 0) - FILL(notified, 0)";
@@ -114,7 +139,12 @@ const LATEST_REFRESH = 10 * 60 * 1000;
 /** A rejected credential is tried again at least hourly, so that one alarm lasts until it is mended. */
 const CREDENTIAL_PERIOD = Duration.hours(1);
 
-const conditions = ({ metrics, acknowledger, scheduled }: AlarmsProps): Record<string, Condition> => ({
+const conditions = ({
+  metrics,
+  acknowledger,
+  refreshers,
+  scheduled,
+}: AlarmsProps): Record<string, Condition> => ({
   "server-errors": {
     alarmDescription: "5 % or more of the requests fail, not counting stores that do not answer.",
     metric: new MathExpression({
@@ -204,22 +234,13 @@ const conditions = ({ metrics, acknowledger, scheduled }: AlarmsProps): Record<s
     metric: metrics.own("acknowledgementsFailed"),
     threshold: 1,
   },
-  [NOT_RUNNING]: {
+  "acknowledgements-not-running": {
     alarmDescription: "The function that acknowledges due purchases has not succeeded for two hours.",
-    metric: new MathExpression({
-      label: "succeeded",
-      expression: "invocations - errors",
-      usingMetrics: {
-        invocations: metrics.ofFunction(acknowledger, "Invocations"),
-        errors: metrics.ofFunction(acknowledger, "Errors"),
-      },
-      period: Duration.hours(1),
-    }),
-    comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-    // Missing data leads to INSUFFICIENT_DATA, which notifies too. A service that has never run starts in that state.
-    treatMissingData: TreatMissingData.MISSING,
-    threshold: 1,
-    periods: [2, 2],
+    ...notRunning(metrics, [acknowledger]),
+  },
+  "refreshes-not-running": {
+    alarmDescription: "A function that asks a store about due purchases has not succeeded for two hours.",
+    ...notRunning(metrics, refreshers),
   },
   "functions-throttled": {
     alarmDescription:

@@ -4,7 +4,7 @@ import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { STORES } from "../../lib/contract/schemas.ts";
+import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { refreshSuffixes } from "../../lib/table/keys.ts";
 import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
@@ -24,6 +24,10 @@ export interface ServiceStackProps extends StackProps {
 
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
+const REFRESHERS = {
+  "ios-store": "refresh-ios-store-purchases",
+  "android-store": "refresh-android-store-purchases",
+} as const satisfies Record<Store, string>;
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<EndpointName, Value> =>
@@ -105,14 +109,14 @@ export class ServiceStack extends Stack {
     const refreshers = {
       "ios-store": asking({
         name: "refreshIosStorePurchases",
-        folder: "refresh-ios-store-purchases",
+        folder: REFRESHERS["ios-store"],
         description: "Ask Apple about due purchases",
         schedule: "IosRefreshSchedule",
         every: Duration.minutes(1),
       }),
       "android-store": asking({
         name: "refreshAndroidStorePurchases",
-        folder: "refresh-android-store-purchases",
+        folder: REFRESHERS["android-store"],
         description: "Ask Google about due purchases",
         schedule: "AndroidRefreshSchedule",
         every: Duration.minutes(1),
@@ -166,6 +170,7 @@ export class ServiceStack extends Stack {
       serviceName,
       metrics,
       acknowledger: ACKNOWLEDGER,
+      refreshers: Object.values(REFRESHERS),
       scheduled,
     });
     new HealthDashboard(this, "Health", {

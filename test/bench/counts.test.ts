@@ -288,6 +288,10 @@ describe("bundle bytes", () => {
     ["ReceiveAndroidStoreNotification", 647],
     ["AcknowledgeDuePurchases", 573],
     ["WatchNotifications", 263],
+    ["RefreshAndroidStorePurchases", 700],
+    ["RefreshIosStorePurchases", 400],
+    ["SweepAndroidStoreRefunds", 700],
+    ["SweepIosStoreNotifications", 400],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

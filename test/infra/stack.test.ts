@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
+import { STORES } from "../../lib/contract/schemas.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 
@@ -129,6 +130,10 @@ const FUNCTIONS = [
   "ReadAccountEntitlements",
   "ReceiveAndroidStoreNotification",
   "ReceiveIosStoreNotification",
+  "RefreshAndroidStorePurchases",
+  "RefreshIosStorePurchases",
+  "SweepAndroidStoreRefunds",
+  "SweepIosStoreNotifications",
   "SynchronizeIosStorePurchases",
   "WatchNotifications",
 ];
@@ -158,7 +163,11 @@ describe("the checks (cdk-nag's packs for solutions and serverless, and CloudFor
 
 describe("two stacks", () => {
   test("the table has a stack of its own, and the service is deployed after it", () => {
-    expect(Object.values(first.data).map(({ Type }) => Type)).toEqual(["AWS::DynamoDB::GlobalTable"]);
+    expect(Object.values(first.data).map(({ Type }) => Type)).toEqual([
+      "AWS::DynamoDB::GlobalTable",
+      // The stream's name, for the service.
+      "AWS::SSM::Parameter",
+    ]);
     expect(ofType("AWS::DynamoDB::GlobalTable")).toHaveLength(1);
     const service = first.manifest.artifacts["customer-entitlements-service"];
     expect(service.dependencies).toContain("customer-entitlements-data");
@@ -457,7 +466,7 @@ describe("gateway responses", () => {
 });
 
 describe("functions", () => {
-  test("are six, of one runtime and architecture, traced, with JSON logs", () => {
+  test("are of one runtime and architecture, traced, with JSON logs", () => {
     const functions = ofType("AWS::Lambda::Function");
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const [, { Properties }] of functions)
@@ -523,9 +532,13 @@ describe("functions", () => {
       "AcknowledgeDuePurchasesFunction",
     ],
     ["silent applications are looked for every hour", "rate(1 hour)", "WatchNotificationsFunction"],
+    ["Google is asked about due purchases every minute", "rate(1 minute)", "RefreshAndroidStorePurchases"],
+    ["Apple is asked about due purchases every minute", "rate(1 minute)", "RefreshIosStorePurchases"],
+    ["Google's lists of refunds are read every hour", "rate(1 hour)", "SweepAndroidStoreRefunds"],
+    ["Apple's failed notifications are read every hour", "rate(1 hour)", "SweepIosStoreNotifications"],
   ])("%s", (_, rate, name) => {
     const rules = ofType("AWS::Events::Rule").map(([, { Properties }]) => Properties);
-    expect(rules).toHaveLength(2);
+    expect(rules).toHaveLength(6);
     const rule = rules.find(({ Targets }) => JSON.stringify(Targets).includes(name));
     expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
   });
@@ -607,13 +620,63 @@ describe("roles", () => {
     },
   );
 
-  test.each(["LinkAndroidStoreCustomer", "ReceiveAndroidStoreNotification", "AcknowledgeDuePurchases"])(
-    "%s may change the table and read the secrets of the prefix",
+  test.each([
+    "LinkAndroidStoreCustomer",
+    "ReceiveAndroidStoreNotification",
+    "AcknowledgeDuePurchases",
+    "SweepAndroidStoreRefunds",
+    "SweepIosStoreNotifications",
+  ])("%s may change the table and read the secrets of the prefix", (name) => {
+    expect(statementsOf(name)).toEqual([onTable(...WRITES), secrets("customer-entitlements/")]);
+    expect(statementsOf(name, development)).toContainEqual(secrets("trails/"));
+  });
+
+  test.each(["RefreshAndroidStorePurchases", "RefreshIosStorePurchases"])(
+    "%s may also read the table's stream",
     (name) => {
-      expect(statementsOf(name)).toEqual([onTable(...WRITES), secrets("customer-entitlements/")]);
-      expect(statementsOf(name, development)).toContainEqual(secrets("trails/"));
+      expect(statementsOf(name)).toEqual([
+        onTable(...WRITES),
+        secrets("customer-entitlements/"),
+        {
+          Effect: "Allow",
+          Action: ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
+          Resource: { Ref: expect.stringContaining("tablestream") },
+        },
+      ]);
     },
   );
+
+  test.each(STORES)(
+    "new refreshes of the %s wake the function that makes them, and nothing else does",
+    (store) => {
+      const wakes = ofType("AWS::Lambda::EventSourceMapping").filter(([, { Properties }]) =>
+        JSON.stringify(Properties.FilterCriteria).includes(store),
+      );
+      expect(wakes).toHaveLength(1);
+      const filters = wakes.flatMap(([, { Properties }]) => Properties.FilterCriteria.Filters);
+      expect(filters.map(({ Pattern }) => JSON.parse(Pattern))).toEqual([
+        {
+          eventName: ["INSERT"],
+          dynamodb: {
+            Keys: {
+              pk: {
+                S: ["production", "sandbox"].map((environment) => ({
+                  suffix: `#REFRESH#${store}#${environment}`,
+                })),
+              },
+              sk: { S: [{ prefix: "2" }] },
+            },
+          },
+        },
+      ]);
+    },
+  );
+
+  test("the stream carries keys alone", () => {
+    expect(only("AWS::DynamoDB::GlobalTable").Properties.StreamSpecification).toEqual({
+      StreamViewType: "KEYS_ONLY",
+    });
+  });
 
   test("no role may use the table's index or all actions of a service, and only X-Ray is allowed on every resource", () => {
     for (const [, { Properties }] of ofType("AWS::IAM::Policy")) {
@@ -656,6 +719,9 @@ describe("alarms", () => {
     "functions-throttled",
     "notifications-refused",
     "notifications-silent",
+    "refreshes-late",
+    "refreshes-not-running",
+    "schedules-throttled",
     "server-errors",
     "signatures-refused",
     "store-credential-rejected",
@@ -713,8 +779,11 @@ describe("alarms", () => {
       METRICS.notifications,
       METRICS.notifications,
       METRICS.notifications,
+      METRICS.refreshAge,
+      METRICS.refreshAge,
       METRICS.requests,
       METRICS.silentApplications,
+      METRICS.storeErrors,
       METRICS.storeErrors,
       METRICS.storeErrors,
       METRICS.storeLatency,
@@ -777,6 +846,10 @@ test("the outputs are the base address, the table's name, the roles to register 
             { Ref: roleOf("ReceiveAndroidStore") },
             " ",
             { Ref: roleOf("AcknowledgeDue") },
+            " ",
+            { Ref: roleOf("RefreshAndroid") },
+            " ",
+            { Ref: roleOf("SweepAndroid") },
           ],
         ],
       },

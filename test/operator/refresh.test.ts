@@ -35,6 +35,10 @@ const MINUTE = 60 * SECOND;
 
 type Ask = RefreshRun["ask"];
 
+/** The purchases of these tests are of Apple's sandbox, and of production at Google. */
+const environmentOf = (store: Store): "production" | "sandbox" =>
+  store === "ios-store" ? "sandbox" : "production";
+
 const PRODUCTS = [
   { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
   { store: "android-store", productIdentifier: "monthly", grants: ["premium"] },
@@ -137,7 +141,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     const reference: QueueReference = {
       application: identifier,
       store: ofStore,
-      environment: "production",
+      environment: environmentOf(ofStore),
     };
     const lease = { worker: uuid(), until: moment + MINUTE };
     await queue.take(reference, lease, moment);
@@ -326,7 +330,7 @@ describe("customer refresh", () => {
     expect(done).toMatchObject({ code: 0, waits: 0 });
     expect(done.out).toContain("queued to be asked about now");
     const due = await createRefreshQueue(table).due(
-      { application: identifier, store: "ios-store", environment: "production" },
+      { application: identifier, store: "ios-store", environment: "sandbox" },
       NOW,
       9,
     );
@@ -392,7 +396,11 @@ describe("customer refresh", () => {
 describe("application refresh", () => {
   const dueIn = async (application: QueueReference["application"], store: Store): Promise<Instant[]> =>
     (
-      await createRefreshQueue(table).due({ application, store, environment: "production" }, NOW + DAY, 100)
+      await createRefreshQueue(table).due(
+        { application, store, environment: environmentOf(store) },
+        NOW + DAY,
+        100,
+      )
     ).map(({ dueAt }) => dueAt);
 
   test("queues the purchases of all customers at the pace of each store", async () => {
@@ -461,7 +469,7 @@ describe("application refresh", () => {
     const health = await createRefreshQueue(table).healthOf({
       application: identifier,
       store: "ios-store",
-      environment: "production",
+      environment: "sandbox",
     });
     expect(health).toMatchObject({ pausedUntil: 0, failures: 1 });
   });
@@ -539,9 +547,9 @@ test("application show tells the state of its queues, and how far the stores' li
     NOW,
   );
   expect(await comments()).toEqual([
-    `# Queue of ios-store, production: oldest due since ${isoTime(NOW)}`,
+    "# Queue of ios-store, production: nothing is due",
+    `# Queue of ios-store, sandbox: oldest due since ${isoTime(NOW)}`,
     `# The App Store rejects the application's credential since ${isoTime(NOW)}: the queue is paused until ${isoTime(NOW + 5 * MINUTE)}`,
-    "# Queue of ios-store, sandbox: nothing is due",
     "# Queue of android-store, production: nothing is due",
     "# Queue of android-store, sandbox: nothing is due",
     `# List of notifications that the App Store could not deliver, ${bundle}, sandbox: never read yet`,
@@ -549,8 +557,8 @@ test("application show tells the state of its queues, and how far the stores' li
   ]);
   expect((await run(["application", "show", identifier, "--json"])).json()).toMatchObject({
     queues: [
-      { environment: "production", oldestDueAt: isoTime(NOW), paused: { because: "credential-rejected" } },
-      { store: "ios-store", environment: "sandbox", oldestDueAt: null, paused: null },
+      { store: "ios-store", environment: "production", oldestDueAt: null, paused: null },
+      { environment: "sandbox", oldestDueAt: isoTime(NOW), paused: { because: "credential-rejected" } },
       { store: "android-store", environment: "production", oldestDueAt: null, paused: null },
       { store: "android-store", environment: "sandbox", oldestDueAt: null, paused: null },
     ],
