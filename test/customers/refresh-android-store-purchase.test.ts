@@ -8,6 +8,8 @@ import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android
 import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { referenceText } from "../../lib/entitlements/purchase.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type { Fault } from "../../sandbox/android-store/publisher.ts";
 import {
   aGoogleError,
@@ -81,6 +83,22 @@ const aWorld = () => {
   return {
     world,
     failures,
+    verifiedAt: async (purchaseToken: string): Promise<number> => {
+      const reference = {
+        store: "android-store" as const,
+        environment: "production" as const,
+        key: purchaseKeyOfToken(purchaseToken),
+      };
+      const known = await world.factStore.table.findFacts(application.identifier, [], [reference], clock.now);
+      return known.purchases.get(referenceText(reference))?.purchase.verifiedAt ?? NaN;
+    },
+    linkToken: async (purchaseToken: string) =>
+      linkAndroidStoreCustomer(linking, application.identifier, {
+        packageName: PACKAGE_NAME,
+        purchaseToken,
+        productKind: "subscription",
+        applicationAccountIdentifier: "user-1",
+      }),
     link: async (changes: object = {}): Promise<string> => {
       const purchaseToken = local.sandbox.buy({
         packageName: PACKAGE_NAME,
@@ -202,4 +220,18 @@ describe("a store that fails", () => {
     const report = await refreshed.run();
     expect(JSON.stringify([report, refreshed.failures.map(String)])).not.toContain(token);
   });
+});
+
+test("a replacement that was never paid has the older purchase asked about again", async () => {
+  const refreshed = aWorld();
+  const older = await refreshed.link();
+  // Older than a minute, or Google's unchanged answer would be a replay.
+  clock.now += 2 * MINUTE;
+  const newer = local.sandbox.change(older, "replace", { basePlanIdentifier: "yearly", pending: true });
+  await refreshed.linkToken(newer);
+  const before = await refreshed.verifiedAt(older);
+  clock.now += 2 * MINUTE;
+  local.sandbox.change(newer, "decline");
+  await refreshed.linkToken(newer);
+  expect(await refreshed.verifiedAt(older)).toBeGreaterThan(before);
 });
