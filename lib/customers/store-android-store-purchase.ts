@@ -69,6 +69,7 @@ const readWhatGoesOn = async (
   const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
   const answer = await purchases.androidStore.lookUp(configuration, question);
   if (answer.outcome !== "verified") return;
+  if (!configuration.environments.includes(answer.purchase.environment)) return;
   const source = sourceOf(configuration, question);
   await storeFacts(purchases, application, verifiedFactsOf(answer, { source, askedAt: null }), null);
 };
