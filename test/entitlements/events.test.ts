@@ -28,6 +28,15 @@ describe("copies under one web order are of one period", () => {
       1,
     ],
     [
+      "where they end together, though one was restored after the end and during the next",
+      [
+        [0, 30],
+        [40, 30],
+        [30, 60],
+      ],
+      2,
+    ],
+    [
       "not where one was restored at its end, which another includes",
       [
         [30, 30],
@@ -84,9 +93,9 @@ describe("copies under one web order are of one period", () => {
 });
 
 test("copies of a product that does not renew are one event, whatever their ends", () => {
-  const owned = (id: string, endsAt: number | null) =>
-    copy(id, { nature: "non_consumable", event: "", startsAt: 1, endsAt });
-  expect(eventsUnderOneName([owned("1", 2), owned("2", 9), owned("3", null)])).toHaveLength(1);
+  const owned = (id: string, startsAt: number, endsAt: number) =>
+    copy(id, { nature: "non_consumable", event: "", startsAt, endsAt });
+  expect(eventsUnderOneName([owned("1", 1, 2), owned("2", 5, 9)])).toHaveLength(1);
 });
 
 test("no copies are no event, and none of them decides", () => {

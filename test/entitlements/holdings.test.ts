@@ -565,7 +565,9 @@ describe("when not everything fits", () => {
         ...purchase,
         lines: [
           ...purchase.lines,
-          ...others.map((other) => aLine({ transactionIdentifier: "2", endsAt: null, ...other })),
+          ...others.map((other) =>
+            aLine({ transactionIdentifier: "2", productIdentifier: "other", endsAt: null, ...other }),
+          ),
         ],
       }));
     const purchases = [...of("b", first), ...of("a", then)];

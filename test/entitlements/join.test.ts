@@ -117,7 +117,7 @@ describe("iOS lineages", () => {
       Array.from({ length: to - from }, (_, index) => String(from + index));
     test("the 32 that were purchased last are kept, and the one that was signed last", () => {
       const all = copies((index) => ({ purchasedAt: index, verifiedAt: 100 - index }));
-      expect(keptOf(all)).toEqual(["10", ...ids(18, 50)]);
+      expect(keptOf(all)).toStrictEqual(["10", ...ids(18, 50)]);
     });
     test("of one purchase date, the 32 with the greatest ids are kept, in any order of facts", () => {
       const all = copies(() => ({ purchasedAt: 5, verifiedAt: 9 }));
