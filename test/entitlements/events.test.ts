@@ -168,8 +168,8 @@ describe("the copy that decides a lifetime", () => {
       ],
       ["of one copy that one", [kept], ["1"]],
     ])("%s", (_, copies, expected) => {
-      expect(idsOf(decidingCopies(copies))).toEqual(expected);
-      expect(idsOf(decidingCopies(copies.toReversed()))).toEqual(expected);
+      expect(idsOf(decidingCopies(copies))).toStrictEqual(expected);
+      expect(idsOf(decidingCopies(copies.toReversed()))).toStrictEqual(expected);
     });
   });
 });
