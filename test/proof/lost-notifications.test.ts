@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { cases, TIMEOUT } from "../support/proof.ts";
+import { DAY } from "../support/purchases.ts";
+import { histories, type History } from "./lost-notifications/histories.ts";
+import { expectSameAnswers, standSideBySide } from "./lost-notifications/side-by-side.ts";
+import { openPushServer, type PushServer } from "./lost-notifications/stores.ts";
+
+let server: PushServer;
+beforeAll(async () => {
+  server = await openPushServer();
+});
+afterAll(async () => {
+  await server.close();
+});
+
+/** Longest step of the ladder of a purchase that does not end: a quarter of a year. */
+const QUIET = 92 * DAY;
+
+describe("a service that no notification reaches", () => {
+  test(
+    "answers like one that gets them all, once its operator had every purchase asked about",
+    () =>
+      fc.assert(
+        fc.asyncProperty(histories, async (history: History) => {
+          const both = standSideBySide(server, null);
+          await both.play(history);
+          await both.settle();
+          for (const service of [both.told, both.untold]) await service.queueAll();
+          await both.advance(60_000);
+          await expectSameAnswers(both);
+        }),
+        cases(12, 1_200),
+      ),
+    TIMEOUT,
+  );
+
+  test(
+    "answers like one that gets them all, after a quarter in which nothing but renewals happens",
+    () =>
+      fc.assert(
+        fc.asyncProperty(histories, async (history: History) => {
+          const both = standSideBySide(server, null);
+          await both.play(history);
+          await both.advance(QUIET);
+          await both.settle();
+          await expectSameAnswers(both);
+        }),
+        cases(8, 1_000),
+      ),
+    TIMEOUT,
+  );
+});
