@@ -138,15 +138,18 @@ const androidGoods: fc.Arbitrary<SandboxPurchase> = fc.oneof(
   },
 );
 
+/**
+ * Without the sandbox's shortcuts `hold`, `grace`, `pause` and `expire`: in Google's store these begin at the end of a paid
+ * period, as they do here by `fail-billing`, `schedule-pause` and `cancel`.
+ */
 const androidChange: fc.Arbitrary<Pick<Act & { kind: "change-android" }, "change" | "details">> = fc.oneof(
   ...(
     [
-      ...["cancel", "restart", "fail-billing", "fail-billing", "recover", "hold", "grace", "resume"],
-      ...["refund", "revoke", "refund-without-revocation", "void-order", "expire", "renew", "defer"],
+      ...["cancel", "restart", "fail-billing", "fail-billing", "recover", "recover", "resume"],
+      ...["refund", "revoke", "refund-without-revocation", "void-order", "renew", "defer"],
       ...["complete", "complete", "decline", "price-change", "price-change-consent", "consume"],
     ] as AndroidChange[]
   ).map((change) => fc.constant({ change, details: {} })),
-  fc.constantFrom("P1W", "P1M").map((period) => ({ change: "pause" as const, details: { period } })),
   fc.constantFrom("P1W", "P1M").map((period) => ({ change: "schedule-pause" as const, details: { period } })),
   fc.constant({ change: "refund-partly" as const, details: { quantity: 1 } }),
   fc
