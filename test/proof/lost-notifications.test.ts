@@ -1,14 +1,19 @@
 import fc from "fast-check";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { cases, randomFrom, TIMEOUT } from "../support/proof.ts";
 import { DAY } from "../support/purchases.ts";
 import { histories, type History } from "./lost-notifications/histories.ts";
-import { expectSameAnswers, standSideBySide } from "./lost-notifications/side-by-side.ts";
+import {
+  expectEveryPurchaseQueued,
+  expectSameAnswers,
+  standSideBySide,
+} from "./lost-notifications/side-by-side.ts";
 import { openPushServer, type PushServer } from "./lost-notifications/stores.ts";
 
 let server: PushServer;
 beforeAll(async () => {
   server = await openPushServer();
 });
+afterEach(() => expect(server.failures.splice(0)).toEqual([]));
 afterAll(async () => {
   await server.close();
 });
@@ -45,6 +50,30 @@ describe("a service that no notification reaches", () => {
           await both.settle();
           await expectSameAnswers(both);
         }),
+        cases(8, 1_000),
+      ),
+    TIMEOUT,
+  );
+
+  test(
+    "and whose stores fail at random until a time answers alike, and loses nothing",
+    () =>
+      fc.assert(
+        fc.asyncProperty(
+          histories,
+          fc.constantFrom(0.1, 0.4, 0.9, 1),
+          fc.nat(1_000_000),
+          async (history, share, seed) => {
+            const both = standSideBySide(server, { share, random: randomFrom(seed) });
+            both.outage.isOn = true;
+            await both.play(history);
+            both.outage.isOn = false;
+            await both.advance(QUIET);
+            await both.settle();
+            await expectSameAnswers(both);
+            await expectEveryPurchaseQueued(both);
+          },
+        ),
         cases(8, 1_000),
       ),
     TIMEOUT,

@@ -97,8 +97,15 @@ const holds = (item: Item | undefined, condition: Condition): boolean => {
   return split(expression, " OR ").some((alternative) =>
     split(alternative, " AND ").every((term) => {
       if (term.startsWith("(")) return holds(item, { ...condition, ConditionExpression: term.slice(1, -1) });
-      const { presence, attribute, text, prefix = "", left, operator = "", right = "" } =
-        TERM.exec(term)?.groups ?? {};
+      const {
+        presence,
+        attribute,
+        text,
+        prefix = "",
+        left,
+        operator = "",
+        right = "",
+      } = TERM.exec(term)?.groups ?? {};
       if (presence !== undefined)
         return (presence === "attribute_exists") === (valueOf(attribute) !== undefined);
       if (text !== undefined)

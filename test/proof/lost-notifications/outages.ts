@@ -9,7 +9,9 @@ const failed = (kind: FailureKind, url: string): Response => {
     case "429":
       return new Response("{}", { status: 429, headers: { "retry-after": "30" } });
     case "malformed":
-      return new Response("<!DOCTYPE html><title>Sorry</title>", { headers: { "content-type": "text/html" } });
+      return new Response("<!DOCTYPE html><title>Sorry</title>", {
+        headers: { "content-type": "text/html" },
+      });
     case "cut":
       return new Response('{"kind": "andr', { headers: { "content-type": "application/json" } });
     // The clients give up a request that hangs by themselves: here, at once.

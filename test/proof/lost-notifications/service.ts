@@ -51,17 +51,20 @@ export interface Service {
   /** Moment at which the scheduled refresh finds something to do; `Infinity`: never. */
   nextRefreshAt(): Promise<Instant>;
   refresh(): Promise<void>;
-  sweep(): Promise<void>;
+  sweepRefunds(): Promise<void>;
+  sweepNotifications(): Promise<void>;
   /** `application refresh`: queues every purchase; the scheduled refresh asks. */
   queueAll(): Promise<void>;
   /** Endpoint 3's entitlements at a moment, without `lastVerifiedAt`. */
   read(account: string, moment: Instant): Promise<readonly Omit<CustomerEntitlement, "lastVerifiedAt">[]>;
+  /** Times of the refreshes that wait in the queue, by purchase; null: none does. */
+  queued(): Promise<ReadonlyMap<string, Instant | null>>;
   /** Violations of the table's invariants, and failures of the service itself. */
   violations(): Promise<readonly string[]>;
 }
 
 /** Hangs and pauses take no time here, so that these limits are for a busy machine alone. */
-const TIMING = { request: 20_000, pause: 0, total: 60_000 };
+const TIMING = { request: 5_000, pause: 0, total: 10_000 };
 
 /** After every refresh that is due at all. */
 const LAST = Date.UTC(9000, 0, 1);
@@ -128,9 +131,11 @@ export const createService = (
   ];
   const queue = createRefreshQueue(table);
   const queues = runs.flatMap(({ store }) =>
-    (["production", "sandbox"] as const).map(
-      (environment): QueueReference => ({ application: application.identifier, store, environment }),
-    ),
+    (["production", "sandbox"] as const).map((environment): QueueReference => ({
+      application: application.identifier,
+      store,
+      environment,
+    })),
   );
   const names = new Map<string, string>();
 
@@ -166,21 +171,16 @@ export const createService = (
     refresh: async () => {
       for (const run of runs) await refreshDuePurchases(run, clock.now + 60_000);
     },
-    sweep: async () => {
-      const until = clock.now + 60_000;
+    sweepRefunds: async () => {
       await sweepAndroidStoreRefunds(
-        { ...composeAndroidStoreSweep(configuration), ...google, applications: parts.applications },
-        until,
+        { ...composeAndroidStoreSweep(configuration), ...google },
+        clock.now + 60_000,
       );
+    },
+    sweepNotifications: async () => {
       await sweepIosStoreNotifications(
-        {
-          ...composeIosStoreSweep(configuration),
-          ...ios,
-          note: () => Promise.resolve(),
-          appStore,
-          applications: parts.applications,
-        },
-        until,
+        { ...composeIosStoreSweep(configuration), ...ios, note: () => Promise.resolve(), appStore },
+        clock.now + 60_000,
       );
     },
     queueAll: async () => {
@@ -200,6 +200,13 @@ export const createService = (
         ...said,
         customerIdentifier: names.get(customerIdentifier) ?? customerIdentifier,
       }));
+    },
+    queued: async () => {
+      const stored = await table.items();
+      const purchases = stored.filter(({ sk, verifiedAt }) => sk === "PURCHASE" && Number(verifiedAt) > 0);
+      return new Map(
+        purchases.map(({ key, refreshAt }) => [String(key), refreshAt == null ? null : Number(refreshAt)]),
+      );
     },
     violations: async () => [
       ...failures,

@@ -17,7 +17,7 @@ const HOUR = 60 * MINUTE;
 
 const LEEWAY = 15 * MINUTE;
 
-/** Sweeps are hourly in the cloud; further apart they read the same periods. */
+/** Google's list is swept hourly in the cloud; further apart, the same periods are read. */
 const BETWEEN_SWEEPS = 10 * DAY;
 
 /** Accounts of the persons, and the persons' app transaction ids. */
@@ -120,7 +120,7 @@ export const standSideBySide = (server: PushServer, disturbance: Disturbance | n
       }
     if (clock.now < nextSweepAt) return;
     nextSweepAt = clock.now + BETWEEN_SWEEPS;
-    for (const service of services) await service.sweep();
+    for (const service of services) await service.sweepRefunds();
   };
 
   const advanceTo = async (moment: Instant): Promise<void> => {
@@ -162,9 +162,7 @@ export const standSideBySide = (server: PushServer, disturbance: Disturbance | n
     };
     const stored = android.read(token);
     const productIdentifier =
-      stored?.productKind === "one_time_product"
-        ? (stored.answer.productLineItem?.[0]?.productId ?? "")
-        : "";
+      stored?.productKind === "one_time_product" ? (stored.answer.productLineItem?.[0]?.productId ?? "") : "";
     await link(
       {
         store: "android-store",
@@ -273,7 +271,11 @@ export const standSideBySide = (server: PushServer, disturbance: Disturbance | n
     settle: async () => {
       while (stores.nextEventAt() - clock.now < 3 * HOUR) await advanceTo(stores.nextEventAt() + MINUTE);
       await advance(2 * HOUR);
-      for (const service of services) await service.sweep();
+      for (const service of services) {
+        await service.sweepRefunds();
+        // Apple counts all notifications as delivered, so its list brings nothing to either.
+        await service.sweepNotifications();
+      }
     },
   };
 };
@@ -289,8 +291,7 @@ const momentsOf = async (service: Service, account: string, now: Instant): Promi
   for (const moment of [...moments])
     for (const time of timesIn(await service.read(account, moment)))
       for (const shift of [0, LEEWAY, 2 * DAY, 60 * DAY])
-        for (const apart of [-1, 0, 1])
-          if (time + shift + apart >= now) moments.add(time + shift + apart);
+        for (const apart of [-1, 0, 1]) if (time + shift + apart >= now) moments.add(time + shift + apart);
   return moments;
 };
 
@@ -312,4 +313,11 @@ export const expectSameAnswers = async ({ stores, told, untold }: SideBySide): P
   }
   expect(await told.violations()).toEqual([]);
   expect(await untold.violations()).toEqual([]);
+};
+
+/** Expects a refresh in the one queue wherever one is in the other: an outage takes none out of it. */
+export const expectEveryPurchaseQueued = async ({ told, untold }: SideBySide): Promise<void> => {
+  const queuedIn = async (service: Service): Promise<string[]> =>
+    [...(await service.queued())].flatMap(([key, at]) => (at === null ? [] : [key])).sort();
+  expect(await queuedIn(untold)).toEqual(await queuedIn(told));
 };

@@ -52,6 +52,8 @@ export interface Stores {
 export interface PushServer {
   /** Status of the answer to a push. */
   receive: (push: Push) => Promise<number>;
+  /** Failures to take a push. */
+  readonly failures: unknown[];
   /** New stores, which push to this server. */
   stores(now: Instant): Stores;
   close(): Promise<void>;
@@ -67,7 +69,11 @@ export const openPushServer = async (): Promise<PushServer> => {
       const { authorization = null } = request.headers;
       const store = request.url === IOS_PREFIX ? "ios-store" : "android-store";
       const push: Push = { store, body, authorization, address: address + ANDROID_PREFIX };
-      response.writeHead(await opened.receive(push)).end();
+      const status = await opened.receive(push).catch((error: unknown) => {
+        opened.failures.push(error);
+        return 503;
+      });
+      response.writeHead(status).end();
     })();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -111,6 +117,7 @@ export const openPushServer = async (): Promise<PushServer> => {
 
   const opened: PushServer = {
     receive: () => Promise.resolve(200),
+    failures: [],
     stores,
     close: async () => {
       server.closeAllConnections();
