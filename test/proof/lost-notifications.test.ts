@@ -7,7 +7,8 @@ import {
   expectSameAnswers,
   standSideBySide,
 } from "./lost-notifications/side-by-side.ts";
-import { openPushServer, type PushServer } from "./lost-notifications/stores.ts";
+import type { Service } from "./lost-notifications/service.ts";
+import { openPushServer, PACKAGE_NAME, type PushServer } from "./lost-notifications/stores.ts";
 
 let server: PushServer;
 beforeAll(async () => {
@@ -27,7 +28,7 @@ describe("a service that no notification reaches", () => {
     () =>
       fc.assert(
         fc.asyncProperty(histories, async (history: History) => {
-          const both = standSideBySide(server, null);
+          const both = standSideBySide(server, "by hand");
           await both.play(history);
           await both.settle();
           for (const service of [both.told, both.untold]) await service.queueAll();
@@ -44,7 +45,7 @@ describe("a service that no notification reaches", () => {
     () =>
       fc.assert(
         fc.asyncProperty(histories, async (history: History) => {
-          const both = standSideBySide(server, null);
+          const both = standSideBySide(server, "by schedule");
           await both.play(history);
           await both.advance(QUIET);
           await both.settle();
@@ -64,7 +65,7 @@ describe("a service that no notification reaches", () => {
           fc.constantFrom(0.1, 0.4, 0.9, 1),
           fc.nat(1_000_000),
           async (history, share, seed) => {
-            const both = standSideBySide(server, { share, random: randomFrom(seed) });
+            const both = standSideBySide(server, "by schedule", { share, random: randomFrom(seed) });
             both.outage.isOn = true;
             await both.play(history);
             both.outage.isOn = false;
@@ -78,4 +79,30 @@ describe("a service that no notification reaches", () => {
       ),
     TIMEOUT,
   );
+});
+
+describe("an upgrade, whose purchase token nobody but the app and a notification tells", () => {
+  test("ends what it replaces, and counts once the app links it", async () => {
+    const both = standSideBySide(server, "by schedule");
+    const activeIn = async (service: Service): Promise<string[]> =>
+      (await service.read("a", both.stores.clock.now))
+        .filter(({ active }) => active)
+        .map(({ identifier }) => identifier);
+    const { android } = both.stores;
+    const bought = android.buy({
+      packageName: PACKAGE_NAME,
+      productKind: "subscription",
+      productIdentifier: "basic",
+    });
+    await both.linkToken({ token: bought, productKind: "subscription", person: 0 });
+    await both.advance(DAY);
+    const upgrade = android.change(bought, "upgrade", { productIdentifier: "premium" });
+    await both.advance(35 * DAY);
+    expect(await activeIn(both.told)).toEqual(["premium"]);
+    // Google's answer for the older token does not name the newer one.
+    expect(await activeIn(both.untold)).toEqual([]);
+    await both.linkToken({ token: upgrade, productKind: "subscription", person: 0 });
+    await expectSameAnswers(both);
+    expect(await activeIn(both.untold)).toEqual(["premium"]);
+  });
 });

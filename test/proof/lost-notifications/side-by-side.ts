@@ -1,4 +1,5 @@
 import { decodeJwt } from "jose";
+import { isFound, iosTransaction, isRefund, type IosTransaction } from "./followed.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange as ImpossibleAndroidChange } from "../../../sandbox/android-store/outcome.ts";
@@ -52,13 +53,13 @@ interface IosPurchase {
   readonly lineage: string;
   readonly person: number;
 }
-interface AndroidPurchase {
+export interface AndroidPurchase {
   readonly token: string;
   readonly productKind: "subscription" | "one_time_product";
   readonly person: number;
 }
 
-/** Times and shares of an outage; null: the stores always answer. */
+/** Questions of the second service that fail during an outage. */
 export interface Disturbance {
   readonly share: number;
   readonly random: () => number;
@@ -73,6 +74,8 @@ export interface SideBySide {
   /** Lets time pass, with the stores' events, the scheduled refreshes and the sweeps. */
   advance(milliseconds: number): Promise<void>;
   perform(act: Act): Promise<void>;
+  /** The app links a purchase token to a person's account. */
+  linkToken(purchase: AndroidPurchase): Promise<void>;
   play(history: History): Promise<void>;
   /** Works off both queues, at a moment at which nothing happens in the stores. */
   settle(): Promise<void>;
@@ -81,7 +84,16 @@ export interface SideBySide {
 /** The first whole minute from the moment on: the schedule's. */
 const minuteFrom = (moment: Instant): Instant => Math.ceil(moment / MINUTE) * MINUTE;
 
-export const standSideBySide = (server: PushServer, disturbance: Disturbance | null): SideBySide => {
+/**
+ * @param asked whether an operator has everything asked about at the end, or the ladder of refreshes has to find it: then
+ * only what it follows is done
+ * @param disturbance null: the stores always answer
+ */
+export const standSideBySide = (
+  server: PushServer,
+  asked: "by hand" | "by schedule",
+  disturbance: Disturbance | null = null,
+): SideBySide => {
   const stores = server.stores(NOW);
   const { clock, ios, android } = stores;
   const application = applicationWith(stores);
@@ -177,12 +189,11 @@ export const standSideBySide = (server: PushServer, disturbance: Disturbance | n
   };
 
   /** The transactions of a lineage, the latest first. */
-  const transactionsOf = async ({ lineage }: IosPurchase): Promise<string[]> => {
+  const transactionsOf = async ({ lineage }: IosPurchase): Promise<readonly IosTransaction[]> => {
     const person = await ios.read(lineage);
     return (person?.signedTransactions ?? [])
-      .map((jws) => decodeJwt(jws))
+      .map((jws) => iosTransaction.parse(decodeJwt(jws)))
       .filter(({ originalTransactionId }) => originalTransactionId === lineage)
-      .map(({ transactionId }) => String(transactionId))
       .reverse();
   };
 
@@ -205,13 +216,16 @@ export const standSideBySide = (server: PushServer, disturbance: Disturbance | n
         const purchase = iosPurchases[act.which % iosPurchases.length];
         if (purchase === undefined) return;
         const { change } = act;
-        const isRefund = change.change === "refund" || change.change === "refund-partly";
-        const ids = isRefund ? await transactionsOf(purchase) : [];
-        const transactionIdentifier = ids[act.transaction % ids.length];
-        await ios.change(purchase.lineage, {
+        const transactions = await transactionsOf(purchase);
+        const named = isRefund(change) ? transactions[act.transaction % transactions.length] : undefined;
+        const isFollowed = asked === "by hand" || isFound(change, transactions, named, clock.now);
+        if (!isFollowed && change.change !== "resubscribe") return;
+        const changed = await ios.change(purchase.lineage, {
           ...change,
-          ...(transactionIdentifier !== undefined && { transactionIdentifier }),
+          ...(named !== undefined && { transactionIdentifier: named.transactionId }),
         });
+        // The app sees what is bought in it, and in the App Store's settings.
+        if (!isFollowed) await linkLineage(changed, purchase);
         return;
       }
       case "share": {
@@ -262,6 +276,7 @@ export const standSideBySide = (server: PushServer, disturbance: Disturbance | n
     outage,
     advance,
     perform,
+    linkToken,
     play: async (history) => {
       for (const { after, act } of history) {
         await advance(after);
