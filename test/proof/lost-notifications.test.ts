@@ -35,7 +35,7 @@ describe("a service that no notification reaches", () => {
           await both.advance(60_000);
           await expectSameAnswers(both);
         }),
-        cases(12, 1_200),
+        cases(10, 1_500),
       ),
     TIMEOUT,
   );
@@ -51,7 +51,7 @@ describe("a service that no notification reaches", () => {
           await both.settle();
           await expectSameAnswers(both);
         }),
-        cases(8, 1_000),
+        cases(6, 1_500),
       ),
     TIMEOUT,
   );
@@ -75,7 +75,7 @@ describe("a service that no notification reaches", () => {
             await expectEveryPurchaseQueued(both);
           },
         ),
-        cases(8, 1_000),
+        cases(6, 1_500),
       ),
     TIMEOUT,
   );

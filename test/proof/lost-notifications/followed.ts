@@ -3,11 +3,16 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
 import { DAY } from "../../support/purchases.ts";
 
-/** What the ladder of refreshes follows of Apple's purchases, and for how long: the rest is told by notifications alone. */
+/**
+ * Which changes of iOS purchases a refresh finds. All others come by a notification, or with the next request of the
+ * person's app, which sends all transactions.
+ */
 
 export const iosTransaction = z.object({
   transactionId: z.string(),
   originalTransactionId: z.string(),
+  /** A subscription's period; its restored copies have the same. */
+  webOrderLineItemId: z.string().optional(),
   type: z.string(),
   purchaseDate: z.number(),
   expiresDate: z.number().optional(),
@@ -18,33 +23,52 @@ export type IosTransaction = z.output<typeof iosTransaction>;
 export const isRefund = ({ change }: RequestedChange): boolean =>
   change === "refund" || change === "refund-partly";
 
-/** Apple retries a payment for so long after an end, and so long an end or a refund is followed. */
-const FOLLOWED = 60 * DAY;
-/** A pass is followed for so long after its purchase. */
-const PASS_FOLLOWED = 400 * DAY;
+const isAboutRefund = (change: RequestedChange): boolean =>
+  isRefund(change) || change.change === "reverse-refund" || change.change === "unshare";
+
+/** The transaction that a change is about: of a reversal the latest that was refunded, or else the latest of all. */
+const concerned = (
+  { change }: RequestedChange,
+  transactions: readonly IosTransaction[],
+  named: IosTransaction | undefined,
+): IosTransaction | undefined =>
+  change === "reverse-refund"
+    ? transactions.find(({ revocationDate }) => revocationDate !== undefined)
+    : (named ?? transactions[0]);
 
 /**
- * Whether a refresh will find the change without an operator. Not found are refunds of consumables, refunds of
- * subscriptions that ended 60 days ago, of passes bought 400 days ago, reversals 60 days after the refund, and subscriptions
- * bought again 60 days after their end. None of them brings access that should not be; the last is seen by the app.
+ * Whether Apple's answers show the change: the statuses tell the latest transaction of each subscription, so a refund of
+ * an earlier period, or its reversal, is not among them. Such a period is over, or about to be.
  *
  * @param transactions of the lineage, the latest first
  * @param named the transaction that is refunded
  */
-export const isFound = (
+export const showsInAnswers = (
+  change: RequestedChange,
+  transactions: readonly IosTransaction[],
+  named: IosTransaction | undefined,
+): boolean =>
+  !isAboutRefund(change) ||
+  concerned(change, transactions, named)?.webOrderLineItemId === transactions[0]?.webOrderLineItemId;
+
+/** Ends and refunds are followed for as long as Apple retries a payment, passes for so long after their purchase. */
+const FOLLOWED = 60 * DAY;
+const PASS_FOLLOWED = 400 * DAY;
+
+/**
+ * Whether the schedule still asks when the change happens. It asks about no consumable, nothing that ended or was refunded
+ * 60 days ago, and no pass bought 400 days ago.
+ */
+export const isFollowed = (
   change: RequestedChange,
   transactions: readonly IosTransaction[],
   named: IosTransaction | undefined,
   now: Instant,
 ): boolean => {
-  const [latest] = transactions;
-  const reversed = transactions.find(({ revocationDate }) => revocationDate !== undefined);
-  const about = named ?? (change.change === "reverse-refund" ? reversed : latest);
+  if (!isAboutRefund(change) && change.change !== "resubscribe") return true;
+  const about = concerned(change, transactions, named);
   if (about === undefined) return true;
   const { type, purchaseDate, expiresDate = Infinity, revocationDate = Infinity } = about;
-  const isOld = expiresDate + FOLLOWED <= now || revocationDate + FOLLOWED <= now;
-  if (change.change === "resubscribe") return !isOld;
-  if (!isRefund(change) && change.change !== "reverse-refund" && change.change !== "unshare") return true;
-  if (type === "Non-Renewing Subscription" && purchaseDate + PASS_FOLLOWED <= now) return false;
-  return type !== "Consumable" && !isOld;
+  const isPassOver = type === "Non-Renewing Subscription" && purchaseDate + PASS_FOLLOWED <= now;
+  return type !== "Consumable" && !isPassOver && Math.min(expiresDate, revocationDate) + FOLLOWED > now;
 };

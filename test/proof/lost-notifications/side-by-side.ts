@@ -1,5 +1,5 @@
 import { decodeJwt } from "jose";
-import { isFound, iosTransaction, isRefund, type IosTransaction } from "./followed.ts";
+import { iosTransaction, isFollowed, isRefund, showsInAnswers, type IosTransaction } from "./followed.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange as ImpossibleAndroidChange } from "../../../sandbox/android-store/outcome.ts";
@@ -85,8 +85,7 @@ export interface SideBySide {
 const minuteFrom = (moment: Instant): Instant => Math.ceil(moment / MINUTE) * MINUTE;
 
 /**
- * @param asked whether an operator has everything asked about at the end, or the ladder of refreshes has to find it: then
- * only what it follows is done
+ * @param asked whether an operator has everything asked about at the end, or the scheduled refreshes have to find it
  * @param disturbance null: the stores always answer
  */
 export const standSideBySide = (
@@ -218,14 +217,14 @@ export const standSideBySide = (
         const { change } = act;
         const transactions = await transactionsOf(purchase);
         const named = isRefund(change) ? transactions[act.transaction % transactions.length] : undefined;
-        const isFollowed = asked === "by hand" || isFound(change, transactions, named, clock.now);
-        if (!isFollowed && change.change !== "resubscribe") return;
+        const isFound = showsInAnswers(change, transactions, named);
+        const isInTime = asked === "by hand" || isFollowed(change, transactions, named, clock.now);
         const changed = await ios.change(purchase.lineage, {
           ...change,
           ...(named !== undefined && { transactionIdentifier: named.transactionId }),
         });
-        // The app sees what is bought in it, and in the App Store's settings.
-        if (!isFollowed) await linkLineage(changed, purchase);
+        // The rest comes with the next request of the person's app.
+        if (!isFound || !isInTime) await linkLineage(changed, purchase);
         return;
       }
       case "share": {
