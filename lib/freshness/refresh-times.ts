@@ -79,6 +79,10 @@ const sparseAfter = (from: Instant, after: Instant): Instant => {
 const upTo = (limit: Instant, at: Instant, because: RefreshReason): Refresh[] =>
   at <= limit ? [{ at, because }] : [];
 
+/** The first sparse step later than `after`; the last of them is the limit itself. */
+const sparseUpTo = (from: Instant, limit: Instant, after: Instant, because: RefreshReason): Refresh[] =>
+  after < limit ? [{ at: Math.min(sparseAfter(from, after), limit), because }] : [];
+
 /** Whether the App Store said, at or after the end, that the subscription is over and not in retry. */
 const isSaidOver = (
   { signedAt, willRenew, isInBillingRetry, graceEndsAt }: Renewal,
@@ -92,8 +96,7 @@ const ofRunningPeriod = (
   after: Instant,
 ): readonly Refresh[] => {
   const last = endsAt + KEPT_AFTER_END;
-  if (renewal !== null && isSaidOver(renewal, endsAt))
-    return upTo(last, sparseAfter(endsAt, after), "return");
+  if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
   const startsAt = period.startsAt ?? endsAt;
   const ahead = endsAt - BEFORE_END;
   const isAhead = ahead > after && ahead > startsAt && renewal?.willRenew !== false;
@@ -114,7 +117,7 @@ const ofRunningPeriod = (
 
 const ofRevoked = (line: Line, after: Instant): readonly Refresh[] => {
   const revokedAt = line.revokedAt ?? line.verifiedAt;
-  return upTo(revokedAt + KEPT_AFTER_END, sparseAfter(revokedAt, after), "refund");
+  return sparseUpTo(revokedAt, revokedAt + KEPT_AFTER_END, after, "refund");
 };
 
 const ofSubscription = (

@@ -281,6 +281,42 @@ describe("a lifetime purchase", () => {
     const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
     expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
   });
+  test("whose history names a subscription is stored with its status, whose refresh the answer puts off", async () => {
+    const world = await held();
+    const outcome = await refresh(world, {
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(lifetime()), signed(renewed("2"))], next: null },
+        }),
+      subscriptionStatuses: (_, id) => {
+        expect(id).toBe("1");
+        const info = aRenewalInfo({ originalTransactionId: "2", renewalDate: LATER, signedDate: ASKED });
+        return Promise.resolve(facts([signed(renewed("2"))], [signed(info)]));
+      },
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    const subscription = (await world.items()).find(({ sk, key }) => sk === "PURCHASE" && key === "2");
+    expect(JSON.stringify(subscription?.["renewal"])).toContain(String(LATER));
+  });
+  test.each([
+    [{ outcome: "unavailable", retryAt: null, status: 500, reason: null }, "unavailable"],
+    [{ outcome: "unknown", status: 404, reason: null }, "stored"],
+  ] as const)(
+    "whose history names a subscription, with a status that is %j, is %s",
+    async (answer, expected) => {
+      const world = await held();
+      const { outcome } = await refresh(world, {
+        transactionHistory: () =>
+          Promise.resolve({
+            outcome: "answered",
+            content: { signedTransactions: [signed(lifetime()), signed(renewed("2"))], next: null },
+          }),
+        subscriptionStatuses: () => Promise.resolve(answer),
+      });
+      expect(outcome).toBe(expected);
+    },
+  );
   test("whose history breaks off stores nothing of it", async () => {
     const world = await held();
     const before = await world.items();
