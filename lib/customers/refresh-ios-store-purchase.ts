@@ -154,7 +154,7 @@ export const refreshIosStorePurchase = async (
   const answer = await askAbout(refreshing, app, stored.purchase, askedAt + ASKING_MILLISECONDS);
   switch (answer.outcome) {
     case "unknown":
-      return { outcome: "over" };
+      return { outcome: "unknown" };
     case "credential-rejected":
       return { outcome: "credential-rejected" };
     case "unavailable":

@@ -114,7 +114,17 @@ describe("an answer", () => {
     expect(refreshing.asked).toHaveLength(1);
     expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
   });
-  test("that the store knows nothing of it removes the refresh", async () => {
+  test("that the store knows nothing of it is asked for again at its next step", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(() => ({ outcome: "unknown" }));
+    expect(await refreshing.run()).toEqual({ refreshed: 1, failed: 0, oldest: 0, paused: [] });
+    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
+    refreshing.clock.now += MINUTE;
+    refreshing.answering();
+    await refreshing.run();
+    expect(Object.values(await queuedOf(refreshing.world))).toEqual([expect.any(Number)]);
+  });
+  test("that the store has dropped it removes the refresh", async () => {
     const refreshing = await ended(1);
     refreshing.answering(() => ({ outcome: "over" }));
     expect(await refreshing.run()).toMatchObject({ refreshed: 1, failed: 0 });
