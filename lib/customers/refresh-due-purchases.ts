@@ -43,8 +43,8 @@ export interface RefreshReport {
   /** Refreshes that failed and are tried again later. */
   readonly failed: number;
   /**
-   * Age of the oldest refresh that was due at the end of the run, in milliseconds; 0: none was. Queues that a rejected
-   * credential pauses are left out.
+   * Age of the oldest refresh of production that was due at the end of the run, in milliseconds; 0: none was. Queues that
+   * a rejected credential pauses are left out.
    */
   readonly oldest: number;
   readonly paused: readonly PausedQueue[];
@@ -233,7 +233,7 @@ const leftIn = async (
   const { because, failingSince, pausedUntil } = await queue.healthOf(reference);
   const { application, environment } = reference;
   return {
-    age: because === "credential-rejected" ? 0 : moment - oldest.dueAt,
+    age: because === "credential-rejected" || environment !== "production" ? 0 : moment - oldest.dueAt,
     paused:
       because === null
         ? null
@@ -269,6 +269,8 @@ export const refreshDuePurchases = async (
         if (outcome === "left") left.push(await leftIn(run, reference));
       } catch (error) {
         run.onFailure(error);
+        // What is due in it waits all the same.
+        await leftIn(run, reference).then((found) => left.push(found), run.onFailure);
       }
     }
   };

@@ -167,6 +167,22 @@ describe("an answer", () => {
   });
 });
 
+describe("the age of what is left", () => {
+  test("is that of a queue that cannot be worked off too", async () => {
+    const refreshing = await ended(1, NOW - HOUR);
+    const failure = new Error("The application is not of its shape.");
+    const report = await refreshing.run({ directory: { byIdentifier: () => Promise.reject(failure) } });
+    expect(report.oldest).toBeGreaterThan(50 * MINUTE);
+    expect(refreshing.failures).toEqual([failure]);
+  });
+  test("is not that of a sandbox, on which no payer waits", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("test", NOW - HOUR, [], "sandbox");
+    refreshing.answering(() => DOWN);
+    expect(await refreshing.run()).toMatchObject({ oldest: 0, paused: [{ environment: "sandbox" }] });
+  });
+});
+
 test("a purchase that cannot be read is put off, and does not hold up the others", async () => {
   const refreshing = await ended(31);
   const { findFacts } = refreshing.runOn(table).table;
