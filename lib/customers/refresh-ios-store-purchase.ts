@@ -188,7 +188,7 @@ export const refreshIosStorePurchase = async (
   const answer = await askForFacts(refreshing, configuration, app, stored.purchase, askedAt);
   switch (answer.outcome) {
     case "unknown":
-      return { outcome: "over" };
+      return { outcome: "unknown" };
     case "credential-rejected":
       return { outcome: "credential-rejected" };
     case "unavailable":

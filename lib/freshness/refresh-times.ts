@@ -132,8 +132,13 @@ const ofSubscription = (
   const end = Math.max(...periods.map(({ endsAt }) => endsAt ?? 0));
   const last = periods.findLast(({ endsAt }) => endsAt === end);
   if (last === undefined) return [];
-  if (isRevoked(last)) return ofRevoked(last, after);
   const spoken = renewal !== null && periodOf(renewal, lines) === last ? renewal : null;
+  if (isRevoked(last))
+    return [
+      ...ofRevoked(last, after),
+      // A refund of one period does not end the subscription: only the person does.
+      ...(spoken?.willRenew === true ? upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal") : []),
+    ];
   return ofRunningPeriod(last, end, spoken, after);
 };
 
@@ -202,6 +207,17 @@ export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null 
   return all
     .filter(({ at }) => isInstant(at))
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
+};
+
+/**
+ * Whether a purchase that its store does not know any more is worth no further question: nothing was heard of it for 60
+ * days, and its end is as long ago. iOS purchases without an end are asked about so seldom that they never are.
+ */
+export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
+  const { store, lines } = purchase;
+  if (store === "ios-store" && lines.some(({ endsAt }) => endsAt === null)) return false;
+  const last = Math.max(lastHeard(purchase), ...lines.map(({ endsAt }) => endsAt ?? 0));
+  return moment >= last + KEPT_AFTER_END;
 };
 
 /** Reason of a refresh at a time; null: none is due by itself then, so a person asked for it. */

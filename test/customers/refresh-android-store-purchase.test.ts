@@ -151,6 +151,20 @@ describe("a subscription", () => {
     expect(await recordedOf(refreshed.world)).toEqual({});
     expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
   });
+  test("that the store once does not find is asked about again, with its token", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const end = (await untilDue(refreshed)) - 5 * SECOND;
+    local.sandbox.change(token, "renew");
+    const fault: Fault = { status: 404, body: aGoogleError(404, "purchaseTokenNotFound") };
+    local.sandbox.failNext("publisher", fault);
+    await refreshed.run();
+    expect(await refreshed.dueAt()).toBe(end + 2 * MINUTE);
+    await untilDue(refreshed);
+    local.sandbox.clearFaults();
+    await refreshed.run();
+    expect(await refreshed.dueAt()).toBeGreaterThan(end + 20 * DAY);
+  });
   test("that is held is read again and again, and not at once", async () => {
     const refreshed = aWorld();
     const token = await refreshed.link();

@@ -174,11 +174,12 @@ describe("a subscription", () => {
     });
     expect(await queuedOf(world)).toEqual({ 1: END + DAY });
   });
-  test("that the store does not know is over", async () => {
+  test("that the store does not know stays in the queue: the store may be wrong", async () => {
     const world = await subscribed("1");
     const unknown = { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" } as const;
     const outcome = await refresh(world, { subscriptionStatuses: () => Promise.resolve(unknown) });
-    expect(outcome).toEqual({ outcome: "over" });
+    expect(outcome).toEqual({ outcome: "unknown" });
+    expect(await queuedOf(world)).toEqual({ 1: END - 3600_000 });
   });
   test.each<
     [what: string, failure: Awaited<ReturnType<AppStoreServer["subscriptionStatuses"]>>, outcome: object]

@@ -140,6 +140,15 @@ describe("an iOS subscription is refreshed after", () => {
   });
 });
 
+test("an iOS subscription whose period was refunded is refreshed after its end too, where it still renews", () => {
+  const refunded = (willRenew: boolean) =>
+    aPurchase({ lines: [aLine({ revokedAt: NOW })], renewal: aRenewal({ willRenew, signedAt: NOW }) });
+  expectNext(refunded(true), NOW + 7 * DAY, END + 5 * SECOND, "renewal");
+  expectNext(refunded(true), END + 10 * MINUTE, END + HOUR, "renewal");
+  expectNext(refunded(true), END + 60 * DAY, null);
+  expectNext(refunded(false), NOW + 7 * DAY, NOW + 30 * DAY, "refund");
+});
+
 describe("an iOS purchase without an end is refreshed after", () => {
   const QUARTERS: Case[] = [
     ["a day", START, START + DAY, "refund"],
