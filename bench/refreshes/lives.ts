@@ -117,7 +117,7 @@ const receiving = async (receive: (body: unknown, authorization: string | undefi
 
 const PERIODS: Readonly<Record<Plan, string>> = { monthly: "P1M", yearly: "P1Y", lifetime: "P1Y" };
 
-const anApplication = (stores: Partial<Application>): Application => ({
+export const anApplication = (stores: Partial<Application>): Application => ({
   identifier: applicationId(uuid()),
   name: DEMO.name,
   iosStore: [],
@@ -194,7 +194,7 @@ const liveIosStore = async (table: TestTable, clock: Clock, isNotified: boolean)
     run,
     buy: async (plan) => {
       const isLifetime = plan === "lifetime";
-      const { originalTransactionIdentifiers, ...request } = await sandbox.buy({
+      const { originalTransactionIdentifiers, ...bought } = await sandbox.buy({
         environment: "production",
         transactions: [
           isLifetime
@@ -203,7 +203,9 @@ const liveIosStore = async (table: TestTable, clock: Clock, isNotified: boolean)
         ],
       });
       await linkIosStoreCustomer(reception, application.identifier, {
-        ...request,
+        signedAppTransaction: bought.signedAppTransaction,
+        signedTransactions: [...bought.signedTransactions],
+        signedRenewalInfos: [...bought.signedRenewalInfos],
         applicationAccountIdentifier: uuid(),
       });
       const [purchase = ""] = originalTransactionIdentifiers;
@@ -241,7 +243,7 @@ const liveAndroidStore = async (table: TestTable, clock: Clock, isNotified: bool
   const pushes = await receiving((body, authorization) =>
     receiveAndroidStoreNotification(reception, {
       request: body as Parameters<typeof receiveAndroidStoreNotification>[1]["request"],
-      authorization,
+      authorization: authorization ?? null,
       address: PUSHED_AS.audience,
     }),
   );
