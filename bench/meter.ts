@@ -72,7 +72,11 @@ const unitsReported = (output: unknown): number =>
   sum(answer.parse(output).ConsumedCapacity.map(({ CapacityUnits }) => CapacityUnits));
 
 /** Commands that write one item. */
-const SINGLE_WRITES: ReadonlySet<string> = new Set(["UpdateItemCommand", "PutItemCommand", "DeleteItemCommand"]);
+const SINGLE_WRITES: ReadonlySet<string> = new Set([
+  "UpdateItemCommand",
+  "PutItemCommand",
+  "DeleteItemCommand",
+]);
 
 /** Write units of one item in a transaction: rounded up to 1 KB, and twice. */
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));

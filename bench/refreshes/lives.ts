@@ -375,7 +375,11 @@ const live = async (
     if (reason === null) throw new Error("A refresh has no reason.");
     tally.running = combined(tally.running, taken(metered));
     // Only the look-up of the reason.
-    tally.running = combined(tally.running, { requests: { BatchGetItem: 1 }, readUnits: 1, writeUnits: 0 }, -1);
+    tally.running = combined(
+      tally.running,
+      { requests: { BatchGetItem: 1 }, readUnits: 1, writeUnits: 0 },
+      -1,
+    );
     const before = store.requests();
     const asked = await store.run.ask(application, due);
     tally.refreshing = combined(tally.refreshing, taken(metered));
@@ -433,7 +437,13 @@ const live = async (
   }
 };
 
-const SUBSCRIPTION_OUTCOMES = ["renewed", "canceled", "recovered in grace", "recovered later", "lost"] as const;
+const SUBSCRIPTION_OUTCOMES = [
+  "renewed",
+  "canceled",
+  "recovered in grace",
+  "recovered later",
+  "lost",
+] as const;
 
 /** Lives every life: of each store, with and without notifications. */
 export const liveAll = async (

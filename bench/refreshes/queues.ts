@@ -149,10 +149,13 @@ export const drained = async (
   const indexOf = new Map(identifiers.map((identifier, index) => [identifier, index]));
   const queueOf = (application: ApplicationId): MemoryQueue =>
     of({ application, store: "ios-store", environment: "production" });
-  let left = 0;
-  for (const [index, { due, isRejected = false }] of tenants.entries()) {
+  const isLeft = (): boolean =>
+    tenants.some(
+      ({ isRejected = false }, index) =>
+        !isRejected && queueOf(identifiers[index] ?? applicationId("")).due.size > 0,
+    );
+  for (const [index, { due }] of tenants.entries()) {
     const application = identifiers[index] ?? applicationId("");
-    if (!isRejected) left += due;
     for (let place = 0; place < due; place += 1) {
       const key = purchaseKey(String(place));
       queueOf(application).due.set(key, {
@@ -172,7 +175,6 @@ export const drained = async (
     await wait(3 * ROUND_TRIP_MILLISECONDS);
     queueOf(application).due.delete(purchase.key);
     refreshed.push({ tenant, delay: now() - dueAt });
-    left -= 1;
     return { outcome: "stored" };
   };
   const run: RefreshRun = {
@@ -191,7 +193,7 @@ export const drained = async (
   };
   const schedule = async (): Promise<readonly RefreshReport[]> => {
     const running: Promise<RefreshReport>[] = [];
-    while (left > 0 && running.length < invocations) {
+    while (isLeft() && running.length < invocations) {
       running.push(refreshDuePurchases(run, now() + INVOCATION_MILLISECONDS));
       await wait(MINUTE);
     }
