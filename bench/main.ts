@@ -65,8 +65,18 @@ const wanted = process.argv.slice(2);
 const sections = wanted.length > 0 ? wanted.filter((name) => name !== "report") : SECTIONS;
 if (sections.length > 0)
   await writeFormatted(RESULTS, JSON.stringify({ ...kept(), ...(await measure(sections)) }));
-const { measuredAt, machine, verification, hostile, storing, reading, notifications, coldStart, load } =
-  kept();
+const {
+  measuredAt,
+  machine,
+  verification,
+  hostile,
+  storing,
+  reading,
+  notifications,
+  refreshes,
+  coldStart,
+  load,
+} = kept();
 if (
   measuredAt &&
   machine &&
@@ -75,6 +85,7 @@ if (
   storing &&
   reading &&
   notifications &&
+  refreshes &&
   coldStart &&
   load
 )
@@ -86,6 +97,7 @@ if (
     storing,
     reading,
     notifications,
+    refreshes,
     coldStart,
     load,
   });

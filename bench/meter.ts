@@ -1,4 +1,4 @@
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { ConditionalCheckFailedException, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
 import { Stopwatch, sum } from "./measure.ts";
@@ -61,11 +61,22 @@ const transaction = z.object({
 const batch = z.object({
   RequestItems: z.record(z.string(), z.object({ Keys: z.array(z.unknown()) })),
 });
+const query = z.object({ KeyConditionExpression: z.string() });
 const batchAnswer = z.object({ Responses: z.record(z.string(), z.array(z.unknown())).default({}) });
 const capacity = z.object({ CapacityUnits: z.number() });
 const answer = z.object({
   ConsumedCapacity: z.union([z.array(capacity), capacity.transform((one) => [one])]).default([]),
 });
+
+const unitsReported = (output: unknown): number =>
+  sum(answer.parse(output).ConsumedCapacity.map(({ CapacityUnits }) => CapacityUnits));
+
+/** Commands that write one item. */
+const SINGLE_WRITES: ReadonlySet<string> = new Set([
+  "UpdateItemCommand",
+  "PutItemCommand",
+  "DeleteItemCommand",
+]);
 
 /** Write units of one item in a transaction: rounded up to 1 KB, and twice. */
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
@@ -93,10 +104,10 @@ const keyOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
  * Counts a client's requests to DynamoDB, the units that they consume, and their time.
  *
  * Read units are those that DynamoDB Local reports (`ReturnConsumedCapacity`), plus one for each key of a batch that was
- * not found, which it omits. Write units are computed here from the items by Amazon's rules, because DynamoDB Local adds up
+ * not found and for each Query that finds nothing, which it omits. Write units are computed here from the items by Amazon's rules, because DynamoDB Local adds up
  * the sizes of a transaction's items before it rounds. A write counts with the larger of the item before and after, a check with
  * the item; what was not written under this meter counts as if it had not been there. A new index entry counts as a write of
- * the transaction, as in DynamoDB Local.
+ * the transaction, as in DynamoDB Local. A write outside a transaction counts as DynamoDB Local reports it.
  */
 export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   let requests: Record<string, number> = {};
@@ -120,7 +131,8 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   };
 
   const countRead = (input: unknown, output: unknown): void => {
-    readUnits += sum(answer.parse(output).ConsumedCapacity.map(({ CapacityUnits }) => CapacityUnits));
+    const isQuery = query.safeParse(input).success;
+    readUnits += Math.max(isQuery ? 1 : 0, unitsReported(output));
     const asked = batch.safeParse(input);
     if (!asked.success) return;
     const found = Object.values(batchAnswer.parse(output).Responses).flat().length;
@@ -131,8 +143,14 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
     (next, context) => (args) =>
       client.during(async () => {
         const input = Object.assign({}, args.input, { ReturnConsumedCapacity: "TOTAL" });
-        const result = await next({ ...args, input });
-        if (!String(context["commandName"]).startsWith("TransactWrite")) countRead(input, result.output);
+        const name = String(context["commandName"]);
+        const result = await next({ ...args, input }).catch((error: unknown) => {
+          // A write whose condition does not hold costs a unit as well.
+          if (SINGLE_WRITES.has(name) && error instanceof ConditionalCheckFailedException) writeUnits += 1;
+          throw error;
+        });
+        if (SINGLE_WRITES.has(name)) writeUnits += unitsReported(result.output);
+        else if (!name.startsWith("TransactWrite")) countRead(input, result.output);
         return result;
       }),
     { step: "initialize", priority: "high" },

@@ -3,6 +3,7 @@ import type { HostileResult } from "./sections/hostile.ts";
 import type { LoadResult } from "./sections/load.ts";
 import type { NotificationsResult } from "./sections/notifications.ts";
 import type { ReadingResult } from "./sections/reading.ts";
+import type { RefreshesResult } from "./sections/refreshes.ts";
 import type { StoringResult } from "./sections/storing.ts";
 import type { VerificationResult } from "./sections/verification.ts";
 
@@ -15,6 +16,7 @@ export interface Results {
   readonly storing: StoringResult;
   readonly reading: ReadingResult;
   readonly notifications: NotificationsResult;
+  readonly refreshes: RefreshesResult;
   readonly coldStart: ColdStartResult;
   readonly load: LoadResult;
 }
@@ -25,6 +27,7 @@ export const SECTIONS = [
   "storing",
   "reading",
   "notifications",
+  "refreshes",
   "coldStart",
   "load",
 ] as const;

@@ -4,6 +4,7 @@ import { measureHostile } from "./sections/hostile.ts";
 import { measureLoad } from "./sections/load.ts";
 import { measureNotifications } from "./sections/notifications.ts";
 import { measureReading } from "./sections/reading.ts";
+import { measureRefreshes } from "./sections/refreshes.ts";
 import { measureStoring } from "./sections/storing.ts";
 import { measureVerification } from "./sections/verification.ts";
 
@@ -14,6 +15,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   storing: measureStoring,
   reading: measureReading,
   notifications: measureNotifications,
+  refreshes: measureRefreshes,
   coldStart: measureColdStart,
   load: measureLoad,
 };

@@ -10,6 +10,7 @@ import { hostileSection } from "./hostile.ts";
 import { loadSection } from "./load.ts";
 import { notificationsSection } from "./notifications.ts";
 import { readingSection } from "./reading.ts";
+import { refreshesSection } from "./refreshes.ts";
 import { storingSection } from "./storing.ts";
 import { verificationSection } from "./verification.ts";
 import { FINDINGS } from "./findings.ts";
@@ -35,6 +36,7 @@ export const writeReport = async (results: Results): Promise<void> => {
     storingSection(results.storing),
     readingSection(results.reading),
     notificationsSection(results.notifications),
+    refreshesSection(results),
     coldStartSection(results.coldStart),
     loadSection(results.load),
     costSection(results),

@@ -60,7 +60,7 @@ const QUEUES_AT_ONCE = 10;
 
 const SECOND = 1000;
 
-/** Time for which a worker has a queue; it extends its lease with every batch. A worker that dies gives way after it. */
+/** Time for which a worker has a queue: longer than a turn and its last batch. A worker that dies gives way after it. */
 export const LEASE_MILLISECONDS = 60 * SECOND;
 
 /** Time after which another application's queue has its turn. */
@@ -182,8 +182,8 @@ const workOff = async (
   const application = await directory.byIdentifier(reference.application);
   if (application === null) return "left";
   const worker = run.newWorker();
-  const lease = (): Lease => ({ worker, until: now() + LEASE_MILLISECONDS });
-  let health = await queue.take(reference, lease(), now());
+  const lease: Lease = { worker, until: now() + LEASE_MILLISECONDS };
+  let health = await queue.take(reference, lease, now());
   if (health === null) return "left";
 
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
@@ -214,11 +214,10 @@ const workOff = async (
       due = await read();
       if (due.length === 0) break;
       await run.wait(Math.max(0, began + SECOND - now()));
-      if ((await queue.take(reference, lease(), now())) === null) return "left";
     }
     return due.length === 0 ? "empty" : "more";
   } finally {
-    await queue.release(reference, lease(), health);
+    await queue.release(reference, lease, health);
   }
 };
 

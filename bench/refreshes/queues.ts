@@ -1,0 +1,204 @@
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import {
+  refreshDuePurchases,
+  type RefreshReport,
+  type RefreshRun,
+} from "../../lib/customers/refresh-due-purchases.ts";
+import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
+import type { QueueReference, RefreshQueue } from "../../lib/customers/refresh-queue.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { HEALTHY, type QueueHealth } from "../../lib/freshness/queue-health.ts";
+import type { DueRefresh } from "../../lib/freshness/refresh.ts";
+import { applicationId, purchaseKey, type ApplicationId } from "../../lib/identifiers.ts";
+import { aCatalog } from "../../test/support/purchases.ts";
+import { createVirtualTime } from "./virtual-time.ts";
+
+/** The worker of refreshes on queues in memory and a clock of its own: its order and its pace, exact and fast. */
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** Time for which one invocation starts batches: the functions' timeout, less their longest step. */
+export const INVOCATION_MILLISECONDS = (240 - 30) * SECOND;
+
+/** Assumed time of a store's answer. */
+export const ANSWER_MILLISECONDS = 150;
+
+/** Assumed time of a request to DynamoDB. */
+const ROUND_TRIP_MILLISECONDS = 6;
+
+/** Time by which a purchase's refresh follows its end. */
+export const DUE_AFTER_END = 5 * SECOND;
+
+/** One application's due refreshes. */
+export interface Tenant {
+  readonly due: number;
+  /** Whether the store rejects its key. */
+  readonly isRejected?: boolean;
+}
+
+/** A refresh whose answer is stored. */
+export interface Refreshed {
+  /** Index of the tenant. */
+  readonly tenant: number;
+  /** Milliseconds from its due time to its stored answer. */
+  readonly delay: number;
+}
+
+interface MemoryQueue {
+  readonly due: Map<string, DueRefresh>;
+  health: QueueHealth;
+  worker: string | null;
+  leaseUntil: Instant;
+}
+
+const textOf = ({ application, environment }: QueueReference): string => `${application} ${environment}`;
+
+const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
+  const queues = new Map<string, MemoryQueue>();
+  const of = (reference: QueueReference): MemoryQueue => {
+    const text = textOf(reference);
+    const found = queues.get(text) ?? { due: new Map(), health: HEALTHY, worker: null, leaseUntil: 0 };
+    queues.set(text, found);
+    return found;
+  };
+  const requests: Record<"due" | "take" | "release" | "healthOf" | "move", number> = {
+    due: 0,
+    take: 0,
+    release: 0,
+    healthOf: 0,
+    move: 0,
+  };
+  const roundTrip = async (name: keyof typeof requests): Promise<void> => {
+    requests[name] += 1;
+    await wait(ROUND_TRIP_MILLISECONDS);
+  };
+  const notUsed = () => Promise.reject(new Error("Runs do not use this."));
+  const queue: RefreshQueue = {
+    due: async (reference, moment, limit) => {
+      await roundTrip("due");
+      const due: DueRefresh[] = [];
+      for (const one of of(reference).due.values()) {
+        if (due.length === limit || one.dueAt > moment) break;
+        due.push(one);
+      }
+      return due;
+    },
+    healthOf: async (reference) => {
+      await roundTrip("healthOf");
+      return of(reference).health;
+    },
+    take: async (reference, { worker, until }, moment) => {
+      await roundTrip("take");
+      const state = of(reference);
+      if (state.worker !== worker && state.leaseUntil > moment) return null;
+      if (state.health.pausedUntil > moment) return null;
+      state.worker = worker;
+      state.leaseUntil = until;
+      return state.health;
+    },
+    release: async (reference, { worker }, health) => {
+      await roundTrip("release");
+      const state = of(reference);
+      if (state.worker !== worker) return;
+      state.leaseUntil = 0;
+      state.health = health;
+    },
+    move: notUsed,
+    sourceOf: notUsed,
+    resume: notUsed,
+    set: notUsed,
+  };
+  return { of, queue, requests };
+};
+
+/** What became of the due refreshes. */
+export interface Drained {
+  /** In the order in which they were stored. */
+  readonly refreshed: readonly Refreshed[];
+  /** Requests to the queues, by the queue's method. */
+  readonly requests: Readonly<Record<string, number>>;
+  readonly reports: readonly RefreshReport[];
+}
+
+const applicationOf = (identifier: ApplicationId): Application => ({
+  identifier,
+  name: "Trails",
+  iosStore: [],
+  androidStore: [],
+  catalog: aCatalog(),
+  transfers: "refuse",
+  renewalLeeway: 15 * MINUTE,
+});
+
+/**
+ * Works off refreshes that are all due at one moment, as the schedule does: an invocation every minute, whether or not
+ * those before it are done.
+ *
+ * @param firstAfter milliseconds from the due time to the first invocation
+ */
+export const drained = async (
+  tenants: readonly Tenant[],
+  { firstAfter = 0, invocations = Infinity } = {},
+): Promise<Drained> => {
+  const dueAt = Date.UTC(2027, 0, 10, 12);
+  const { now, wait, run: pass } = createVirtualTime(dueAt + firstAfter);
+  const { of, queue, requests } = memoryQueues(wait);
+  const identifiers = tenants.map(() => applicationId(uuid()));
+  const indexOf = new Map(identifiers.map((identifier, index) => [identifier, index]));
+  const queueOf = (application: ApplicationId): MemoryQueue =>
+    of({ application, store: "ios-store", environment: "production" });
+  const isLeft = (): boolean =>
+    tenants.some(
+      ({ isRejected = false }, index) =>
+        !isRejected && queueOf(identifiers[index] ?? applicationId("")).due.size > 0,
+    );
+  for (const [index, { due }] of tenants.entries()) {
+    const application = identifiers[index] ?? applicationId("");
+    for (let place = 0; place < due; place += 1) {
+      const key = purchaseKey(String(place));
+      queueOf(application).due.set(key, {
+        application,
+        purchase: { store: "ios-store", environment: "production", key },
+        dueAt,
+        source: { store: "ios-store", bundleIdentifier: "com.example.trails" },
+      });
+    }
+  }
+  const refreshed: Refreshed[] = [];
+  const ask = async (_: Application, { application, purchase }: DueRefresh): Promise<RefreshOutcome> => {
+    const tenant = indexOf.get(application) ?? 0;
+    await wait(ANSWER_MILLISECONDS);
+    if (tenants[tenant]?.isRejected === true) return { outcome: "credential-rejected" };
+    // Two reads, and the transaction that moves the refresh.
+    await wait(3 * ROUND_TRIP_MILLISECONDS);
+    queueOf(application).due.delete(purchase.key);
+    refreshed.push({ tenant, delay: now() - dueAt });
+    return { outcome: "stored" };
+  };
+  const run: RefreshRun = {
+    store: "ios-store",
+    directory: { byIdentifier: (identifier) => Promise.resolve(applicationOf(identifier)) },
+    queue,
+    table: { findFacts: () => Promise.reject(new Error("Every answer is stored.")) },
+    applications: () => Promise.resolve(identifiers),
+    ask,
+    newWorker: uuid,
+    now,
+    wait,
+    onFailure: (error) => {
+      throw error;
+    },
+  };
+  const schedule = async (): Promise<readonly RefreshReport[]> => {
+    const running: Promise<RefreshReport>[] = [];
+    while (isLeft() && running.length < invocations) {
+      running.push(refreshDuePurchases(run, now() + INVOCATION_MILLISECONDS));
+      await wait(MINUTE);
+    }
+    return Promise.all(running);
+  };
+  const reports = await pass(schedule());
+  return { refreshed, requests, reports };
+};
