@@ -7,7 +7,7 @@ import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
 import { isSucceeded, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
-import { BILLING_RETRY_MILLISECONDS, type Renewal } from "./renewal.ts";
+import { BILLING_RETRY_MILLISECONDS, isUndecided, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
 
 /** Terms of an application by which purchases entitle its accounts. */
@@ -278,12 +278,13 @@ const isRenewedUnseen = ({ endsAt }: Line, { periodEndsAt, isInBillingRetry }: R
   (periodEndsAt ?? 0) > (endsAt ?? Infinity) && !isInBillingRetry;
 
 /**
- * Whether a line may have been renewed, as far as is known: the store said that it would, and has said nothing since its
- * end. A transaction of the App Store that is signed again says nothing of its renewal.
+ * Whether a line may have been renewed, as far as is known: the store said that it would, and has said nothing else since
+ * its end. A transaction of the App Store that is signed again says nothing of its renewal, and a renewal info that still
+ * says that it will renew has not decided.
  */
 const mayBeRenewed = (store: Store, line: Line, renewal: Renewal | null): boolean => {
   const { willRenew, endsAt, verifiedAt } = line;
-  if (renewal !== null && isRenewedUnseen(line, renewal)) return true;
+  if (renewal !== null && (isRenewedUnseen(line, renewal) || isUndecided(renewal))) return true;
   const lastWord = store === "android-store" ? verifiedAt : (renewal?.signedAt ?? Infinity);
   return willRenew === true && endsAt !== null && lastWord < endsAt;
 };

@@ -43,5 +43,16 @@ export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | nu
 export const sameRenewal = (a: Renewal | null, b: Renewal | null): boolean =>
   a === b || (a !== null && b !== null && textOf(a) === textOf(b));
 
+/**
+ * Whether it only says that the subscription will renew: no failed payment, and no reason to expire. Said after the end, the
+ * App Store has not made the renewal yet.
+ */
+export const isUndecided = ({
+  willRenew,
+  isInBillingRetry,
+  graceEndsAt,
+  expirationIntent,
+}: Renewal): boolean => willRenew && !isInBillingRetry && graceEndsAt === null && expirationIntent === null;
+
 /** Longest time for which the App Store retries a payment after a period's end. */
 export const BILLING_RETRY_MILLISECONDS = 60 * 24 * 3600 * 1000;

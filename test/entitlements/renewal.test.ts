@@ -182,11 +182,19 @@ describe("the renewal leeway", () => {
 
   test.each([
     ["that it does not renew", { willRenew: false }, "expired"],
-    ["after the end that it is over", { signedAt: END }, "expired"],
+    ["after the end that it is over", { signedAt: END, willRenew: false }, "expired"],
+    ["after the end why it is over", { signedAt: END, expirationIntent: 2 }, "expired"],
+    ["after the end that the grace period is over", { signedAt: END, graceEndsAt: END + 1 }, "expired"],
     ["after the end that a payment is retried", { signedAt: END, isInBillingRetry: true }, "billing_retry"],
     ["that a grace period runs", { graceEndsAt: END + DAY }, "grace_period"],
   ] as const)("is for its silence: not where it said %s", (_, renewal, status) => {
     expect(statusAt(END + 1, renewing(renewal), LEEWAY)).toBe(status);
+  });
+
+  test("is for the word after the end that it will renew, and nothing else: the renewal is not made yet", () => {
+    const purchase = renewing({ signedAt: END + 1 });
+    expect(statusAt(END + LEEWAY - 1, purchase, LEEWAY)).toBe("active");
+    expect(statusAt(END + LEEWAY, purchase, LEEWAY)).toBe("expired");
   });
 
   test("is not for a subscription of which it never said that it renews", () => {

@@ -123,7 +123,7 @@ export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purcha
       renewsInto: null,
       graceEndsAt: info.graceEnd,
       isInBillingRetry: info.inRetry,
-      expirationIntent: null,
+      expirationIntent: info.intent,
       signedAt: info.signedAt,
     },
   );

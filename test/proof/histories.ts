@@ -359,6 +359,7 @@ interface RenewalScript {
   /** Days of grace after the end; null: none. */
   readonly grace: number | null;
   readonly inRetry: boolean;
+  readonly intent: number | null;
 }
 
 const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
@@ -368,11 +369,12 @@ const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
   renews: choice(true, true, false),
   grace: choice(null, null, 0.5, 6, 16),
   inRetry: choice(false, false, true),
+  intent: choice(null, null, 2),
 });
 
 const renewalOf = (
   facts: readonly IosFact[],
-  { fact, signed, date, renews, grace, inRetry }: RenewalScript,
+  { fact, signed, date, renews, grace, inRetry, intent }: RenewalScript,
   index: number,
 ): IosRenewal[] => {
   const periods = facts.filter(({ type }) => type === "subscription");
@@ -395,6 +397,7 @@ const renewalOf = (
       renews,
       graceEnd,
       inRetry,
+      intent,
       // No two of one lineage are signed at one moment.
       signedAt: end + Math.round(signed * DAY) + index,
     },

@@ -54,7 +54,7 @@ const toRenewalInfo = ({ environment, lineage, ...info }: IosRenewal): RenewalIn
   renewsInto: null,
   graceEndsAt: info.graceEnd,
   isInBillingRetry: info.inRetry,
-  expirationIntent: null,
+  expirationIntent: info.intent,
   environment,
   signedAt: info.signedAt,
   xcodeCertificate: null,

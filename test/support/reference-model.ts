@@ -110,6 +110,8 @@ export interface IosRenewal {
   readonly graceEnd: number | null;
   /** `isInBillingRetryPeriod`. */
   readonly inRetry: boolean;
+  /** `expirationIntent`; null: absent. */
+  readonly intent: number | null;
   readonly signedAt: number;
 }
 
@@ -532,9 +534,10 @@ const wentOn = (from: Event, to: Event): boolean =>
 const renewedStatus = (end: number, renewal: IosRenewal, leeway: number, moment: number): Status => {
   if (moment < end) return "active";
   if (moment < (renewal.graceEnd ?? 0)) return "grace_period";
-  // Silence since the end, or the word that a later period was paid, of which no transaction is known.
+  // Silence since the end, the word that it still renews and nothing else, or the word that a later period was paid, of which no transaction is known.
   const isRenewed = (renewal.renewalDate ?? 0) > end && !renewal.inRetry;
-  const isSilent = renewal.renews && renewal.signedAt < end;
+  const isUndecided = !renewal.inRetry && renewal.graceEnd === null && renewal.intent === null;
+  const isSilent = renewal.renews && (renewal.signedAt < end || isUndecided);
   if ((isSilent || isRenewed) && moment < end + leeway) return "active";
   return renewal.inRetry && moment < end + RETRIED ? "billing_retry" : "expired";
 };
