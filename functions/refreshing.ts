@@ -67,12 +67,14 @@ export const refresh = async (
   if (only?.length === 0) return null;
   const done = await refreshDuePurchases(run, endOf(context), only ?? undefined);
   report(run.store, done);
+  if (only === null) count("refreshRuns", { store: run.store });
   return done;
 };
 
 /** Logs and counts a sweep. */
 export const reportSweep = (store: Store, done: SweepReport): SweepReport => {
   if (done.found + done.behind > 0) logger.info("store's list swept", { store, ...done });
+  if (done.behind > 0) count("sweepsBehind", { store }, done.behind);
   if (done.found > 0) count("swept", { store }, done.found);
   return done;
 };

@@ -24,8 +24,8 @@ export interface AlarmsProps extends AlarmParameters {
   readonly metrics: ServiceMetrics;
   /** Name of the function that acknowledges due purchases. */
   readonly acknowledger: string;
-  /** Names of the functions that ask the stores about due purchases. */
-  readonly refreshers: readonly string[];
+  /** Names of the functions that read the stores' lists. */
+  readonly sweepers: readonly string[];
   /** Names of the functions that schedules invoke. */
   readonly scheduled: ReadonlySet<string>;
 }
@@ -108,27 +108,33 @@ export class Alarms extends Construct {
 /** Alarms on missing data too: a function that is not invoked has none. A service that has never run starts in that state. */
 const isOnSilence = (name: string): boolean => name.endsWith("-not-running");
 
-/** One of the functions has not succeeded for two hours. */
-const notRunning = (
-  metrics: ServiceMetrics,
-  functions: readonly string[],
-): Omit<Condition, "alarmDescription"> => ({
-  metric: new MathExpression({
-    label: "succeeded",
-    expression: `MIN([${functions.map((_, index) => `invocations${index} - errors${index}`).join(", ")}])`,
-    usingMetrics: Object.fromEntries(
-      functions.flatMap((name, index) => [
-        [`invocations${index}`, metrics.ofFunction(name, "Invocations")],
-        [`errors${index}`, metrics.ofFunction(name, "Errors")],
-      ]),
-    ),
-    period: Duration.hours(1),
-  }),
+/** The metric was below one in each of the last two hours, or has no data. */
+const onceInTwoHours = (metric: Condition["metric"]): Omit<Condition, "alarmDescription"> => ({
+  metric,
   comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
   treatMissingData: TreatMissingData.MISSING,
   threshold: 1,
   periods: [2, 2],
 });
+
+/** One of the functions has not succeeded for two hours. */
+const notRunning = (
+  metrics: ServiceMetrics,
+  functions: readonly string[],
+): Omit<Condition, "alarmDescription"> =>
+  onceInTwoHours(
+    new MathExpression({
+      label: "succeeded",
+      expression: `MIN([${functions.map((_, index) => `invocations${index} - errors${index}`).join(", ")}])`,
+      usingMetrics: Object.fromEntries(
+        functions.flatMap((name, index) => [
+          [`invocations${index}`, metrics.ofFunction(name, "Invocations")],
+          [`errors${index}`, metrics.ofFunction(name, "Errors")],
+        ]),
+      ),
+      period: Duration.hours(1),
+    }),
+  );
 
 /** All failures but those of stores, as an expression of metrics. */
 const ownFailures = "failed - FILL(linked, 0) - FILL(notified, 0)";
@@ -238,9 +244,19 @@ const conditions = ({
     alarmDescription: "The function that acknowledges due purchases has not succeeded for two hours.",
     ...notRunning(metrics, [acknowledger]),
   },
-  "refreshes-not-running": {
-    alarmDescription: "A function that asks a store about due purchases has not succeeded for two hours.",
-    ...notRunning(metrics, refreshers),
+  "ios-store-refreshes-not-running": {
+    alarmDescription: "The schedule that asks Apple about due purchases has not run for two hours.",
+    ...onceInTwoHours(metrics.own("refreshRuns", { store: "ios-store" }).with({ period: Duration.hours(1) })),
+  },
+  "android-store-refreshes-not-running": {
+    alarmDescription: "The schedule that asks Google about due purchases has not run for two hours.",
+    ...onceInTwoHours(
+      metrics.own("refreshRuns", { store: "android-store" }).with({ period: Duration.hours(1) }),
+    ),
+  },
+  "sweeps-not-running": {
+    alarmDescription: "A function that reads a store's list has not succeeded for two hours.",
+    ...notRunning(metrics, sweepers),
   },
   "functions-throttled": {
     alarmDescription:

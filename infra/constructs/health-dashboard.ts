@@ -89,7 +89,12 @@ export class HealthDashboard extends Construct {
           graph("Silent bundles and packages", [metrics.own("silentApplications", {}, "Maximum")]),
           graph(
             "Purchases asked about again; age of the oldest due",
-            [metrics.ownByAll("refreshes", ["store", "outcome"]), metrics.ownByAll("swept", ["store"])],
+            [
+              metrics.ownByAll("refreshes", ["store", "outcome"]),
+              metrics.ownByAll("swept", ["store"]),
+              metrics.ownByAll("refreshRuns", ["store"]),
+              metrics.ownByAll("sweepsBehind", ["store"]),
+            ],
             STORES.map((store) => metrics.own("refreshAge", { store }, "Maximum").with({ label: store })),
           ),
         ],

@@ -24,6 +24,10 @@ export interface ServiceStackProps extends StackProps {
 
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
+const SWEEPERS = {
+  "ios-store": "sweep-ios-store-notifications",
+  "android-store": "sweep-android-store-refunds",
+} as const satisfies Record<Store, string>;
 const REFRESHERS = {
   "ios-store": "refresh-ios-store-purchases",
   "android-store": "refresh-android-store-purchases",
@@ -135,14 +139,14 @@ export class ServiceStack extends Stack {
 
     asking({
       name: "sweepIosStoreNotifications",
-      folder: "sweep-ios-store-notifications",
+      folder: SWEEPERS["ios-store"],
       description: "Read Apple's histories of undelivered notifications",
       schedule: "IosSweepSchedule",
       every: Duration.hours(1),
     });
     const androidSweeper = asking({
       name: "sweepAndroidStoreRefunds",
-      folder: "sweep-android-store-refunds",
+      folder: SWEEPERS["android-store"],
       description: "Read Google's lists of voided purchases",
       schedule: "AndroidSweepSchedule",
       every: Duration.hours(1),
@@ -170,7 +174,7 @@ export class ServiceStack extends Stack {
       serviceName,
       metrics,
       acknowledger: ACKNOWLEDGER,
-      refreshers: Object.values(REFRESHERS),
+      sweepers: Object.values(SWEEPERS),
       scheduled,
     });
     new HealthDashboard(this, "Health", {

@@ -35,6 +35,8 @@ export const METRICS = {
   notifications: "Notifications",
   /** Bundles and packages that had notifications of production within 30 days, but none for a day. */
   silentApplications: "SilentApplications",
+  /** Runs of the schedule that refreshes due purchases; not those that the table's stream began. Dimension `Store`. */
+  refreshRuns: "RefreshRuns",
   /** Purchases that a store was asked about again. Dimensions `Store` and `Outcome`: `OK` or `FAILED`. */
   refreshes: "Refreshes",
   /**
@@ -44,6 +46,8 @@ export const METRICS = {
   refreshAge: "RefreshAge",
   /** Refunds and undelivered notifications found in the stores' own lists. Dimension `Store`. */
   swept: "Swept",
+  /** Lists of a store that a sweep did not read to the present. Dimension `Store`. */
+  sweepsBehind: "SweepsBehind",
   coldStarts: "ColdStarts",
 } as const;
 

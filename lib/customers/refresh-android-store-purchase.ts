@@ -4,6 +4,7 @@ import { selecting } from "../stores/android-store/reading.ts";
 import { failedIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
 
+const READ = 200;
 const TOO_MANY_REQUESTS = 429;
 const SECOND = 1000;
 
@@ -28,6 +29,8 @@ export const refreshAndroidStorePurchase = async (
     case "credential-rejected":
       return { outcome: "credential-rejected" };
     case "unavailable": {
+      // An answer that cannot be read says nothing of the others.
+      if (answer.status === READ) return { outcome: "failed" };
       const isNamed = answer.status === TOO_MANY_REQUESTS;
       return {
         outcome: "unavailable",

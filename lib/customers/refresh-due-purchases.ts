@@ -69,16 +69,28 @@ const TURN_MILLISECONDS = 10 * SECOND;
 /** Pause of a refresh whose purchase cannot be read, so that it does not keep the others out of their batches. */
 const UNREADABLE_STEP = 60 * 60 * SECOND;
 
+/** Longest pause of a refresh that was not answered among others that were. */
+const UNANSWERED_STEP = 5 * 60 * SECOND;
+
 /** Age from which a refresh whose store stays unavailable moves on, so that it does not try the queue for ever. */
 const MOVES_ON_AFTER = 60 * 60 * SECOND;
 
-/** The refreshes of the next second: all that were read, or after a failure one, which shows whether the store is back. */
-const batchOf = (due: readonly DueRefresh[], { failures }: QueueHealth): readonly DueRefresh[] => {
-  if (failures === 0) return due;
-  // Not the same one each time: it may be the only one that fails.
-  const place = failures % due.length;
-  return due.slice(place, place + 1);
-};
+/** The bundle or package of a refresh, each of which has a credential of its own. */
+const bundleOrPackageOf = ({ source }: DueRefresh): string =>
+  source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
+
+/**
+ * The refreshes of the next second: all that were read, or after a failure one of each bundle or package, which shows
+ * whether the store is back.
+ */
+const batchOf = (due: readonly DueRefresh[], { failures }: QueueHealth): readonly DueRefresh[] =>
+  failures === 0
+    ? due
+    : [...Map.groupBy(due, bundleOrPackageOf).values()].flatMap((some) => {
+        // Not the same one each time: it may be the only one that fails.
+        const place = failures % some.length;
+        return some.slice(place, place + 1);
+      });
 
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
@@ -93,7 +105,9 @@ const nextOf = async (
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
   if (stored === undefined || (outcome === "unknown" && isLongOver(stored.purchase, moment))) return null;
-  return nextRefresh(stored.purchase, moment)?.at ?? null;
+  const next = nextRefresh(stored.purchase, moment)?.at ?? null;
+  // A question that got no answer among others that did is asked again while the renewal leeway may still run.
+  return outcome === "unavailable" && next !== null ? Math.min(next, moment + UNANSWERED_STEP) : next;
 };
 
 /** Moves a refresh that brought nothing to its next step; out of the queue where there is none. */

@@ -13,7 +13,8 @@ import type {
   SignedFacts,
 } from "../stores/ios-store/app-store-server.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
-import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
+import { renewalsOf, type RenewalInfo } from "../stores/ios-store/renewal-info.ts";
+import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { IosStoreCustomers } from "./ios-store-request.ts";
 import { failedIfErased, isOfErased, type RefreshOutcome } from "./refresh-outcome.ts";
@@ -23,6 +24,8 @@ import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
 export interface IosStoreRefreshing extends IosStoreCustomers {
   readonly appStore: AppStoreServer;
 }
+
+const READ = 200;
 
 type Asked = AppStoreAnswer<SignedFacts>;
 
@@ -95,11 +98,28 @@ const askAbout = async (
   };
 };
 
-/** The facts of an answer; null: a payload is not of this app and person, or not signed as it must be. */
+/** The facts of one lineage alone. They name no person, whose other purchases may be an erased customer's. */
+const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => {
+  const isOf = (purchase: PurchaseReference): boolean => referenceText(purchase) === referenceText(lineage);
+  return {
+    ...facts,
+    identities: [],
+    purchases: facts.purchases
+      .filter(({ purchase }) => isOf(purchase))
+      .map((proven) => ({ ...proven, identity: null })),
+    renewals: facts.renewals.filter(isOf),
+  };
+};
+
+/**
+ * The facts of an answer; null: a payload is not of this app, or not signed as it must be. Of an answer about several
+ * persons, such as after a migration of an Apple Account, only the lineage that was asked about counts, which has its owner.
+ */
 const verifiedFactsOf = async (
   { verifier, trustedRoots, now }: IosStoreRefreshing,
   configuration: IosStoreConfiguration,
   { bundleIdentifier, environment }: AppStoreApp,
+  lineage: PurchaseReference,
   { signedTransactions, signedRenewalInfos }: SignedFacts,
   askedAt: Instant,
 ): Promise<VerifiedFacts | null> => {
@@ -109,16 +129,24 @@ const verifiedFactsOf = async (
   const renewalInfos = await verifier.verifyRenewalInfos([...new Set(signedRenewalInfos)], trust, now());
   if (renewalInfos.outcome === "rejected") return null;
   const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
-  if (disagreement(first, [...transactions.payload, ...renewalInfos.payload]) !== null) return null;
-  const identity = appTransactionIdentityOf(transactions.payload);
-  return {
-    environment,
-    identities: identity === null ? [] : [identity],
-    purchases: purchasesOf(transactions.payload),
-    renewals: renewalsOf(renewalInfos.payload, transactions.payload),
-    acknowledgementDue: null,
-    origin: iosStoreOrigin(configuration, askedAt),
+  const factsOf = (own: readonly Transaction[], infos: readonly RenewalInfo[]): VerifiedFacts | null => {
+    if (disagreement(first, [...own, ...infos]) !== null) return null;
+    const identity = appTransactionIdentityOf(own);
+    return {
+      environment,
+      identities: identity === null ? [] : [identity],
+      purchases: purchasesOf(own),
+      renewals: renewalsOf(infos, own),
+      acknowledgementDue: null,
+      origin: iosStoreOrigin(configuration, askedAt),
+    };
   };
+  const all = factsOf(transactions.payload, renewalInfos.payload);
+  if (all !== null) return all;
+  const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
+    originalTransactionIdentifier === lineage.key;
+  const alone = factsOf(transactions.payload.filter(isOf), renewalInfos.payload.filter(isOf));
+  return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 
 /**
@@ -135,7 +163,7 @@ const askForFacts = async (
   const answer = await askAbout(refreshing, app, purchase, askedAt + ASKING_MILLISECONDS);
   if (answer.outcome !== "answered") return answer;
   const verify = async (signed: SignedFacts): Promise<VerifiedFacts | null> =>
-    verifiedFactsOf(refreshing, configuration, app, signed, askedAt);
+    verifiedFactsOf(refreshing, configuration, app, purchase, signed, askedAt);
   const facts = await verify(answer.content);
   const hasSubscription = facts?.purchases.some((proven) => isSubscription(proven.purchase)) ?? false;
   if (isSubscription(purchase) || !hasSubscription) return { outcome: "answered", content: facts };
@@ -150,19 +178,6 @@ const askForFacts = async (
       signedTransactions: [...answer.content.signedTransactions, ...signedTransactions],
       signedRenewalInfos,
     }),
-  };
-};
-
-/** The facts of one lineage alone. They name no person, whose other purchases may be an erased customer's. */
-const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => {
-  const isOf = (purchase: PurchaseReference): boolean => referenceText(purchase) === referenceText(lineage);
-  return {
-    ...facts,
-    identities: [],
-    purchases: facts.purchases
-      .filter(({ purchase }) => isOf(purchase))
-      .map((proven) => ({ ...proven, identity: null })),
-    renewals: facts.renewals.filter(isOf),
   };
 };
 
@@ -192,7 +207,10 @@ export const refreshIosStorePurchase = async (
     case "credential-rejected":
       return { outcome: "credential-rejected" };
     case "unavailable":
-      return { outcome: "unavailable", retryAt: answer.retryAt };
+      // An answer that cannot be read says nothing of the others.
+      return answer.status === READ
+        ? { outcome: "failed" }
+        : { outcome: "unavailable", retryAt: answer.retryAt };
     case "answered": {
       const facts = answer.content;
       if (facts === null) return { outcome: "failed" };

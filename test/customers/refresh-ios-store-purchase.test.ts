@@ -208,8 +208,11 @@ describe("an answer is not stored", () => {
     ["of another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))])],
     ["of another environment", facts([signed(renewed("1", { environment: "Sandbox" }))])],
     [
-      "of two persons",
-      facts([signed(renewed("1")), signed(renewed("2", { appTransactionId: "704000000000099" }))]),
+      "of two persons in the lineage itself",
+      facts([
+        signed(renewed("1")),
+        signed(renewed("1", { transactionId: "12", appTransactionId: "704000000000099" })),
+      ]),
     ],
     ["with a forged transaction", facts([signed(renewed("1")), signed(renewed("2"), forged)])],
     [
@@ -225,6 +228,20 @@ describe("an answer is not stored", () => {
     expect(outcome).toEqual({ outcome: "failed" });
     expect(await world.items()).toEqual(before);
   });
+});
+
+test("of an answer about two persons, the lineage that was asked about is stored, and names nobody", async () => {
+  const world = await subscribed("1", "2");
+  const before = await world.items();
+  const answer = facts([signed(renewed("1")), signed(renewed("2", { appTransactionId: "704000000000099" }))]);
+  expect(await refresh(world, { subscriptionStatuses: () => Promise.resolve(answer) })).toEqual({
+    outcome: "stored",
+  });
+  const changed = (await world.items()).filter(
+    (item) => !before.some((old) => JSON.stringify(old) === JSON.stringify(item)),
+  );
+  const purchases = changed.filter(({ sk }) => sk === "PURCHASE").map(({ key }) => key);
+  expect(purchases).toEqual(["1"]);
 });
 
 describe("nothing is asked", () => {
