@@ -148,7 +148,7 @@ const CREDENTIAL_PERIOD = Duration.hours(1);
 const conditions = ({
   metrics,
   acknowledger,
-  refreshers,
+  sweepers,
   scheduled,
 }: AlarmsProps): Record<string, Condition> => ({
   "server-errors": {
