@@ -174,7 +174,7 @@ const settle = async (
     if (outcome === "stored") return;
     const waits = isPaused && (outcome === "unavailable" || outcome === "credential-rejected");
     if (waits && run.now() - due.dueAt < MOVES_ON_AFTER) return;
-    await moveOn(run, due, outcome).catch(run.onFailure);
+    await moveOn(run, due, isPaused && outcome === "unavailable" ? "failed" : outcome).catch(run.onFailure);
   });
   await Promise.all(moves);
 };
