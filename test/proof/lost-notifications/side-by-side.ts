@@ -106,10 +106,7 @@ export const standSideBySide = (
       : failingFetch(outage, disturbance.share, disturbance.random, stores.fetch),
   );
   const services = [told, untold];
-  server.receive = async (push) => {
-    await told.receive(push);
-    return 200;
-  };
+  server.receive = told.receive;
 
   const iosPurchases: IosPurchase[] = [];
   const androidPurchases: AndroidPurchase[] = [];
@@ -193,7 +190,7 @@ export const standSideBySide = (
     return (person?.signedTransactions ?? [])
       .map((jws) => iosTransaction.parse(decodeJwt(jws)))
       .filter(({ originalTransactionId }) => originalTransactionId === lineage)
-      .reverse();
+      .toReversed();
   };
 
   const doAct = async (act: Act): Promise<void> => {
@@ -301,8 +298,9 @@ const timesIn = (answers: Awaited<ReturnType<Service["read"]>>): Instant[] =>
 
 /** Moments at which an account's answers are compared: now and later, around each time that an answer names. */
 const momentsOf = async (service: Service, account: string, now: Instant): Promise<Set<Instant>> => {
-  const moments = new Set([0, 1, 8, 31, 70, 100, 400].map((days) => now + days * DAY));
-  for (const moment of [...moments])
+  const looks = [0, 1, 8, 31, 70, 100, 400].map((days) => now + days * DAY);
+  const moments = new Set(looks);
+  for (const moment of looks)
     for (const time of timesIn(await service.read(account, moment)))
       for (const shift of [0, LEEWAY, 2 * DAY, 60 * DAY])
         for (const apart of [-1, 0, 1]) if (time + shift + apart >= now) moments.add(time + shift + apart);
