@@ -34,7 +34,7 @@ describe("a service that no notification reaches", () => {
           await both.advance(60_000);
           await expectSameAnswers(both);
         }),
-        cases(10, 1_500),
+        cases(10, 400),
       ),
     TIMEOUT,
   );
@@ -50,7 +50,7 @@ describe("a service that no notification reaches", () => {
           await both.settle();
           await expectSameAnswers(both);
         }),
-        cases(6, 1_500),
+        cases(6, 300),
       ),
     TIMEOUT,
   );
@@ -74,7 +74,7 @@ describe("a service that no notification reaches", () => {
             await expectEveryPurchaseQueued(both);
           },
         ),
-        cases(6, 1_500),
+        cases(6, 300),
       ),
     TIMEOUT,
   );
