@@ -62,12 +62,15 @@ describe("a service that no notification reaches", () => {
         fc.asyncProperty(
           histories,
           fc.constantFrom(0.1, 0.4, 0.9, 1),
+          fc.integer({ min: 1, max: 29 }),
           fc.nat(1_000_000),
-          async (history, share, seed) => {
-            const both = standSideBySide(server, "by schedule", { share, random: randomFrom(seed) });
-            both.outage.isOn = true;
+          async (history, share, days, seed) => {
+            const both = standSideBySide(server, "by schedule", {
+              share,
+              lasts: days * DAY,
+              random: randomFrom(seed),
+            });
             await both.play(history);
-            both.outage.isOn = false;
             await both.advance(QUIET);
             await both.settle();
             await expectSameAnswers(both);

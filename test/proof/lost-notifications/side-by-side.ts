@@ -61,6 +61,8 @@ export interface AndroidPurchase {
 
 /** Questions of the second service that fail during an outage. */
 export interface Disturbance {
+  /** Milliseconds, below the 30 days for which Google lists what is voided. */
+  readonly lasts: number;
   readonly share: number;
   readonly random: () => number;
 }
@@ -96,7 +98,8 @@ export const standSideBySide = (
   const stores = server.stores(NOW);
   const { clock, ios, android } = stores;
   const application = applicationWith(stores);
-  const outage: Outage = { isOn: false, failures: 0 };
+  const outage: Outage = { isOn: disturbance !== null, failures: 0 };
+  const outageEndsAt = NOW + (disturbance?.lasts ?? 0);
   const told = createService(stores, application, stores.fetch);
   const untold = createService(
     stores,
@@ -134,8 +137,13 @@ export const standSideBySide = (
   const advanceTo = async (moment: Instant): Promise<void> => {
     for (;;) {
       const due = await Promise.all(services.map(refreshAt));
-      const next = Math.min(moment, stores.nextEventAt(), nextSweepAt, ...due);
+      const outageEnds = outage.isOn ? outageEndsAt : Infinity;
+      const next = Math.min(moment, stores.nextEventAt(), nextSweepAt, outageEnds, ...due);
       clock.now = Math.max(clock.now, next);
+      if (clock.now >= outageEnds) {
+        outage.isOn = false;
+        nextSweepAt = clock.now;
+      }
       await stores.run();
       await runSchedules();
       if (clock.now >= moment) return;
