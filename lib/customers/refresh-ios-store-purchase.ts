@@ -1,6 +1,6 @@
 import type { Application, IosStoreConfiguration } from "../applications/application.ts";
 import { eventsOf } from "../entitlements/events.ts";
-import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
+import { referenceText, type Line, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { isDisputed } from "../freshness/refresh-times.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
@@ -149,12 +149,40 @@ const verifiedFactsOf = async (
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 
+const beginsLater = ({ lines }: Purchase, moment: Instant): readonly Line[] =>
+  lines.filter(({ nature, startsAt }) => nature === "auto_renewable" && (startsAt ?? 0) > moment);
+
+/**
+ * Whether a period that was charged ahead of time follows none that is known. The statuses tell the latest period alone, so
+ * the one that runs, such as an upgrade's, would stay unknown.
+ */
+const lacksRunningPeriod = async (
+  { table }: IosStoreRefreshing,
+  { identifier }: Application,
+  { purchases }: VerifiedFacts,
+  moment: Instant,
+): Promise<boolean> => {
+  const ahead = purchases
+    .map(({ purchase }) => purchase)
+    .filter((purchase) => beginsLater(purchase, moment).length > 0);
+  if (ahead.length === 0) return false;
+  const known = await table.findFacts(identifier, [], ahead, moment);
+  return ahead.some((purchase) => {
+    const before = known.purchases.get(referenceText(purchase))?.purchase.lines ?? [];
+    return beginsLater(purchase, moment).some(
+      ({ startsAt }) => !before.some(({ endsAt }) => endsAt === startsAt),
+    );
+  });
+};
+
 /**
  * Asks about a purchase and verifies the answer; null as {@link verifiedFactsOf}. A history has no renewal infos, and what
- * it says of a subscription puts off that one's own refresh: so the statuses are asked for with it.
+ * it says of a subscription puts off that one's own refresh: so the statuses are asked for with it. Where the statuses
+ * leave out the period that runs, the history is.
  */
 const askForFacts = async (
   refreshing: IosStoreRefreshing,
+  application: Application,
   configuration: IosStoreConfiguration,
   app: AppStoreApp,
   purchase: Purchase,
@@ -165,18 +193,24 @@ const askForFacts = async (
   const verify = async (signed: SignedFacts): Promise<VerifiedFacts | null> =>
     verifiedFactsOf(refreshing, configuration, app, purchase, signed, askedAt);
   const facts = await verify(answer.content);
-  const hasSubscription = facts?.purchases.some((proven) => isSubscription(proven.purchase)) ?? false;
-  if (isSubscription(purchase) || !hasSubscription) return { outcome: "answered", content: facts };
+  if (facts === null) return { outcome: "answered", content: null };
 
-  const statuses = await refreshing.appStore.subscriptionStatuses(app, purchase.key);
-  if (statuses.outcome === "unknown") return { outcome: "answered", content: facts };
-  if (statuses.outcome !== "answered") return statuses;
-  const { signedTransactions, signedRenewalInfos } = statuses.content;
+  const wasHistory = !isSubscription(purchase);
+  const isPart = wasHistory
+    ? facts.purchases.some((proven) => isSubscription(proven.purchase))
+    : await lacksRunningPeriod(refreshing, application, facts, askedAt);
+  if (!isPart) return { outcome: "answered", content: facts };
+  const rest = wasHistory
+    ? await refreshing.appStore.subscriptionStatuses(app, purchase.key)
+    : await askHistory(refreshing, app, purchase.key);
+  if (rest.outcome === "unknown") return { outcome: "answered", content: facts };
+  if (rest.outcome !== "answered") return rest;
+  const both = [answer.content, rest.content];
   return {
     outcome: "answered",
     content: await verify({
-      signedTransactions: [...answer.content.signedTransactions, ...signedTransactions],
-      signedRenewalInfos,
+      signedTransactions: both.flatMap(({ signedTransactions }) => signedTransactions),
+      signedRenewalInfos: both.flatMap(({ signedRenewalInfos }) => signedRenewalInfos),
     }),
   };
 };
@@ -200,7 +234,7 @@ export const refreshIosStorePurchase = async (
   const stored = known.purchases.get(referenceText(purchase));
   if (stored === undefined) return { outcome: "over" };
   const app: AppStoreApp = { bundleIdentifier, environment, key: configuration.serverApi };
-  const answer = await askForFacts(refreshing, configuration, app, stored.purchase, askedAt);
+  const answer = await askForFacts(refreshing, application, configuration, app, stored.purchase, askedAt);
   switch (answer.outcome) {
     case "unknown":
       return { outcome: "unknown" };

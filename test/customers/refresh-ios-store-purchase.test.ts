@@ -299,6 +299,24 @@ describe("a lifetime purchase", () => {
     const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
     expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
   });
+  test("of which a period is charged ahead that follows none that is known is asked about by its history too", async () => {
+    const world = await subscribed("1");
+    const upgrade = renewed("1", { transactionId: "18", purchaseDate: ASKED - DAY, expiresDate: LATER });
+    const ahead = renewed("1", { purchaseDate: LATER, expiresDate: LATER + 30 * DAY });
+    const outcome = await refresh(world, {
+      ...statuses(ahead),
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(ahead), signed(upgrade)], next: null },
+        }),
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
+    // The next one follows it.
+    expect(await refresh(world, statuses(ahead))).toEqual({ outcome: "stored" });
+  });
   test("whose history names a subscription is stored with its status, whose refresh the answer puts off", async () => {
     const world = await held();
     const outcome = await refresh(world, {

@@ -55,8 +55,8 @@ export interface Service {
   sweepNotifications(): Promise<void>;
   /** `application refresh`: queues every purchase; the scheduled refresh asks. */
   queueAll(): Promise<void>;
-  /** Endpoint 3's entitlements at a moment, without `lastVerifiedAt`. */
-  read(account: string, moment: Instant): Promise<readonly Omit<CustomerEntitlement, "lastVerifiedAt">[]>;
+  /** Endpoint 3's entitlements at a moment; `lastVerifiedAt` is empty. */
+  read(account: string, moment: Instant): Promise<readonly CustomerEntitlement[]>;
   /** Times of the refreshes that wait in the queue, by purchase; null: none does. */
   queued(): Promise<ReadonlyMap<string, Instant | null>>;
   /** Violations of the table's invariants, and failures of the service itself. */
@@ -149,13 +149,15 @@ export const createService = (
     },
     receive: async ({ store, body, authorization, address }) => {
       const json: unknown = JSON.parse(body);
-      await (store === "ios-store"
-        ? receiveIosStoreNotification(ios, pushedByApple.parse(json))
-        : receiveAndroidStoreNotification(google, {
-            request: pushedByGoogle.parse(json),
-            authorization,
-            address,
-          }));
+      const received =
+        store === "ios-store"
+          ? receiveIosStoreNotification(ios, pushedByApple.parse(json))
+          : receiveAndroidStoreNotification(google, {
+              request: pushedByGoogle.parse(json),
+              authorization,
+              address,
+            });
+      await received.catch(onFailure);
     },
     nextRefreshAt: async () => {
       const times = await Promise.all(
@@ -196,8 +198,9 @@ export const createService = (
         application.identifier,
         accountId(account),
       );
-      return answer.entitlements.map(({ lastVerifiedAt: _, customerIdentifier, ...said }) => ({
+      return answer.entitlements.map(({ customerIdentifier, ...said }) => ({
         ...said,
+        lastVerifiedAt: "",
         customerIdentifier: names.get(customerIdentifier) ?? customerIdentifier,
       }));
     },

@@ -61,6 +61,8 @@ export interface AndroidPurchase {
 
 /** Questions of the second service that fail during an outage. */
 export interface Disturbance {
+  /** Milliseconds, below the 30 days for which Google lists what is voided. */
+  readonly lasts: number;
   readonly share: number;
   readonly random: () => number;
 }
@@ -96,7 +98,8 @@ export const standSideBySide = (
   const stores = server.stores(NOW);
   const { clock, ios, android } = stores;
   const application = applicationWith(stores);
-  const outage: Outage = { isOn: false, failures: 0 };
+  const outage: Outage = { isOn: disturbance !== null, failures: 0 };
+  const outageEndsAt = NOW + (disturbance?.lasts ?? 0);
   const told = createService(stores, application, stores.fetch);
   const untold = createService(
     stores,
@@ -106,10 +109,7 @@ export const standSideBySide = (
       : failingFetch(outage, disturbance.share, disturbance.random, stores.fetch),
   );
   const services = [told, untold];
-  server.receive = async (push) => {
-    await told.receive(push);
-    return 200;
-  };
+  server.receive = told.receive;
 
   const iosPurchases: IosPurchase[] = [];
   const androidPurchases: AndroidPurchase[] = [];
@@ -137,8 +137,13 @@ export const standSideBySide = (
   const advanceTo = async (moment: Instant): Promise<void> => {
     for (;;) {
       const due = await Promise.all(services.map(refreshAt));
-      const next = Math.min(moment, stores.nextEventAt(), nextSweepAt, ...due);
+      const outageEnds = outage.isOn ? outageEndsAt : Infinity;
+      const next = Math.min(moment, stores.nextEventAt(), nextSweepAt, outageEnds, ...due);
       clock.now = Math.max(clock.now, next);
+      if (clock.now >= outageEnds) {
+        outage.isOn = false;
+        nextSweepAt = clock.now;
+      }
       await stores.run();
       await runSchedules();
       if (clock.now >= moment) return;
@@ -193,7 +198,7 @@ export const standSideBySide = (
     return (person?.signedTransactions ?? [])
       .map((jws) => iosTransaction.parse(decodeJwt(jws)))
       .filter(({ originalTransactionId }) => originalTransactionId === lineage)
-      .reverse();
+      .toReversed();
   };
 
   const doAct = async (act: Act): Promise<void> => {
@@ -301,8 +306,9 @@ const timesIn = (answers: Awaited<ReturnType<Service["read"]>>): Instant[] =>
 
 /** Moments at which an account's answers are compared: now and later, around each time that an answer names. */
 const momentsOf = async (service: Service, account: string, now: Instant): Promise<Set<Instant>> => {
-  const moments = new Set([0, 1, 8, 31, 70, 100, 400].map((days) => now + days * DAY));
-  for (const moment of [...moments])
+  const looks = [0, 1, 8, 31, 70, 100, 400].map((days) => now + days * DAY);
+  const moments = new Set(looks);
+  for (const moment of looks)
     for (const time of timesIn(await service.read(account, moment)))
       for (const shift of [0, LEEWAY, 2 * DAY, 60 * DAY])
         for (const apart of [-1, 0, 1]) if (time + shift + apart >= now) moments.add(time + shift + apart);
