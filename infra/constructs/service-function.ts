@@ -139,7 +139,11 @@ export class ServiceFunction extends Construct {
       "Serverless-LambdaEventSourceMappingDestination":
         "A record carries no data and only wakes the function early; its schedule does the same work.",
     });
-    this.#may(["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"], streamArn);
+    // Lambda creates no mapping for a role that lacks one of the four.
+    this.#may(
+      ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"],
+      streamArn,
+    );
   }
 
   /** Grants reads of the secrets in this account and region whose names start with the prefix. */

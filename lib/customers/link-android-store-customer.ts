@@ -47,7 +47,7 @@ const storedPurchase = async (
   if (!isOfKind(purchase, productKind, productIdentifier ?? null)) throw new ServiceError("INVALID_PURCHASE");
   // A notification may have stored the purchase, which selects none of its products.
   return selecting(
-    { purchase, replaces: null, samePerson: [], isClosed: true, acknowledgement: null },
+    { purchase, replaces: null, samePerson: [], isClosed: true, goesOn: null, acknowledgement: null },
     productKind,
     productIdentifier == null ? null : [productIdentifier],
   );

@@ -22,6 +22,7 @@ export const refreshAndroidStorePurchase = async (
   const answer = await purchases.androidStore.lookUp(configuration, question);
   switch (answer.outcome) {
     case "rejected":
+      return { outcome: "unknown" };
     case "gone":
       return { outcome: "over" };
     case "credential-rejected":

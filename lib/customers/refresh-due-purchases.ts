@@ -3,7 +3,7 @@ import type { Environment, Store } from "../contract/schemas.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { afterFailure, HEALTHY, type PauseReason, type QueueHealth } from "../freshness/queue-health.ts";
-import { nextRefresh } from "../freshness/refresh-times.ts";
+import { isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
 import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { CustomerTable } from "./customer-table.ts";
@@ -43,8 +43,8 @@ export interface RefreshReport {
   /** Refreshes that failed and are tried again later. */
   readonly failed: number;
   /**
-   * Age of the oldest refresh that was due at the end of the run, in milliseconds; 0: none was. Queues that a rejected
-   * credential pauses are left out.
+   * Age of the oldest refresh of production that was due at the end of the run, in milliseconds; 0: none was. Queues that
+   * a rejected credential pauses are left out.
    */
   readonly oldest: number;
   readonly paused: readonly PausedQueue[];
@@ -86,18 +86,23 @@ const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenc
 const nextOf = async (
   { table, now }: RefreshRun,
   due: DueRefresh,
-  isOver: boolean,
+  outcome: RefreshOutcome["outcome"],
 ): Promise<Instant | null> => {
-  if (isOver) return null;
+  if (outcome === "over") return null;
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
-  return (stored === undefined ? null : nextRefresh(stored.purchase, moment))?.at ?? null;
+  if (stored === undefined || (outcome === "unknown" && isLongOver(stored.purchase, moment))) return null;
+  return nextRefresh(stored.purchase, moment)?.at ?? null;
 };
 
 /** Moves a refresh that brought nothing to its next step; out of the queue where there is none. */
-const moveOn = async (run: RefreshRun, due: DueRefresh, isOver: boolean): Promise<void> => {
-  const next = await nextOf(run, due, isOver).catch((error: unknown) => {
+const moveOn = async (
+  run: RefreshRun,
+  due: DueRefresh,
+  outcome: RefreshOutcome["outcome"],
+): Promise<void> => {
+  const next = await nextOf(run, due, outcome).catch((error: unknown) => {
     run.onFailure(error);
     return run.now() + UNREADABLE_STEP;
   });
@@ -125,6 +130,10 @@ const tryOne = async (
   }
 };
 
+/** Whether the store answered, be it that it knows nothing of the purchase. */
+const isAnswer = ({ outcome }: RefreshOutcome): boolean =>
+  outcome === "stored" || outcome === "over" || outcome === "unknown";
+
 /** Why the whole queue waits after a batch; null: it goes on. One answer shows that the store is there. */
 const pauseAfter = (
   outcomes: readonly RefreshOutcome[],
@@ -132,7 +141,7 @@ const pauseAfter = (
   const failures = outcomes.filter((one) => one.outcome === "unavailable");
   const named = failures.flatMap(({ retryAt }) => retryAt ?? []);
   if (named.length > 0) return { because: "unavailable", retryAt: Math.max(...named) };
-  if (outcomes.some(({ outcome }) => outcome === "stored" || outcome === "over")) return null;
+  if (outcomes.some(isAnswer)) return null;
   // An application may have several credentials: one that is rejected does not pause what another can ask about.
   if (outcomes.some(({ outcome }) => outcome === "credential-rejected"))
     return { because: "credential-rejected", retryAt: null };
@@ -149,9 +158,9 @@ const settle = async (
   const moves = batch.map(async (due, index) => {
     const outcome = outcomes[index]?.outcome ?? "failed";
     if (outcome === "stored") return;
-    const waits = isPaused && outcome !== "over" && outcome !== "failed";
+    const waits = isPaused && (outcome === "unavailable" || outcome === "credential-rejected");
     if (waits && run.now() - due.dueAt < MOVES_ON_AFTER) return;
-    await moveOn(run, due, outcome === "over").catch(run.onFailure);
+    await moveOn(run, due, outcome).catch(run.onFailure);
   });
   await Promise.all(moves);
 };
@@ -192,16 +201,16 @@ const workOff = async (
         batch.map((one) => tryOne(run, application, one, tried)),
       );
       for (const one of batch) tried.add(textOf(one));
-      const stored = outcomes.filter(({ outcome }) => outcome === "stored" || outcome === "over").length;
-      progress.refreshed += stored;
-      progress.failed += outcomes.length - stored;
+      const answered = outcomes.filter(isAnswer).length;
+      progress.refreshed += answered;
+      progress.failed += outcomes.length - answered;
       const pause = pauseAfter(outcomes);
       await settle(run, batch, outcomes, pause !== null);
       if (pause !== null) {
         health = afterFailure(health, pause.because, now(), pause.retryAt);
         return "left";
       }
-      health = stored > 0 ? HEALTHY : health;
+      health = answered > 0 ? HEALTHY : health;
       due = await read();
       if (due.length === 0) break;
       await run.wait(Math.max(0, began + SECOND - now()));
@@ -223,7 +232,7 @@ const leftIn = async (
   const { because, failingSince, pausedUntil } = await queue.healthOf(reference);
   const { application, environment } = reference;
   return {
-    age: because === "credential-rejected" ? 0 : moment - oldest.dueAt,
+    age: because === "credential-rejected" || environment !== "production" ? 0 : moment - oldest.dueAt,
     paused:
       because === null
         ? null
@@ -259,6 +268,8 @@ export const refreshDuePurchases = async (
         if (outcome === "left") left.push(await leftIn(run, reference));
       } catch (error) {
         run.onFailure(error);
+        // What is due in it waits all the same.
+        await leftIn(run, reference).then((found) => left.push(found), run.onFailure);
       }
     }
   };

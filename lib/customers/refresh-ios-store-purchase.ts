@@ -63,6 +63,9 @@ const disputedIn = ({ lines }: Purchase): readonly string[] =>
     .flatMap(({ transactionIdentifier }) => transactionIdentifier ?? [])
     .slice(0, IDS_ASKED);
 
+const isSubscription = ({ lines }: Purchase): boolean =>
+  lines.some(({ nature }) => nature === "auto_renewable");
+
 /**
  * Asks about a purchase: a subscription's statuses, which are of all subscriptions of the person, or else the person's
  * history. Where transaction ids of one purchase event disagree, each is asked about.
@@ -74,8 +77,7 @@ const askAbout = async (
   until: Instant,
 ): Promise<Asked> => {
   const { appStore, now } = refreshing;
-  const isSubscription = purchase.lines.some(({ nature }) => nature === "auto_renewable");
-  const first = isSubscription
+  const first = isSubscription(purchase)
     ? await appStore.subscriptionStatuses(app, purchase.key)
     : await askHistory(refreshing, app, purchase.key, until);
   if (first.outcome !== "answered") return first;
@@ -119,6 +121,38 @@ const verifiedFactsOf = async (
   };
 };
 
+/**
+ * Asks about a purchase and verifies the answer; null as {@link verifiedFactsOf}. A history has no renewal infos, and what
+ * it says of a subscription puts off that one's own refresh: so the statuses are asked for with it.
+ */
+const askForFacts = async (
+  refreshing: IosStoreRefreshing,
+  configuration: IosStoreConfiguration,
+  app: AppStoreApp,
+  purchase: Purchase,
+  askedAt: Instant,
+): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
+  const answer = await askAbout(refreshing, app, purchase, askedAt + ASKING_MILLISECONDS);
+  if (answer.outcome !== "answered") return answer;
+  const verify = async (signed: SignedFacts): Promise<VerifiedFacts | null> =>
+    verifiedFactsOf(refreshing, configuration, app, signed, askedAt);
+  const facts = await verify(answer.content);
+  const hasSubscription = facts?.purchases.some((proven) => isSubscription(proven.purchase)) ?? false;
+  if (isSubscription(purchase) || !hasSubscription) return { outcome: "answered", content: facts };
+
+  const statuses = await refreshing.appStore.subscriptionStatuses(app, purchase.key);
+  if (statuses.outcome === "unknown") return { outcome: "answered", content: facts };
+  if (statuses.outcome !== "answered") return statuses;
+  const { signedTransactions, signedRenewalInfos } = statuses.content;
+  return {
+    outcome: "answered",
+    content: await verify({
+      signedTransactions: [...answer.content.signedTransactions, ...signedTransactions],
+      signedRenewalInfos,
+    }),
+  };
+};
+
 /** The facts of one lineage alone. They name no person, whose other purchases may be an erased customer's. */
 const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => {
   const isOf = (purchase: PurchaseReference): boolean => referenceText(purchase) === referenceText(lineage);
@@ -151,16 +185,16 @@ export const refreshIosStorePurchase = async (
   const stored = known.purchases.get(referenceText(purchase));
   if (stored === undefined) return { outcome: "over" };
   const app: AppStoreApp = { bundleIdentifier, environment, key: configuration.serverApi };
-  const answer = await askAbout(refreshing, app, stored.purchase, askedAt + ASKING_MILLISECONDS);
+  const answer = await askForFacts(refreshing, configuration, app, stored.purchase, askedAt);
   switch (answer.outcome) {
     case "unknown":
-      return { outcome: "over" };
+      return { outcome: "unknown" };
     case "credential-rejected":
       return { outcome: "credential-rejected" };
     case "unavailable":
       return { outcome: "unavailable", retryAt: answer.retryAt };
     case "answered": {
-      const facts = await verifiedFactsOf(refreshing, configuration, app, answer.content, askedAt);
+      const facts = answer.content;
       if (facts === null) return { outcome: "failed" };
       return storeFacts(refreshing, application, facts, null)
         .catch(async (error: unknown) => {

@@ -57,6 +57,24 @@ const acknowledge = async (
 };
 
 /**
+ * Reads the purchase that goes on because its replacement was never paid. It names nobody anew; a failure is made up for by
+ * its own refresh.
+ */
+const readWhatGoesOn = async (
+  purchases: AndroidStorePurchases,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  purchaseToken: string,
+): Promise<void> => {
+  const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
+  const answer = await purchases.androidStore.lookUp(configuration, question);
+  if (answer.outcome !== "verified") return;
+  if (!configuration.environments.includes(answer.purchase.environment)) return;
+  const source = sourceOf(configuration, question);
+  await storeFacts(purchases, application, verifiedFactsOf(answer, { source, askedAt: null }), null);
+};
+
+/**
  * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to an
  * account, even if this request's link is refused.
  *
@@ -79,5 +97,7 @@ export const storeAndroidStorePurchase = async (
       : (stored.customer?.acknowledgementDueSince ?? null);
   if (due !== null && dueSince !== null)
     await acknowledge(purchases, application, configuration, due, dueSince);
+  if (verified.goesOn !== null)
+    await readWhatGoesOn(purchases, application, configuration, verified.goesOn).catch(() => undefined);
   return stored;
 };

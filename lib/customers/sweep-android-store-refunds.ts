@@ -13,8 +13,11 @@ export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun,
 
 const ENVIRONMENTS = ["production", "sandbox"] as const;
 
+/** An answer this soon after a void may not show it yet, or be of a clock that goes ahead of the store's. */
+const UNSEEN_MILLISECONDS = 10 * 60 * 1000;
+
 /**
- * Asks the store about the purchases on a page that are known here and were last verified before they were voided. A void
+ * Asks the store about the purchases on a page that are known here and were not verified since they were voided. A void
  * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
  *
  * @returns how many were asked for; null: the store does not answer
@@ -46,7 +49,8 @@ const refreshVoided = async (
   for (const { purchaseToken, voidedAt, reference } of entries) {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
-    if (stored === undefined || line === undefined || stored.verifiedAt > voidedAt) continue;
+    if (stored === undefined || line === undefined || stored.verifiedAt > voidedAt + UNSEEN_MILLISECONDS)
+      continue;
     const { outcome } = await refreshAndroidStorePurchase(sweep, application, {
       application: application.identifier,
       purchase: reference,

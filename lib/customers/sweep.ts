@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import type { Application, ApplicationDirectory, StoreReference } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { compare } from "../order.ts";
 
 /** A bundle or package in one environment, whose store lists what it may not have told. */
 export interface SweptStore extends StoreReference {
@@ -80,7 +82,11 @@ const FURTHEST = 30 * DAY - HOUR;
 /** Distance from now that clocks may differ by: a store refuses times that are in its future. */
 const CLOCKS_DIFFER = MINUTE;
 
-/** Longest period read at once, so that a list that takes several runs makes progress. */
+/**
+ * First period of a run. Each further one is twice as long, up to the longest: a list that is too long for one run makes
+ * progress, however much fell into a day.
+ */
+const FIRST_PERIOD = 4 * HOUR;
 const LONGEST_PERIOD = 7 * DAY;
 
 /**
@@ -100,9 +106,9 @@ const sweepOne = async (
   if (before !== null && present - before < APART) return { found: 0, behind: 0 };
   let from = Math.max((before ?? 0) - OVERLAP, present - FURTHEST);
   let found = 0;
-  while (from < present) {
+  for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
     if (now() >= until) return { found, behind: 1 };
-    const to = Math.min(from + LONGEST_PERIOD, present);
+    const to = Math.min(from + period, present);
     const outcome = await read(from, to);
     found += outcome.found;
     if (outcome.outcome === "stopped") return { found, behind: 1 };
@@ -118,14 +124,29 @@ export interface SweptList {
   readonly read: (from: Instant, to: Instant) => Promise<PeriodOutcome>;
 }
 
-/** Sweeps the lists of all applications, one after the other. A failure of one does not stop the others. */
+/** The applications in an order that each hour gives anew. */
+const inTurn = (applications: readonly ApplicationId[], moment: Instant): readonly ApplicationId[] => {
+  const placeOf = (application: ApplicationId): string =>
+    createHash("sha256")
+      .update(`${Math.floor(moment / HOUR)} ${application}`)
+      .digest("hex");
+  return applications
+    .map((application) => ({ application, place: placeOf(application) }))
+    .toSorted((a, b) => compare(a.place, b.place))
+    .map(({ application }) => application);
+};
+
+/**
+ * Sweeps the lists of all applications, one after the other. A failure of one does not stop the others. Where the time does
+ * not suffice for all, as stores that do not answer take it, the next hour begins with others.
+ */
 export const sweepApplications = async (
   run: SweepRun,
   listsOf: (application: Application) => readonly SweptList[],
   until: Instant,
 ): Promise<SweepReport> => {
   const report = { found: 0, behind: 0 };
-  for (const identifier of await run.applications()) {
+  for (const identifier of inTurn(await run.applications(), run.now())) {
     const application = await run.directory.byIdentifier(identifier).catch((error: unknown) => {
       run.onFailure(error);
       report.behind += 1;

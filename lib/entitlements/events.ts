@@ -140,10 +140,9 @@ const periodsOf = (copies: readonly Line[]): readonly (readonly Line[])[] => {
     return [copies];
   let periods: Line[][] = [];
   for (const copy of copies) {
-    const [same, apart] = [true, false].map((wanted) =>
-      periods.filter((period) => period.some((other) => areOnePeriod(copy, other)) === wanted),
-    );
-    periods = [...(apart ?? []), [...(same ?? []).flat(), copy]];
+    const isSame = (period: readonly Line[]): boolean => period.some((other) => areOnePeriod(copy, other));
+    const apart = periods.filter((period) => !isSame(period));
+    periods = [...apart, [...periods.filter(isSame).flat(), copy]];
   }
   return periods;
 };

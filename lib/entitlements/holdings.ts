@@ -44,15 +44,15 @@ const bytesOf = (purchase: Purchase): number =>
     BYTES_PER_PURCHASE + utf8Bytes(purchase.key) + renewalBytes(purchase),
   );
 
+/** Natures of the App Store alone: Google's one-time products are consumables. */
 const ONCE: ReadonlySet<Nature> = new Set(["non_consumable", "non_renewing"]);
 
 /**
  * Reduces a non-consumable or non-renewing iOS purchase to its deciding copies; restores create any number of others.
  */
 const withDecidingCopies = (purchase: Purchase): Purchase => {
-  const { store, lines } = purchase;
-  if (store !== "ios-store" || lines.length <= 1 || !lines.every(({ nature }) => ONCE.has(nature)))
-    return purchase;
+  const { lines } = purchase;
+  if (lines.length <= 1 || !lines.every(({ nature }) => ONCE.has(nature))) return purchase;
   const deciding = new Set(eventsOf(lines).flatMap(({ copies }) => decidingCopies(copies)));
   return { ...purchase, lines: lines.filter((line) => deciding.has(line)) };
 };

@@ -106,7 +106,7 @@ type Refund = Pick<Line, "refundedBy" | "mostRefunded">;
 /** The larger refund; of equal ones, the one seen first. */
 const largerRefund = (a: Refund, b: Refund): Refund => {
   const order = compare(b.mostRefunded, a.mostRefunded) || compare(a.refundedBy ?? 0, b.refundedBy ?? 0);
-  return order <= 0 ? a : b;
+  return order > 0 ? b : a;
 };
 
 /** The answer's lines, with the largest refund of their product in any answer, and when it was first seen. */

@@ -1,4 +1,5 @@
 import type { PurchaseKey } from "../identifiers.ts";
+import { compare } from "../order.ts";
 import { eventLines, eventName, eventsUnderOneName, revokedAsFirst, upToUpgrade } from "./events.ts";
 import { lineOrder, type Line } from "./purchase.ts";
 
@@ -102,7 +103,7 @@ export const countingEvents = (
     for (const { copies, line } of eventsUnderOneName(group.map((copy) => copy.line))) {
       const known = copies.flatMap((copy) => byLine.get(copy) ?? []);
       const [last] = known.toSorted(
-        (a, b) => b.line.verifiedAt - a.line.verifiedAt || (a.home < b.home ? -1 : 1),
+        (a, b) => b.line.verifiedAt - a.line.verifiedAt || compare(a.home, b.home),
       );
       if (last === undefined) continue;
       const isMoved = new Set(known.flatMap((copy) => [...copy.lineages])).size > 1;

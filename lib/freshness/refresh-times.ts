@@ -79,6 +79,10 @@ const sparseAfter = (from: Instant, after: Instant): Instant => {
 const upTo = (limit: Instant, at: Instant, because: RefreshReason): Refresh[] =>
   at <= limit ? [{ at, because }] : [];
 
+/** The first sparse step later than `after`; the last of them is the limit itself. */
+const sparseUpTo = (from: Instant, limit: Instant, after: Instant, because: RefreshReason): Refresh[] =>
+  after < limit ? [{ at: Math.min(sparseAfter(from, after), limit), because }] : [];
+
 /** Whether the App Store said, at or after the end, that the subscription is over and not in retry. */
 const isSaidOver = (
   { signedAt, willRenew, isInBillingRetry, graceEndsAt }: Renewal,
@@ -92,8 +96,7 @@ const ofRunningPeriod = (
   after: Instant,
 ): readonly Refresh[] => {
   const last = endsAt + KEPT_AFTER_END;
-  if (renewal !== null && isSaidOver(renewal, endsAt))
-    return upTo(last, sparseAfter(endsAt, after), "return");
+  if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
   const startsAt = period.startsAt ?? endsAt;
   const ahead = endsAt - BEFORE_END;
   const isAhead = ahead > after && ahead > startsAt && renewal?.willRenew !== false;
@@ -114,7 +117,7 @@ const ofRunningPeriod = (
 
 const ofRevoked = (line: Line, after: Instant): readonly Refresh[] => {
   const revokedAt = line.revokedAt ?? line.verifiedAt;
-  return upTo(revokedAt + KEPT_AFTER_END, sparseAfter(revokedAt, after), "refund");
+  return sparseUpTo(revokedAt, revokedAt + KEPT_AFTER_END, after, "refund");
 };
 
 const ofSubscription = (
@@ -129,8 +132,13 @@ const ofSubscription = (
   const end = Math.max(...periods.map(({ endsAt }) => endsAt ?? 0));
   const last = periods.findLast(({ endsAt }) => endsAt === end);
   if (last === undefined) return [];
-  if (isRevoked(last)) return ofRevoked(last, after);
   const spoken = renewal !== null && periodOf(renewal, lines) === last ? renewal : null;
+  if (isRevoked(last))
+    return [
+      ...ofRevoked(last, after),
+      // A refund of one period does not end the subscription: only the person does.
+      ...(spoken?.willRenew === true ? upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal") : []),
+    ];
   return ofRunningPeriod(last, end, spoken, after);
 };
 
@@ -199,6 +207,17 @@ export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null 
   return all
     .filter(({ at }) => isInstant(at))
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
+};
+
+/**
+ * Whether a purchase that its store does not know any more is worth no further question: nothing was heard of it for 60
+ * days, and its end is as long ago. iOS purchases without an end are asked about so seldom that they never are.
+ */
+export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
+  const { store, lines } = purchase;
+  if (store === "ios-store" && lines.some(({ endsAt }) => endsAt === null)) return false;
+  const last = Math.max(lastHeard(purchase), ...lines.map(({ endsAt }) => endsAt ?? 0));
+  return moment >= last + KEPT_AFTER_END;
 };
 
 /** Reason of a refresh at a time; null: none is due by itself then, so a person asked for it. */

@@ -8,6 +8,8 @@ import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android
 import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { referenceText } from "../../lib/entitlements/purchase.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type { Fault } from "../../sandbox/android-store/publisher.ts";
 import {
   aGoogleError,
@@ -81,6 +83,22 @@ const aWorld = () => {
   return {
     world,
     failures,
+    verifiedAt: async (purchaseToken: string): Promise<number> => {
+      const reference = {
+        store: "android-store" as const,
+        environment: "production" as const,
+        key: purchaseKeyOfToken(purchaseToken),
+      };
+      const known = await world.factStore.table.findFacts(application.identifier, [], [reference], clock.now);
+      return known.purchases.get(referenceText(reference))?.purchase.verifiedAt ?? NaN;
+    },
+    linkToken: async (purchaseToken: string) =>
+      linkAndroidStoreCustomer(linking, application.identifier, {
+        packageName: PACKAGE_NAME,
+        purchaseToken,
+        productKind: "subscription",
+        applicationAccountIdentifier: "user-1",
+      }),
     link: async (changes: object = {}): Promise<string> => {
       const purchaseToken = local.sandbox.buy({
         packageName: PACKAGE_NAME,
@@ -132,6 +150,20 @@ describe("a subscription", () => {
     expect(await queuedOf(refreshed.world)).toEqual({});
     expect(await recordedOf(refreshed.world)).toEqual({});
     expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
+  });
+  test("that the store once does not find is asked about again, with its token", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const end = (await untilDue(refreshed)) - 5 * SECOND;
+    local.sandbox.change(token, "renew");
+    const fault: Fault = { status: 404, body: aGoogleError(404, "purchaseTokenNotFound") };
+    local.sandbox.failNext("publisher", fault);
+    await refreshed.run();
+    expect(await refreshed.dueAt()).toBe(end + 2 * MINUTE);
+    await untilDue(refreshed);
+    local.sandbox.clearFaults();
+    await refreshed.run();
+    expect(await refreshed.dueAt()).toBeGreaterThan(end + 20 * DAY);
   });
   test("that is held is read again and again, and not at once", async () => {
     const refreshed = aWorld();
@@ -202,4 +234,18 @@ describe("a store that fails", () => {
     const report = await refreshed.run();
     expect(JSON.stringify([report, refreshed.failures.map(String)])).not.toContain(token);
   });
+});
+
+test("a replacement that was never paid has the older purchase asked about again", async () => {
+  const refreshed = aWorld();
+  const older = await refreshed.link();
+  // Older than a minute, or Google's unchanged answer would be a replay.
+  clock.now += 2 * MINUTE;
+  const newer = local.sandbox.change(older, "replace", { basePlanIdentifier: "yearly", pending: true });
+  await refreshed.linkToken(newer);
+  const before = await refreshed.verifiedAt(older);
+  clock.now += 2 * MINUTE;
+  local.sandbox.change(newer, "decline");
+  await refreshed.linkToken(newer);
+  expect(await refreshed.verifiedAt(older)).toBeGreaterThan(before);
 });

@@ -114,7 +114,17 @@ describe("an answer", () => {
     expect(refreshing.asked).toHaveLength(1);
     expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
   });
-  test("that the store knows nothing of it removes the refresh", async () => {
+  test("that the store knows nothing of it is asked for again at its next step", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(() => ({ outcome: "unknown" }));
+    expect(await refreshing.run()).toEqual({ refreshed: 1, failed: 0, oldest: 0, paused: [] });
+    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
+    refreshing.clock.now += MINUTE;
+    refreshing.answering();
+    await refreshing.run();
+    expect(Object.values(await queuedOf(refreshing.world))).toEqual([expect.any(Number)]);
+  });
+  test("that the store has dropped it removes the refresh", async () => {
     const refreshing = await ended(1);
     refreshing.answering(() => ({ outcome: "over" }));
     expect(await refreshing.run()).toMatchObject({ refreshed: 1, failed: 0 });
@@ -154,6 +164,22 @@ describe("an answer", () => {
     });
     await refreshing.run();
     expect(await queuedOf(refreshing.world)).toEqual({});
+  });
+});
+
+describe("the age of what is left", () => {
+  test("is that of a queue that cannot be worked off too", async () => {
+    const refreshing = await ended(1, NOW - HOUR);
+    const failure = new Error("The application is not of its shape.");
+    const report = await refreshing.run({ directory: { byIdentifier: () => Promise.reject(failure) } });
+    expect(report.oldest).toBeGreaterThan(50 * MINUTE);
+    expect(refreshing.failures).toEqual([failure]);
+  });
+  test("is not that of a sandbox, on which no payer waits", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("test", NOW - HOUR, [], "sandbox");
+    refreshing.answering(() => DOWN);
+    expect(await refreshing.run()).toMatchObject({ oldest: 0, paused: [{ environment: "sandbox" }] });
   });
 });
 

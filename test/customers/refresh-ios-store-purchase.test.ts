@@ -174,11 +174,12 @@ describe("a subscription", () => {
     });
     expect(await queuedOf(world)).toEqual({ 1: END + DAY });
   });
-  test("that the store does not know is over", async () => {
+  test("that the store does not know stays in the queue: the store may be wrong", async () => {
     const world = await subscribed("1");
     const unknown = { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" } as const;
     const outcome = await refresh(world, { subscriptionStatuses: () => Promise.resolve(unknown) });
-    expect(outcome).toEqual({ outcome: "over" });
+    expect(outcome).toEqual({ outcome: "unknown" });
+    expect(await queuedOf(world)).toEqual({ 1: END - 3600_000 });
   });
   test.each<
     [what: string, failure: Awaited<ReturnType<AppStoreServer["subscriptionStatuses"]>>, outcome: object]
@@ -281,6 +282,42 @@ describe("a lifetime purchase", () => {
     const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
     expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
   });
+  test("whose history names a subscription is stored with its status, whose refresh the answer puts off", async () => {
+    const world = await held();
+    const outcome = await refresh(world, {
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(lifetime()), signed(renewed("2"))], next: null },
+        }),
+      subscriptionStatuses: (_, id) => {
+        expect(id).toBe("1");
+        const info = aRenewalInfo({ originalTransactionId: "2", renewalDate: LATER, signedDate: ASKED });
+        return Promise.resolve(facts([signed(renewed("2"))], [signed(info)]));
+      },
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    const subscription = (await world.items()).find(({ sk, key }) => sk === "PURCHASE" && key === "2");
+    expect(JSON.stringify(subscription?.["renewal"])).toContain(String(LATER));
+  });
+  test.each([
+    [{ outcome: "unavailable", retryAt: null, status: 500, reason: null }, "unavailable"],
+    [{ outcome: "unknown", status: 404, reason: null }, "stored"],
+  ] as const)(
+    "whose history names a subscription, with a status that is %j, is %s",
+    async (answer, expected) => {
+      const world = await held();
+      const { outcome } = await refresh(world, {
+        transactionHistory: () =>
+          Promise.resolve({
+            outcome: "answered",
+            content: { signedTransactions: [signed(lifetime()), signed(renewed("2"))], next: null },
+          }),
+        subscriptionStatuses: () => Promise.resolve(answer),
+      });
+      expect(outcome).toBe(expected);
+    },
+  );
   test("whose history breaks off stores nothing of it", async () => {
     const world = await held();
     const before = await world.items();

@@ -9,6 +9,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   entitlements: "lib/entitlements/",
   stores: "lib/stores/",
   applications: "lib/applications/",
+  freshness: "lib/freshness/",
   customers: "lib/customers/",
   administration: "lib/administration/",
   table: "lib/table/",

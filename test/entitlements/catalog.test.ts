@@ -38,3 +38,13 @@ test("a product with a purchase option takes precedence over the one without", (
   expect(aCatalog([any, rent]).productOf("android-store", option("buy"))).toEqual(any);
   expect(aCatalog([rent]).productOf("android-store", option("buy"))).toBeUndefined();
 });
+
+test("a purchase option may have any name", () => {
+  const any = aProduct({ store: "android-store", productIdentifier: "film" });
+  const named = { ...any, purchaseOptionIdentifier: "null", grants: ["film"] };
+  const { productOf } = aCatalog([any, named]);
+  expect(productOf("android-store", { productIdentifier: "film" })).toEqual(any);
+  expect(productOf("android-store", { productIdentifier: "film", purchaseOptionIdentifier: "null" })).toEqual(
+    named,
+  );
+});

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { Holding } from "../../lib/entitlements/entitlements.ts";
+import { isBeforeReplacement, type Holding } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
@@ -16,6 +16,8 @@ import {
 } from "../support/purchases.ts";
 
 const CUSTOMER = customerId("00000000-0000-4000-8000-000000000001");
+
+const OTHER = customerId("00000000-0000-4000-8000-000000000002");
 
 const held = (purchases: readonly Purchase[]): Holding[] =>
   purchases.map((purchase) => ({ customerIdentifier: CUSTOMER, assertedBy: null, purchase }));
@@ -113,7 +115,11 @@ describe("status", () => {
 
   test("a refund revokes from its own time on, and is shown", () => {
     const purchase = aPurchase({ lines: [aLine({ revokedAt: NOW })] });
-    expect(only([purchase], aCatalog(), NOW - 1)).toMatchObject({ status: "active", revokedAt: null });
+    expect(only([purchase], aCatalog(), NOW - 1)).toMatchObject({
+      status: "active",
+      expiresAt: isoTime(NOW + 20 * DAY),
+      revokedAt: null,
+    });
     expect(only([purchase])).toMatchObject({ status: "revoked", active: false, revokedAt: isoTime(NOW) });
   });
 
@@ -275,6 +281,21 @@ describe("base plans", () => {
   });
 });
 
+describe("the start that is shown", () => {
+  const startOf = (line: Parameters<typeof aLine>[0], store: Purchase["store"] = "ios-store") =>
+    only([aPurchase({ store, lines: [aLine(line)] })], aCatalog([aProduct({ store })])).startsAt;
+  test.each([
+    ["at the end", 0, isoTime(NOW - DAY)],
+    ["a millisecond after the end, as of a restored copy", 1, null],
+  ])("of an iOS period that starts %s", (_, after, shown) => {
+    expect(startOf({ startsAt: NOW - DAY + after, endsAt: NOW - DAY })).toBe(shown);
+  });
+  test("of an Android line is what Google said, even after the end", () => {
+    const line = { transactionIdentifier: null, startsAt: NOW - DAY, endsAt: NOW - 2 * DAY };
+    expect(startOf(line, "android-store")).toBe(isoTime(NOW - DAY));
+  });
+});
+
 describe("what grants nothing", () => {
   test("a purchase that was replaced", () => {
     expect(answer([aPurchase({ replacedBy: purchaseKey("2") })])).toEqual([]);
@@ -311,7 +332,7 @@ describe("within an iOS lineage the later purchase wins", () => {
         [
           aPurchase({
             lines: [
-              aLine({ ...basic, nature, endsAt: nature === "auto_renewable" ? null : NOW + DAY }),
+              aLine({ ...basic, nature, endsAt: nature === "auto_renewable" ? null : NOW + 5 * DAY }),
               plus,
             ],
           }),
@@ -319,7 +340,7 @@ describe("within an iOS lineage the later purchase wins", () => {
         aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
       ),
     );
-    expect(owned?.[0]).toMatchObject({ status: "active", expiresAt: isoTime(NOW + DAY) });
+    expect(owned?.[0]).toMatchObject({ status: "active", expiresAt: isoTime(NOW + 5 * DAY) });
     expect(endless?.[0]).toMatchObject({ status: "active", expiresAt: null });
   });
 
@@ -329,6 +350,44 @@ describe("within an iOS lineage the later purchase wins", () => {
       aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
     );
     expect(shown).toMatchObject({ status: "expired", expiresAt: isoTime(NOW - DAY) });
+  });
+  test.each<[what: string, other: Parameters<typeof aLine>[0]]>([
+    ["a lifetime", { productIdentifier: "plus", nature: "non_consumable", endsAt: null }],
+    ["a copy that was restored after its end", { productIdentifier: "plus", endsAt: NOW - 5 * DAY }],
+    ["a copy that was restored at its end", { productIdentifier: "plus", endsAt: NOW - DAY }],
+    ["a copy of the same product with the same end", { endsAt: NOW + 20 * DAY }],
+    ["a copy of the same product with an earlier end", { endsAt: NOW + 19 * DAY }],
+  ])("a period is not ended by %s", (_, other) => {
+    const later = aLine({ ...basic, transactionIdentifier: "2", event: "w2", startsAt: NOW - DAY, ...other });
+    const lineage = [aPurchase({ lines: [basic, later] })];
+    const owned = aCatalog([aProduct({ productIdentifier: "basic" })]);
+    for (const moment of [NOW - 2 * DAY, NOW])
+      expect(only(lineage, owned, moment)).toMatchObject({
+        status: "active",
+        expiresAt: isoTime(NOW + 20 * DAY),
+      });
+  });
+  test("a later period of the same product ends a period at its own start", () => {
+    const later = aLine({
+      ...basic,
+      transactionIdentifier: "2",
+      event: "w2",
+      startsAt: NOW + DAY,
+      endsAt: NOW + 50 * DAY,
+    });
+    expect(answer([aPurchase({ lines: [basic, later] })], catalog)[0]).toMatchObject({
+      active: true,
+      expiresAt: isoTime(NOW + DAY),
+    });
+  });
+  test.each([
+    ["exactly 48 h", 0, "active"],
+    ["48 h and a millisecond", 1, "expired"],
+  ])("another product that begins %s before a period's end: the period is %s", (_, more, status) => {
+    const startsAt = NOW - more;
+    const ahead = aLine({ ...plus, startsAt });
+    const lineage = [aPurchase({ lines: [{ ...basic, endsAt: NOW + 2 * DAY }, ahead] })];
+    expect(only(lineage, aCatalog([aProduct({ productIdentifier: "basic" })])).status).toBe(status);
   });
   test("an entitlement that both grant is shown with the later purchase", () => {
     expect(
@@ -417,6 +476,17 @@ describe("a transaction id in two lineages of one customer counts in the lineage
     ];
     expect(entitlementsAt(NOW, holdings, catalog)).toMatchObject([{ status: "active" }]);
   });
+  test("purchases of two stores with equal keys stay apart", () => {
+    const both = aCatalog([aProduct(), aProduct({ store: "android-store", grants: ["other"] })]);
+    const google = aPurchase({
+      store: "android-store",
+      lines: [aLine({ transactionIdentifier: null, endsAt: NOW - DAY })],
+    });
+    expect(answer([aPurchase(), google], both)).toMatchObject([
+      { identifier: "other", status: "expired" },
+      { identifier: "premium", status: "active" },
+    ]);
+  });
   test("in Xcode, where every id is 0, each lineage keeps its own", () => {
     const xcode = ["1", "2"].map((key) => ({
       ...inLineage(key, { verifiedAt: Number(key), endsAt: NOW + (key === "1" ? DAY : -DAY) }),
@@ -441,6 +511,65 @@ describe("a replaced lineage", () => {
   });
   test("grants nothing when the replacement has no time", () => {
     expect(statusOf({ startsAt: NOW }, null)).toEqual([]);
+  });
+  test("grants nothing in Xcode either", () => {
+    const replaced = aPurchase({ environment: "xcode", replacedBy: purchaseKey("2"), replacedAt });
+    expect(answer([replaced])).toEqual([]);
+  });
+  test.each([
+    ["a period ends at the replacement", {}, NOW + DAY],
+    ["a period that ends before it keeps its end", { endsAt: NOW + 1000 }, NOW + 1000],
+    ["what has no end keeps none", { nature: "non_consumable", endsAt: null }, null],
+  ] as const)("until it is replaced, %s", (_, line, end) => {
+    const replaced = aPurchase({
+      replacedBy: purchaseKey("2"),
+      replacedAt: NOW + DAY,
+      lines: [aLine(line)],
+    });
+    expect(only([replaced])).toMatchObject({
+      active: true,
+      expiresAt: end === null ? null : isoTime(end),
+    });
+  });
+  describe("with the lineage that replaced it, or another, among the person's", () => {
+    const lineage = (key: string, by: string | null, at: number | null, startsAt: number) =>
+      aPurchase({
+        key,
+        replacedBy: by === null ? null : purchaseKey(by),
+        replacedAt: at,
+        lines: [aLine({ transactionIdentifier: key, productIdentifier: key, startsAt })],
+      });
+    const catalog = aCatalog(
+      ["1", "2", "3"].map((productIdentifier) =>
+        aProduct({ productIdentifier, grants: [productIdentifier] }),
+      ),
+    );
+    const grantedBy = (...lineages: readonly Purchase[]) =>
+      answer(lineages, catalog).map(({ identifier }) => identifier);
+    const first = lineage("1", "2", replacedAt, replacedAt);
+
+    test("grants what began at the replacement where both replace each other", () => {
+      expect(grantedBy(first, lineage("2", "1", replacedAt, replacedAt))).toEqual(["1", "2"]);
+    });
+    test("grants nothing that began before, though both replace each other", () => {
+      const before = lineage("1", "2", replacedAt, replacedAt - DAY);
+      expect(grantedBy(before, lineage("2", "1", replacedAt - 2 * DAY, replacedAt))).toEqual(["2"]);
+    });
+    test("grants nothing that began at the replacement where only it was replaced", () => {
+      expect(grantedBy(first, lineage("2", null, null, replacedAt))).toEqual(["2"]);
+    });
+    test("grants nothing that began at the replacement where it replaced a third one", () => {
+      expect(grantedBy(first, lineage("3", "1", replacedAt, replacedAt - DAY))).toEqual([]);
+    });
+  });
+  test("has lines before its replacement; one that was not replaced has none, with a start or without", () => {
+    const replaced = aPurchase({ replacedBy: purchaseKey("2"), replacedAt });
+    const before = (purchase: Purchase) =>
+      [replacedAt, replacedAt + 1, null].map((startsAt) =>
+        isBeforeReplacement(purchase, aLine({ startsAt })),
+      );
+    expect(before(replaced)).toEqual([true, false, true]);
+    expect(before(aPurchase())).toEqual([false, false, false]);
   });
 });
 
@@ -550,6 +679,15 @@ describe("the order among grants of one entitlement", () => {
         { store: "android-store" },
       ),
     ],
+    [
+      "a lifetime revoked without a time comes before a grant that ended before its start",
+      of(
+        "9",
+        { ...lifetime, nature: "consumable", standing: "revoked", startsAt: NOW - 79 * DAY },
+        { store: "android-store" },
+      ),
+      of("1", over(80)),
+    ],
     ["then the later start comes first", of("9", { startsAt: NOW - 1 }), of("1", { startsAt: NOW - 2 })],
     [
       "the later start comes first among ended grants too",
@@ -557,7 +695,16 @@ describe("the order among grants of one entitlement", () => {
       of("1", { startsAt: NOW - 9 * DAY, endsAt: NOW - DAY }),
     ],
     ["a start comes before none", of("9", { startsAt: 0 }), of("1", { startsAt: null })],
-    ["then the smaller purchase key comes first", of("1", {}), of("2", {})],
+    [
+      "then the smaller purchase key comes first, whatever its transactions",
+      of("1", { transactionIdentifier: "9" }),
+      { ...of("2", { transactionIdentifier: "8" }), customerIdentifier: OTHER },
+    ],
+    [
+      "then the Android store comes first",
+      of("1", {}, { store: "android-store" }),
+      { ...of("1", { transactionIdentifier: "" }), customerIdentifier: OTHER },
+    ],
   ];
   const catalog = aCatalog([aProduct(), aProduct({ store: "android-store" })]);
   test.each(better)("%s", (_, winner, loser) => {

@@ -10,6 +10,7 @@ import {
   aLine,
   aProduct,
   aPurchase,
+  aRenewal,
   DAY,
   entitlementsAt,
   NOW,
@@ -142,6 +143,144 @@ test.each([
   const bytes = bytesOfItem(marshall({ holdings: encodeHoldings(holdings) }));
   expect(HOLDINGS_BYTES).toBeLessThan(DYNAMODB_ITEM_BYTES * 0.7);
   expect(bytes).toBeLessThan(DYNAMODB_ITEM_BYTES);
+});
+
+test.each<[text: string, purchase: (text: string) => Partial<Purchase>]>([
+  ["transaction ids", (transactionIdentifier) => ({ lines: [aLine({ transactionIdentifier, event: "" })] })],
+  ["events", (event) => ({ lines: [aLine({ event })] })],
+  ["purchase options", (purchaseOptionIdentifier) => ({ lines: [aLine({ purchaseOptionIdentifier })] })],
+  ["next products", (renewsInto) => ({ renewal: aRenewal({ renewsInto }) })],
+])("the largest holdings with long %s fit into one DynamoDB item", (_, purchaseWith) => {
+  const purchases = Array.from({ length: 1000 }, (_, index) =>
+    aPurchase({ key: String(index), ...purchaseWith("é".repeat(1_000)) }),
+  );
+  const holdings = holdingsOf(purchases, aCatalog());
+  expect(holdings.length).toBeGreaterThan(100);
+  expect(bytesOfItem(marshall({ holdings: encodeHoldings(holdings) }))).toBeLessThan(DYNAMODB_ITEM_BYTES);
+});
+
+describe("holdings may take 256 KiB, by the size that a purchase has at most:", () => {
+  /** A lifetime under ids of one digit: 48 bytes and its key, and for each copy 136 bytes and its texts. */
+  const lifetime = (copies: number, event: number) =>
+    aPurchase({
+      lines: Array.from({ length: copies }, (_, index) =>
+        aLine({
+          transactionIdentifier: String(index),
+          event: "x".repeat(event),
+          productIdentifier: "p",
+          nature: "non_consumable",
+          endsAt: null,
+        }),
+      ),
+    });
+  const linesHeld = (purchase: Purchase) =>
+    holdingsOf([purchase], aCatalog()).map(({ lines }) => lines.length);
+  test.each([
+    ["exactly", 0, [1]],
+    ["a byte more", 1, []],
+  ])("a purchase of %s that", (_, more, expected) => {
+    expect(linesHeld(lifetime(1, HOLDINGS_BYTES - 48 - 1 - 136 - 2 + more))).toEqual(expected);
+  });
+  test.each([
+    ["all copies are held of a lifetime of exactly that", 0, [3]],
+    ["of one with more, only those that decide", 1, [1]],
+  ])("%s", (_, more, expected) => {
+    expect(linesHeld(lifetime(3, (HOLDINGS_BYTES - 48 - 1) / 3 - 136 - 2 + more))).toEqual(expected);
+  });
+});
+
+describe("of one product that is bought often", () => {
+  const store = "android-store";
+  const film = aProduct({ store, productIdentifier: "film" });
+  const sold = aCatalog([
+    film,
+    { ...film, purchaseOptionIdentifier: "rent", accessDuration: period("P1D") },
+    { ...film, productIdentifier: "coins" },
+  ]);
+  const rent = { purchaseOptionIdentifier: "rent", rented: true };
+  const buy = { purchaseOptionIdentifier: "buy" };
+  const refunded = { standing: "revoked" } as const;
+  const until = (days: number) => ({ endsAt: NOW + days * DAY });
+
+  /** A purchase so many days from now, with one of the product's options in each line. */
+  const bought = (days: number, ...lines: readonly Parameters<typeof aLine>[0][]) =>
+    aPurchase({
+      store,
+      key: `at ${days}`,
+      lines: lines.map((line) =>
+        aLine({
+          transactionIdentifier: null,
+          productIdentifier: "film",
+          nature: "consumable",
+          startsAt: NOW + days * DAY,
+          endsAt: null,
+          ...line,
+        }),
+      ),
+    });
+  const each = (count: number, purchaseAt: (index: number) => Purchase) =>
+    Array.from({ length: count }, (_, index) => purchaseAt(index));
+
+  test.each<[rule: string, held: number, purchases: readonly Purchase[]]>([
+    ["forty rentals are held, each begun as the one before ended", 40, each(60, (at) => bought(at, rent))],
+    ["all rentals that prolong each other are held", 60, each(60, (at) => bought(at / 100, rent))],
+    [
+      "they are although a lifetime was bought long after",
+      61,
+      [...each(60, (at) => bought(at / 100, rent)), bought(100, buy)],
+    ],
+    [
+      "they are although a lifetime that was bought long after was refunded",
+      61,
+      [...each(60, (at) => bought(at / 100, rent)), bought(100, { ...buy, ...refunded })],
+    ],
+    [
+      "they are although a lifetime was bought and refunded with each",
+      60,
+      each(60, (at) => bought(at / 100, { ...buy, ...refunded }, rent)),
+    ],
+    [
+      "all that overlap by ends of their own are held",
+      60,
+      each(60, (at) => bought(at, { ...buy, ...refunded }, { ...buy, ...until(at + 2) })),
+    ],
+    [
+      "an end of its own goes before the catalog's duration",
+      60,
+      each(60, (at) => bought(at, { ...rent, ...refunded }, { ...rent, ...until(at + 2) })),
+    ],
+    [
+      "forty lifetimes are held and none of them crowds out a rental",
+      45,
+      [...each(45, (at) => bought(at, buy)), ...each(5, (at) => bought(-100 * (at + 1), rent))],
+    ],
+    [
+      "forty rentals are held and none of them crowds out a lifetime that was bought with a rental",
+      41,
+      [...each(45, (at) => bought(2 * at, rent)), bought(-100, rent, buy)],
+    ],
+    [
+      "forty lifetimes and ten refunded ones before them are held",
+      50,
+      [...each(45, (at) => bought(at, buy)), ...each(20, (at) => bought(-1 - at, { ...buy, ...refunded }))],
+    ],
+  ])("%s", (_, held, purchases) => {
+    expect(holdingsOf(purchases, sold)).toHaveLength(held);
+    expect(holdingsOf(purchases.toReversed(), sold)).toHaveLength(held);
+  });
+
+  test("rentals without a duration, bought with a mapped product, crowd no lifetime out", () => {
+    const withoutDuration = aCatalog([film, { ...film, productIdentifier: "coins" }]);
+    const newer = each(45, (at) => bought(at, rent, { productIdentifier: "coins" }));
+    expect(keysOf(holdingsOf([...newer, bought(-100, buy)], withoutDuration))).toContain("at -100");
+  });
+  test.each([
+    ["all stay that are held already while the catalog does not map them", "other", 60],
+    ["forty are held of those that it maps, held already or not", "film", 40],
+  ])("%s", (_, productIdentifier, held) => {
+    const purchases = each(60, (at) => bought(at, { productIdentifier }));
+    expect(holdingsOf(purchases, sold, () => true)).toHaveLength(held);
+  });
 });
 
 test("the largest number of short purchases fits into one DynamoDB item too", () => {
@@ -370,6 +509,95 @@ describe("when not everything fits", () => {
     expect(held).toEqual(held.toSorted());
   });
 
+  test.each<
+    [
+      rule: string,
+      first: Parameters<typeof aLine>[0][],
+      then: Parameters<typeof aLine>[0][],
+      catalog: "mapped" | "unmapped",
+    ]
+  >([
+    [
+      "revoked ones come last, however new",
+      [{ nature: "non_consumable", startsAt: 1 }],
+      [{ nature: "non_consumable", startsAt: 2, revokedAt: 3 }],
+      "unmapped",
+    ],
+    [
+      "one with a line that is not revoked comes before revoked ones",
+      [
+        { nature: "non_consumable", startsAt: 1, revokedAt: 3 },
+        { nature: "non_consumable", startsAt: 1 },
+      ],
+      [{ nature: "non_consumable", startsAt: 2, revokedAt: 3 }],
+      "unmapped",
+    ],
+    [
+      "the latest start of its lines decides how new one is",
+      [
+        { nature: "non_consumable", startsAt: 1 },
+        { nature: "non_consumable", startsAt: 9 },
+      ],
+      [{ nature: "non_consumable", startsAt: 5 }],
+      "unmapped",
+    ],
+    [
+      "the latest end of its lines decides when one ends",
+      [{ endsAt: NOW + 1 }, { endsAt: 9 }],
+      [{ endsAt: NOW }],
+      "unmapped",
+    ],
+    [
+      "a subscription ends at its own end, whatever duration the catalog gives",
+      [{ startsAt: 1, endsAt: NOW + 1 }],
+      [{ startsAt: 2, endsAt: NOW }],
+      "mapped",
+    ],
+    [
+      "refunded units of a pass do not count",
+      [{ nature: "non_renewing", startsAt: 1, quantity: 2 }],
+      [{ nature: "non_renewing", startsAt: 1, quantity: 10, refundedQuantity: 9 }],
+      "mapped",
+    ],
+  ])("%s", (_, first, then, mapped) => {
+    const of = (prefix: string, [line, ...others]: readonly Parameters<typeof aLine>[0][]) =>
+      many(prefix, () => ({ ...line })).map((purchase) => ({
+        ...purchase,
+        lines: [
+          ...purchase.lines,
+          ...others.map((other) =>
+            aLine({ transactionIdentifier: "2", productIdentifier: "other", endsAt: null, ...other }),
+          ),
+        ],
+      }));
+    const purchases = [...of("b", first), ...of("a", then)];
+    const products = purchases.flatMap(({ lines }) =>
+      lines.map(({ productIdentifier }) => aProduct({ productIdentifier, accessDuration: period("P1D") })),
+    );
+    const catalog = mapped === "mapped" ? aCatalog(products) : aCatalog();
+    for (const order of [purchases, purchases.toReversed()]) {
+      const held = keysOf(holdingsOf(order, catalog));
+      expect(held.filter((key) => key.startsWith("b"))).toHaveLength(40);
+      expect(held.length).toBeLessThan(80);
+    }
+  });
+
+  test("copies of a subscription's period stay, also beside a lifetime", () => {
+    const copies = ["1", "2", "3"].map((transactionIdentifier) =>
+      aLine({ transactionIdentifier, event: "w" }),
+    );
+    const owned = aLine({ transactionIdentifier: "4", nature: "non_consumable", endsAt: null });
+    const purchases = [
+      aPurchase({ key: "0", lines: copies }),
+      aPurchase({ key: "1", lines: [...copies, owned] }),
+      ...many("a", () => ({ nature: "non_consumable" })),
+      ...many("b", () => ({ nature: "non_consumable" })),
+    ];
+    const held = holdingsOf(purchases, aCatalog());
+    expect(held.length).toBeLessThan(82);
+    expect(held.slice(0, 2).map(({ lines }) => lines.length)).toEqual([3, 4]);
+  });
+
   test("the newest of one nature come first", () => {
     const owned = many("b", (index) => ({ nature: "non_consumable", startsAt: index }));
     const more = many("a", (index) => ({ nature: "non_consumable", startsAt: 100 + index }));
@@ -432,6 +660,7 @@ describe("for a purchase with several lines,", () => {
 describe("holdings are the same", () => {
   const [one, two] = [aPurchase({ key: "1" }), aPurchase({ key: "2" })];
   const other = aPurchase({ key: "1", lines: [aLine({ endsAt: NOW })] });
+  const replaced = aPurchase({ key: "1", replacedBy: purchaseKey("2"), replacedAt: NOW });
   test("for one purchase with the same lines, whatever its other fields", () => {
     expect(heldAlike(one, aPurchase({ key: "1", verifiedAt: 5, selectedProducts: ["a"] }))).toBe(true);
     expect(heldAlike(undefined, undefined)).toBe(true);
@@ -443,6 +672,10 @@ describe("holdings are the same", () => {
     [one, other],
     [one, aPurchase({ key: "1", environment: "sandbox" })],
     [one, aPurchase({ key: "1", store: "android-store" })],
+    [one, aPurchase({ key: "1", replacedBy: purchaseKey("2") })],
+    [replaced, { ...replaced, replacedBy: purchaseKey("3") }],
+    [replaced, { ...replaced, replacedAt: NOW + 1 }],
+    [one, aPurchase({ key: "1", renewal: aRenewal() })],
   ])("not for anything else: %#", (a, b) => {
     expect(heldAlike(a, b)).toBe(false);
   });

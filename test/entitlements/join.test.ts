@@ -88,6 +88,43 @@ describe("iOS lineages", () => {
     expect(kept).toEqual(expect.arrayContaining(["kept 08", "kept 39", "refunded 08", "refunded 39"]));
     expect(joinAll(many.toReversed())).toEqual(joinAll(many));
   });
+  test.each([
+    ["is one transaction, as it was signed last", "production", ["w2"]],
+    ["is two transactions in Xcode, where every id is 0", "xcode", ["w1", "w2"]],
+  ] as const)("an id under two web orders %s", (_, environment, events) => {
+    const named = (event: string, verifiedAt: number) =>
+      aPurchase({ environment, lines: [aLine({ event, verifiedAt, startsAt: verifiedAt })] });
+    const [joined] = joinAll([named("w1", 1), named("w2", 2)]);
+    expect(joined?.lines.map(({ event }) => event)).toEqual(events);
+  });
+  describe("of forty copies that were never refunded", () => {
+    const copies = (line: (index: number) => Partial<Line>) =>
+      Array.from({ length: 40 }, (_, index) =>
+        aLine({
+          transactionIdentifier: String(index + 10),
+          event: "",
+          nature: "non_consumable",
+          startsAt: 1,
+          endsAt: null,
+          ...line(index),
+        }),
+      );
+    const keptOf = (all: readonly Line[]) =>
+      joinAll([aPurchase({ lines: all })])
+        .flatMap(lines)
+        .sort();
+    const ids = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) => String(from + index));
+    test("the 32 that were purchased last are kept, and the one that was signed last", () => {
+      const all = copies((index) => ({ purchasedAt: index, verifiedAt: 100 - index }));
+      expect(keptOf(all)).toStrictEqual(["10", ...ids(18, 50)]);
+    });
+    test("of one purchase date, the 32 with the greatest ids are kept, in any order of facts", () => {
+      const all = copies(() => ({ purchasedAt: 5, verifiedAt: 9 }));
+      const mixed = [...all.slice(20).toReversed(), ...all.slice(0, 20)];
+      for (const order of [all, all.toReversed(), mixed]) expect(keptOf(order)).toEqual(ids(18, 50));
+    });
+  });
   describe("nine copies of one event", () => {
     const copy = (id: number, verifiedAt: number, revokedAt: number | null = null) =>
       aPurchase({
@@ -175,6 +212,7 @@ describe("Android purchases", () => {
     const asked = (selectedProducts: string[] | null) => ({ ...answered(1), selectedProducts });
     expect(joinPurchases(asked(["b"]), asked(["a"])).selectedProducts).toEqual(["a", "b"]);
     expect(joinPurchases(asked(["b"]), asked(null)).selectedProducts).toBeNull();
+    expect(joinAll([asked(["b", "a"])])[0]?.selectedProducts).toEqual(["a", "b"]);
   });
 });
 
@@ -284,6 +322,24 @@ describe("the join of facts", () => {
     expect(joined?.lines).toHaveLength(100);
     expect(joined?.lines.at(-1)?.productIdentifier).toBe("p999");
   });
+});
+
+test("of more than a hundred products that ended together, those that began last are kept, in any order", () => {
+  const all = Array.from({ length: 150 }, (_, index) =>
+    aLine({
+      transactionIdentifier: String(index),
+      productIdentifier: `p${index}`,
+      startsAt: 1_000 + index,
+      endsAt: 2_000,
+    }),
+  );
+  const mixed = [...all.slice(70).toReversed(), ...all.slice(0, 70)];
+  for (const order of [all, all.toReversed(), mixed]) {
+    const [joined] = joinAll([aPurchase({ lines: order })]);
+    expect(joined?.lines.map(({ startsAt }) => startsAt)).toEqual(
+      Array.from({ length: 100 }, (_, index) => 1_050 + index),
+    );
+  }
 });
 
 test("joined purchases are sorted by reference", () => {

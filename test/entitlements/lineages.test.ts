@@ -89,6 +89,10 @@ describe("one web order in two lineages", () => {
       B: ["2*"],
     });
   });
+  test("counts in the smaller lineage when both copies were signed at the same moment", () => {
+    expectDeciding([lineage("A", copy("1")), lineage("B", copy("2"))], { A: ["2*"], B: [] });
+    expectDeciding([lineage("A", copy("2")), lineage("B", copy("1"))], { A: ["2*"], B: [] });
+  });
   test("is refunded under either id, and counts where it was signed last", () => {
     const refunded = copy("1", { ...signed(1), revokedAt: NOW, revokedSince: NOW });
     expectDeciding([lineage("A", refunded), lineage("B", copy("2", signed(2)))], { A: [], B: ["1*"] });

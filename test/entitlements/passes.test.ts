@@ -235,6 +235,46 @@ describe("passes of one product add up", () => {
     }
   });
 
+  test("of two bought at the same moment the one with the smaller purchase key runs first", () => {
+    const [first, second] = [
+      heldBy(ONE, aPass("1", { transactionIdentifier: "9" })),
+      heldBy(OTHER, aPass("2", { transactionIdentifier: "8" })),
+    ];
+    for (const holdings of [
+      [...first, ...second],
+      [...second, ...first],
+    ]) {
+      expect(entitlementsAt(T, holdings, catalog)).toMatchObject([{ customerIdentifier: ONE }]);
+      expect(entitlementsAt(T + DAY, holdings, catalog)).toMatchObject([{ customerIdentifier: OTHER }]);
+    }
+  });
+
+  test("what is no pass grants beside them", () => {
+    const beside = aCatalog([
+      aProduct({ productIdentifier: "pass", grants: ["pass"], accessDuration: period("P1D") }),
+      aProduct(),
+    ]);
+    const holdings = heldBy(
+      ONE,
+      aPass("1"),
+      aPurchase({ key: "2", lines: [aLine({ transactionIdentifier: "2" })] }),
+    );
+    expect(entitlementsAt(T, holdings, beside)).toMatchObject([
+      { identifier: "pass", status: "active" },
+      { identifier: "premium", status: "active" },
+    ]);
+  });
+
+  test("a pass ends with its duration: a payment that Google retries silently is not for it", () => {
+    const pass = aPass(
+      "1",
+      { nature: "consumable", willRenew: true, verifiedAt: T + DAY },
+      { store: "android-store" },
+    );
+    expect(statusAt(T + DAY - 1, heldBy(ONE, pass))).toBe("active");
+    expect(statusAt(T + DAY, heldBy(ONE, pass))).toBe("expired");
+  });
+
   test("a line that renews or has an end of its own is not a pass", () => {
     const own = (key: string) => aPass(key, { endsAt: T + 2 * DAY });
     const renewing = (key: string) => aPass(key, { nature: "auto_renewable", endsAt: T + 2 * DAY });

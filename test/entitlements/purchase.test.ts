@@ -1,4 +1,5 @@
 import {
+  byReference,
   lineOrder,
   mentionedPurchase,
   productKindOf,
@@ -117,4 +118,14 @@ test.each(Object.keys(aLine()))("two lines that differ in %s are not the same", 
   const line = aLine();
   expect(sameLine(line, { ...line })).toBe(true);
   expect(sameLine(line, { ...line, [field]: "another" })).toBe(false);
+});
+
+test("purchases are found by store, environment and key; the last of one reference counts", () => {
+  const [first, last] = [aPurchase({ verifiedAt: 1 }), aPurchase({ verifiedAt: 2 })];
+  const others = [aPurchase({ environment: "sandbox" }), aPurchase({ store: "android-store" })];
+  expect([...byReference([first, ...others, last])]).toEqual([
+    ["ios-store production 1", last],
+    ["ios-store sandbox 1", others[0]],
+    ["android-store production 1", others[1]],
+  ]);
 });

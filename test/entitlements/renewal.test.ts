@@ -79,6 +79,19 @@ describe("a renewal info decides after the end of its period", () => {
     expect(statusAt(END + 60 * DAY, purchase)).toBe("expired");
   });
 
+  test.each([
+    ["with a grace period", { graceEndsAt: END }],
+    ["without one", {}],
+    ["in billing retry", { isInBillingRetry: true }],
+  ])("but ends no subscription without an end, %s", (_, renewal) => {
+    const endless = renewing({ periodEndsAt: null, ...renewal }, aLine({ endsAt: null }));
+    expect(shownAt(END + 90 * DAY, [endless])).toMatchObject({
+      status: "active",
+      expiresAt: null,
+      willRenew: true,
+    });
+  });
+
   test("unless the purchase was revoked", () => {
     const lines = [aLine({ revokedAt: NOW })];
     const purchase = renewing({ signedAt: END + 1, graceEndsAt: END + 6 * DAY }, ...lines);

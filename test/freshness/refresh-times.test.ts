@@ -94,7 +94,8 @@ describe("an iOS subscription is refreshed after", () => {
       ["sparsely: a day", END, END + DAY, "return"],
       ["a week", END + DAY, END + 7 * DAY, "return"],
       ["a month", END + 7 * DAY, END + 30 * DAY, "return"],
-      ["never later than 60 days", END + 30 * DAY, null],
+      ["60 days, the last time", END + 30 * DAY, END + 60 * DAY, "return"],
+      ["never later than 60 days", END + 60 * DAY, null],
     ])("%s", (_, ...expected) => {
       expectNext(over, ...expected);
     });
@@ -132,10 +133,20 @@ describe("an iOS subscription is refreshed after", () => {
   test.each<Case>([
     ["a refund: a week", NOW + DAY, NOW + 7 * DAY, "refund"],
     ["a refund: a month", NOW + 7 * DAY, NOW + 30 * DAY, "refund"],
-    ["a refund: not later than 60 days", NOW + 30 * DAY, null],
+    ["a refund: 60 days, the last time", NOW + 30 * DAY, NOW + 60 * DAY, "refund"],
+    ["a refund: not later than 60 days", NOW + 60 * DAY, null],
   ])("%s", (_, ...expected) => {
     expectNext(aPurchase({ lines: [aLine({ revokedAt: NOW })] }), ...expected);
   });
+});
+
+test("an iOS subscription whose period was refunded is refreshed after its end too, where it still renews", () => {
+  const refunded = (willRenew: boolean) =>
+    aPurchase({ lines: [aLine({ revokedAt: NOW })], renewal: aRenewal({ willRenew, signedAt: NOW }) });
+  expectNext(refunded(true), NOW + 7 * DAY, END + 5 * SECOND, "renewal");
+  expectNext(refunded(true), END + 10 * MINUTE, END + HOUR, "renewal");
+  expectNext(refunded(true), END + 60 * DAY, null);
+  expectNext(refunded(false), NOW + 7 * DAY, NOW + 30 * DAY, "refund");
 });
 
 describe("an iOS purchase without an end is refreshed after", () => {

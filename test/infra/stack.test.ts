@@ -651,7 +651,12 @@ describe("roles", () => {
         secrets("customer-entitlements/"),
         {
           Effect: "Allow",
-          Action: ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
+          Action: [
+            "dynamodb:DescribeStream",
+            "dynamodb:GetRecords",
+            "dynamodb:GetShardIterator",
+            "dynamodb:ListStreams",
+          ],
           Resource: { Ref: expect.stringContaining("tablestream") },
         },
       ]);

@@ -101,7 +101,7 @@ const readAt = async (account: string, moment: number): Promise<Shown> => {
 };
 
 test.each(["ios-store", "android-store"] as const)(
-  "%s: renewals, a failed payment and its recovery are caught without a notification",
+  "%s: a renewal is caught; a failed payment and its recovery are caught",
   async (store) => {
     const account = `${store} subscriber`;
     const change = await STORES[store](account);

@@ -1,11 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import * as z from "zod";
+import { mutationReport, scoreOf } from "./score.ts";
 
 /**
- * `npm run test:mutation [part …]`: makes every small change to the rules of each part, one at a time, and counts the
- * changes that the part's own tests miss. Writes `reports/mutation-<part>.json` and prints the scores.
+ * `npm run test:mutation [part …] [file …]`: makes every small change to the rules of each part, or only to these files
+ * of the part, one at a time, and counts the changes that the part's own tests miss. Those that `equivalent.ts` lists are not
+ * counted; an entry there that matches no unnoticed change fails the run. Writes `reports/mutation-<part>.json` and
+ * prints the scores.
  *
  * @see https://stryker-mutator.io/docs/stryker-js/introduction/
  */
@@ -31,26 +33,10 @@ const STRYKER = fileURLToPath(import.meta.resolve("@stryker-mutator/core")).repl
   "bin/stryker.js",
 );
 
-const report = z.object({
-  files: z.record(
-    z.string(),
-    z.object({
-      mutants: z.array(
-        z.object({
-          status: z.string(),
-          mutatorName: z.string(),
-          replacement: z.string().optional(),
-          location: z.object({ start: z.object({ line: z.number(), column: z.number() }) }),
-        }),
-      ),
-    }),
-  ),
-});
+/** Share of the counted changes below which a run fails. */
+const LOWEST_SCORE = 0.9;
 
-const NOTICED = new Set(["Killed", "Timeout", "RuntimeError"]);
-const UNNOTICED = new Set(["Survived", "NoCoverage"]);
-
-const runPart = (name: keyof typeof PARTS): string[] => {
+const runPart = (name: keyof typeof PARTS, only: readonly string[]): string[] => {
   const { mutate, tests } = PARTS[name];
   const file = `reports/mutation-${name}.json`;
   mkdirSync(`${PROJECT}reports`, { recursive: true });
@@ -60,7 +46,7 @@ const runPart = (name: keyof typeof PARTS): string[] => {
     configuration,
     JSON.stringify({
       ...Object(shared),
-      mutate,
+      mutate: only.length > 0 ? only : mutate,
       testFiles: tests,
       jsonReporter: { fileName: file },
       tempDirName: `.stryker/${name}`,
@@ -73,26 +59,23 @@ const runPart = (name: keyof typeof PARTS): string[] => {
     env: { ...process.env, SEED: "1", MUTATION: "1" },
   });
   if (status !== 0) process.exitCode = 1;
-  const { files } = report.parse(JSON.parse(readFileSync(PROJECT + file, "utf8")));
-  const all = Object.values(files).flatMap(({ mutants }) => mutants);
-  const noticed = all.filter((mutant) => NOTICED.has(mutant.status)).length;
-  const unnoticed = all.filter((mutant) => UNNOTICED.has(mutant.status)).length;
-  const score = ((100 * noticed) / (noticed + unnoticed)).toFixed(1);
+  const { noticed, equivalent, unnoticed, stale } = scoreOf(
+    mutationReport.parse(JSON.parse(readFileSync(PROJECT + file, "utf8"))),
+  );
+  const counted = noticed + unnoticed.length;
+  if (stale.length > 0 || noticed < LOWEST_SCORE * counted) process.exitCode = 1;
   return [
-    `${name}: ${noticed} of ${noticed + unnoticed} changes noticed, ${score} %`,
-    ...Object.entries(files).flatMap(([path, { mutants }]) =>
-      mutants
-        .filter((mutant) => UNNOTICED.has(mutant.status))
-        .map(
-          ({ location: { start }, mutatorName, replacement = "" }) =>
-            `  ${path}:${start.line}:${start.column} ${mutatorName} ${replacement.replaceAll(/\s+/g, " ").slice(0, 80)}`,
-        ),
-    ),
+    `${name}: ${noticed} of ${counted} changes noticed, ${((100 * noticed) / counted).toFixed(1)} %; ${equivalent} equivalent`,
+    ...unnoticed.map((change) => `  ${change}`),
+    ...(stale.length > 0 ? ["Listed as equivalent, but noticed or gone; take out of equivalent.ts:"] : []),
+    ...stale.map((entry) => `  ${entry}`),
   ];
 };
 
 const isPart = (name: string): name is keyof typeof PARTS => Object.hasOwn(PARTS, name);
 const wanted = process.argv.slice(2);
-const parts = (wanted.length > 0 ? wanted : Object.keys(PARTS)).filter(isPart);
-const lines = parts.flatMap(runPart);
+const named = wanted.filter(isPart);
+const files = wanted.filter((argument) => argument.endsWith(".ts"));
+const parts = named.length > 0 ? named : Object.keys(PARTS).filter(isPart);
+const lines = parts.flatMap((part) => runPart(part, files));
 process.stdout.write(`${lines.join("\n")}\n`);

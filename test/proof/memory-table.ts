@@ -49,9 +49,15 @@ const transactWrite = z.object({
   ),
 });
 const query = z.object({
-  KeyConditionExpression: z.enum(["#pk = :pk", "#pk = :pk AND begins_with(sk, :prefix)"]),
+  KeyConditionExpression: z.enum([
+    "#pk = :pk",
+    "#pk = :pk AND begins_with(sk, :prefix)",
+    "#pk = :pk AND sk < :before",
+  ]),
+  ExpressionAttributeNames: z.object({ "#pk": z.string() }),
   ExpressionAttributeValues: attributes,
 });
+const scan = z.object({ FilterExpression: z.string(), ExpressionAttributeValues: attributes });
 
 type Condition = Pick<
   z.infer<typeof put>,
@@ -62,7 +68,7 @@ const textOf = (value: unknown): string => JSON.stringify(value ?? null);
 const keyOf = (item: Item): string => JSON.stringify([item["pk"], item["sk"]]);
 
 const TERM =
-  /^(?:(?<presence>attribute_exists|attribute_not_exists)\((?<attribute>#?\w+)\)|(?<left>#?\w+) (?<operator>=|<=|>=|<|>) (?<right>:\w+))$/;
+  /^(?:(?<presence>attribute_exists|attribute_not_exists)\((?<attribute>#?\w+)\)|begins_with\((?<text>#?\w+), (?<prefix>:\w+)\)|(?<left>#?\w+) (?<operator>=|<=|>=|<|>) (?<right>:\w+))$/;
 
 const COMPARISONS: Record<string, (a: unknown, b: unknown) => boolean> = {
   "=": (a, b) => textOf(a) === textOf(b),
@@ -81,7 +87,7 @@ const split = (expression: string, separator: string): string[] =>
   }, []);
 
 /**
- * Evaluates presence, comparisons, AND, OR and parentheses. Any other expression is an error of the test.
+ * Evaluates presence, prefixes, comparisons, AND, OR and parentheses. Any other expression is an error of the test.
  */
 const holds = (item: Item | undefined, condition: Condition): boolean => {
   const { ConditionExpression: expression, ExpressionAttributeNames, ExpressionAttributeValues } = condition;
@@ -91,9 +97,19 @@ const holds = (item: Item | undefined, condition: Condition): boolean => {
   return split(expression, " OR ").some((alternative) =>
     split(alternative, " AND ").every((term) => {
       if (term.startsWith("(")) return holds(item, { ...condition, ConditionExpression: term.slice(1, -1) });
-      const { presence, attribute, left, operator = "", right = "" } = TERM.exec(term)?.groups ?? {};
+      const {
+        presence,
+        attribute,
+        text,
+        prefix = "",
+        left,
+        operator = "",
+        right = "",
+      } = TERM.exec(term)?.groups ?? {};
       if (presence !== undefined)
         return (presence === "attribute_exists") === (valueOf(attribute) !== undefined);
+      if (text !== undefined)
+        return String(valueOf(text)).startsWith(String(ExpressionAttributeValues?.[prefix]));
       const comparison = COMPARISONS[operator];
       if (comparison === undefined) throw new Error(`The memory table does not understand ${term}.`);
       const actual = valueOf(left);
@@ -198,12 +214,21 @@ export const createMemoryTable = (): MemoryTable => {
       return {};
     },
     QueryCommand: (input) => {
-      const { ":pk": pk, ":prefix": prefix = "" } = query.parse(input).ExpressionAttributeValues;
+      const { ExpressionAttributeNames, ExpressionAttributeValues } = query.parse(input);
+      const { ":pk": pk, ":prefix": prefix = "", ":before": before } = ExpressionAttributeValues;
+      // Of an index, it is the index's own partition key.
+      const partitionKey = ExpressionAttributeNames["#pk"];
       const all = [...new Set([...items.keys(), ...unseen.keys()])].map(seen);
       const found = all
         .filter((item) => item !== undefined)
-        .filter((item) => textOf(item["pk"]) === textOf(pk) && String(item["sk"]).startsWith(String(prefix)));
+        .filter((item) => item[partitionKey] === pk && String(item["sk"]).startsWith(String(prefix)))
+        .filter(({ sk }) => before === undefined || String(sk) < String(before));
       return { Items: found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) };
+    },
+    ScanCommand: (input) => {
+      const { FilterExpression, ...values } = scan.parse(input);
+      const condition = { ConditionExpression: FilterExpression, ...values };
+      return { Items: [...items.values()].filter((item) => holds(item, condition)) };
     },
     UpdateItemCommand: (input) => {
       const write = update.parse(input);
@@ -215,8 +240,9 @@ export const createMemoryTable = (): MemoryTable => {
           message: "The conditional request failed",
           $metadata: {},
         });
-      items.set(key, updated(items.get(key) ?? write.Key, write));
-      return {};
+      const written = updated(items.get(key) ?? write.Key, write);
+      items.set(key, written);
+      return { Attributes: written };
     },
     GetItemCommand: (input) => {
       const item = seen(keyOf(get.parse(input).Key));

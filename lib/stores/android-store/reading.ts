@@ -37,6 +37,8 @@ export interface VerifiedPurchase {
   readonly samePerson: readonly PurchaseKey[];
   /** Whether the store has nothing more to say of it: it was cancelled before it was paid, or dropped. */
   readonly isClosed: boolean;
+  /** Token of the subscription that goes on because this one, which was to replace it, was never paid; null: none. */
+  readonly goesOn: string | null;
   /** Acknowledgement to make once the purchase is stored; null: none. */
   readonly acknowledgement: PendingAcknowledgement | null;
 }

@@ -90,6 +90,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
           };
         });
 
+  const isClosed = answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
   const key = purchaseKeyOfToken(purchaseToken);
   const otherKey = (token: string | null | undefined) => {
     const other = standing === null || token == null ? null : purchaseKeyOfToken(token);
@@ -116,7 +117,9 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
       verifiedAt: answeredAt,
     },
     replaces,
-    isClosed: answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED",
+    isClosed,
+    goesOn:
+      isClosed && answer.linkedPurchaseToken !== purchaseToken ? (answer.linkedPurchaseToken ?? null) : null,
     samePerson: [replaces === null ? linked : null, expired].filter((other) => other !== null),
     acknowledgement:
       due && first !== undefined

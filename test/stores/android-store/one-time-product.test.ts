@@ -73,6 +73,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
     replaces: null,
     samePerson: [],
     isClosed: false,
+    goesOn: null,
     acknowledgement: null,
   });
 });

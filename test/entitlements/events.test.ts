@@ -1,0 +1,175 @@
+import {
+  decidingCopies,
+  eventLines,
+  eventsOf,
+  eventsUnderOneName,
+  lastEnd,
+} from "../../lib/entitlements/events.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
+import { aLine, DAY, NOW } from "../support/purchases.ts";
+
+/** A copy of one purchase, under an id of its own. */
+const copy = (transactionIdentifier: string, line: Partial<Line> = {}): Line =>
+  aLine({ transactionIdentifier, event: "w", ...line });
+const idsOf = (lines: readonly Line[]): (string | null)[] =>
+  lines.map(({ transactionIdentifier }) => transactionIdentifier).sort();
+
+describe("copies under one web order are of one period", () => {
+  const lasting = (transactionIdentifier: string, [from, to]: readonly [number, number]) =>
+    copy(transactionIdentifier, { startsAt: NOW + from * DAY, endsAt: NOW + to * DAY });
+  const MILLISECOND = 1 / DAY;
+  test.each<[rule: string, periods: (readonly [from: number, to: number])[], events: number]>([
+    [
+      "where they end together, though one was restored after the end",
+      [
+        [0, 30],
+        [40, 30],
+      ],
+      1,
+    ],
+    [
+      "where they end together, though one was restored after the end and during the next",
+      [
+        [0, 30],
+        [40, 30],
+        [30, 60],
+      ],
+      2,
+    ],
+    [
+      "not where one was restored at its end, which another includes",
+      [
+        [30, 30],
+        [0, 60],
+      ],
+      2,
+    ],
+    [
+      "where they start together, however short one is",
+      [
+        [0, 1],
+        [0, 30],
+      ],
+      1,
+    ],
+    [
+      "where one is within the other, however short",
+      [
+        [0, 30],
+        [10, 11],
+      ],
+      1,
+    ],
+    [
+      "not where they overlap by 48 h",
+      [
+        [0, 30],
+        [28, 60],
+      ],
+      2,
+    ],
+    [
+      "where they overlap by a millisecond more",
+      [
+        [0, 30],
+        [28 - MILLISECOND, 60],
+      ],
+      1,
+    ],
+    [
+      "where a third overlaps both",
+      [
+        [0, 10],
+        [5, 15],
+        [11, 20],
+      ],
+      1,
+    ],
+  ])("%s", (_, periods, events) => {
+    const copies = periods.map((dates, index) => lasting(String(index), dates));
+    expect(eventsOf(copies)).toHaveLength(events);
+    expect(eventsOf(copies.toReversed())).toHaveLength(events);
+  });
+});
+
+test("copies of a product that does not renew are one event, whatever their ends", () => {
+  const owned = (id: string, startsAt: number, endsAt: number) =>
+    copy(id, { nature: "non_consumable", event: "", startsAt, endsAt });
+  expect(eventsUnderOneName([owned("1", 1, 2), owned("2", 5, 9)])).toHaveLength(1);
+});
+
+test("no copies are no event, and none of them decides", () => {
+  expect(eventsUnderOneName([])).toEqual([]);
+  expect(decidingCopies([])).toEqual([]);
+});
+
+test("an event ends with the last end of its copies", () => {
+  const event = (...ends: readonly (number | null)[]) => {
+    const copies = ends.map((endsAt, index) => copy(String(index), { endsAt }));
+    return { copies, line: copies[0] ?? copy("1") };
+  };
+  expect(lastEnd(event(NOW + 1, NOW + 2, NOW))).toBe(NOW + 2);
+  expect(lastEnd(event(NOW, null))).toBe(Infinity);
+});
+
+describe("the copy that decides a lifetime", () => {
+  const lifetime = (transactionIdentifier: string, line: Partial<Line>) =>
+    copy(transactionIdentifier, { event: "", nature: "non_consumable", startsAt: 1, endsAt: null, ...line });
+  const decidingOf = (...copies: readonly Line[]) => {
+    expect(eventLines(copies.toReversed())).toEqual(eventLines(copies));
+    return eventLines(copies).map(({ transactionIdentifier }) => transactionIdentifier);
+  };
+
+  test("is the last signed one of all where the last word on a refund is its reversal", () => {
+    const reversed = lifetime("100", { revokedSince: 5, verifiedAt: 8 });
+    expect(decidingOf(reversed, lifetime("101", { verifiedAt: 9 }))).toEqual(["101"]);
+    expect(decidingOf(reversed, lifetime("101", { verifiedAt: 7 }))).toEqual(["100"]);
+  });
+  test.each([
+    ["at the moment of the refund is not one that was bought anew", 10, "100"],
+    ["a millisecond after the refund was bought anew", 11, "101"],
+  ])("where another was purchased %s", (_, purchasedAt, decides) => {
+    const refunded = lifetime("100", { revokedAt: 10, verifiedAt: 20, purchasedAt: 1 });
+    expect(decidingOf(refunded, lifetime("101", { purchasedAt, verifiedAt: 30 }))).toEqual([decides]);
+  });
+  test("is the last signed refund where each of two purchases was refunded", () => {
+    const first = lifetime("100", { revokedAt: 10, revokedSince: 20, verifiedAt: 50, purchasedAt: 1 });
+    const second = lifetime("101", { revokedAt: 40, revokedSince: 45, verifiedAt: 45, purchasedAt: 30 });
+    expect(decidingOf(first, second)).toEqual(["100"]);
+  });
+  test("gives the start; a period begins with the first of its copies", () => {
+    const copies = [copy("1", { startsAt: 1, verifiedAt: 5 }), copy("2", { startsAt: 3, verifiedAt: 9 })];
+    const startOf = (line: Partial<Line>) =>
+      eventLines(copies.map((one) => ({ ...one, ...line }))).map(({ startsAt }) => startsAt);
+    expect(startOf({ nature: "non_consumable", endsAt: null })).toEqual([3]);
+    expect(startOf({})).toEqual([1]);
+  });
+
+  describe("is kept, with those that decide once more is known:", () => {
+    const kept = lifetime("1", { purchasedAt: 1, verifiedAt: 90 });
+    const lastPurchased = lifetime("2", { purchasedAt: 60, verifiedAt: 70 });
+    const earlier = lifetime("3", { purchasedAt: 55, verifiedAt: 60 });
+    const refunded = lifetime("4", { purchasedAt: 2, revokedAt: 95, revokedSince: 80, verifiedAt: 80 });
+    const refundedFirst = lifetime("5", { purchasedAt: 70, revokedAt: 96, revokedSince: 75, verifiedAt: 75 });
+    const refundedBefore = lifetime("6", { purchasedAt: 3, revokedAt: 50, revokedSince: 51, verifiedAt: 52 });
+
+    test.each<[rule: string, copies: Line[], expected: string[]]>([
+      ["without a refund the last signed one alone", [kept, lastPurchased, earlier], ["1"]],
+      ["of refunds alone the last signed one", [refunded, refundedFirst], ["4"]],
+      [
+        "with a refund also the last signed one of all and the last purchased one without a refund",
+        [earlier, kept, lastPurchased, refundedFirst, refunded],
+        ["1", "2", "4"],
+      ],
+      [
+        "bought anew since, also the last signed refund",
+        [refundedBefore, earlier, lastPurchased],
+        ["2", "6"],
+      ],
+      ["of one copy that one", [kept], ["1"]],
+    ])("%s", (_, copies, expected) => {
+      expect(idsOf(decidingCopies(copies))).toStrictEqual(expected);
+      expect(idsOf(decidingCopies(copies.toReversed()))).toStrictEqual(expected);
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { cases, randomFrom, TIMEOUT } from "../support/proof.ts";
+import { DAY } from "../support/purchases.ts";
+import { histories, type History } from "./lost-notifications/histories.ts";
+import {
+  expectEveryPurchaseQueued,
+  expectSameAnswers,
+  standSideBySide,
+} from "./lost-notifications/side-by-side.ts";
+import type { Service } from "./lost-notifications/service.ts";
+import { openPushServer, PACKAGE_NAME, type PushServer } from "./lost-notifications/stores.ts";
+
+let server: PushServer;
+beforeAll(async () => {
+  server = await openPushServer();
+});
+afterEach(() => expect(server.failures.splice(0)).toEqual([]));
+afterAll(async () => {
+  await server.close();
+});
+
+/** Longest step of the ladder of a purchase that does not end: a quarter of a year. */
+const QUIET = 92 * DAY;
+
+describe("a service that no notification reaches", () => {
+  test(
+    "answers like one that gets them all, once its operator had every purchase asked about",
+    () =>
+      fc.assert(
+        fc.asyncProperty(histories, async (history: History) => {
+          const both = standSideBySide(server, "by hand");
+          await both.play(history);
+          await both.settle();
+          for (const service of [both.told, both.untold]) await service.queueAll();
+          await both.advance(60_000);
+          await expectSameAnswers(both);
+        }),
+        cases(10, 1_500),
+      ),
+    TIMEOUT,
+  );
+
+  test(
+    "answers like one that gets them all, after a quarter in which nothing but renewals happens",
+    () =>
+      fc.assert(
+        fc.asyncProperty(histories, async (history: History) => {
+          const both = standSideBySide(server, "by schedule");
+          await both.play(history);
+          await both.advance(QUIET);
+          await both.settle();
+          await expectSameAnswers(both);
+        }),
+        cases(6, 1_500),
+      ),
+    TIMEOUT,
+  );
+
+  test(
+    "and whose stores fail at random until a time answers alike, and loses nothing",
+    () =>
+      fc.assert(
+        fc.asyncProperty(
+          histories,
+          fc.constantFrom(0.1, 0.4, 0.9, 1),
+          fc.nat(1_000_000),
+          async (history, share, seed) => {
+            const both = standSideBySide(server, "by schedule", { share, random: randomFrom(seed) });
+            both.outage.isOn = true;
+            await both.play(history);
+            both.outage.isOn = false;
+            await both.advance(QUIET);
+            await both.settle();
+            await expectSameAnswers(both);
+            await expectEveryPurchaseQueued(both);
+          },
+        ),
+        cases(6, 1_500),
+      ),
+    TIMEOUT,
+  );
+});
+
+describe("an upgrade, whose purchase token nobody but the app and a notification tells", () => {
+  test("ends what it replaces, and counts once the app links it", async () => {
+    const both = standSideBySide(server, "by schedule");
+    const activeIn = async (service: Service): Promise<string[]> =>
+      (await service.read("a", both.stores.clock.now))
+        .filter(({ active }) => active)
+        .map(({ identifier }) => identifier);
+    const { android } = both.stores;
+    const bought = android.buy({
+      packageName: PACKAGE_NAME,
+      productKind: "subscription",
+      productIdentifier: "basic",
+    });
+    await both.linkToken({ token: bought, productKind: "subscription", person: 0 });
+    await both.advance(DAY);
+    const upgrade = android.change(bought, "upgrade", { productIdentifier: "premium" });
+    await both.advance(35 * DAY);
+    expect(await activeIn(both.told)).toEqual(["premium"]);
+    // Google's answer for the older token does not name the newer one.
+    expect(await activeIn(both.untold)).toEqual([]);
+    await both.linkToken({ token: upgrade, productKind: "subscription", person: 0 });
+    await expectSameAnswers(both);
+    expect(await activeIn(both.untold)).toEqual(["premium"]);
+  });
+});

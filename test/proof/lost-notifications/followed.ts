@@ -1,0 +1,74 @@
+import * as z from "zod";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
+import { DAY } from "../../support/purchases.ts";
+
+/**
+ * Which changes of iOS purchases a refresh finds. All others come by a notification, or with the next request of the
+ * person's app, which sends all transactions.
+ */
+
+export const iosTransaction = z.object({
+  transactionId: z.string(),
+  originalTransactionId: z.string(),
+  /** A subscription's period; its restored copies have the same. */
+  webOrderLineItemId: z.string().optional(),
+  type: z.string(),
+  purchaseDate: z.number(),
+  expiresDate: z.number().optional(),
+  revocationDate: z.number().optional(),
+});
+export type IosTransaction = z.output<typeof iosTransaction>;
+
+export const isRefund = ({ change }: RequestedChange): boolean =>
+  change === "refund" || change === "refund-partly";
+
+const isAboutRefund = (change: RequestedChange): boolean =>
+  isRefund(change) || change.change === "reverse-refund" || change.change === "unshare";
+
+/** The transaction that a change is about: of a reversal the latest that was refunded, or else the latest of all. */
+const concerned = (
+  { change }: RequestedChange,
+  transactions: readonly IosTransaction[],
+  named: IosTransaction | undefined,
+): IosTransaction | undefined =>
+  change === "reverse-refund"
+    ? transactions.find(({ revocationDate }) => revocationDate !== undefined)
+    : (named ?? transactions[0]);
+
+/**
+ * Whether Apple's answers show the change: the statuses tell the latest transaction of each subscription, so a refund of
+ * an earlier period, or its reversal, is not among them. Such a period is over, or about to be.
+ *
+ * @param transactions of the lineage, the latest first
+ * @param named the transaction that is refunded
+ */
+export const showsInAnswers = (
+  change: RequestedChange,
+  transactions: readonly IosTransaction[],
+  named: IosTransaction | undefined,
+): boolean =>
+  !isAboutRefund(change) ||
+  concerned(change, transactions, named)?.webOrderLineItemId === transactions[0]?.webOrderLineItemId;
+
+/** Ends and refunds are followed for as long as Apple retries a payment, passes for so long after their purchase. */
+const FOLLOWED = 60 * DAY;
+const PASS_FOLLOWED = 400 * DAY;
+
+/**
+ * Whether the schedule still asks when the change happens. It asks about no consumable, nothing that ended or was refunded
+ * 60 days ago, and no pass bought 400 days ago.
+ */
+export const isFollowed = (
+  change: RequestedChange,
+  transactions: readonly IosTransaction[],
+  named: IosTransaction | undefined,
+  now: Instant,
+): boolean => {
+  if (!isAboutRefund(change) && change.change !== "resubscribe") return true;
+  const about = concerned(change, transactions, named);
+  if (about === undefined) return true;
+  const { type, purchaseDate, expiresDate = Infinity, revocationDate = Infinity } = about;
+  const isPassOver = type === "Non-Renewing Subscription" && purchaseDate + PASS_FOLLOWED <= now;
+  return type !== "Consumable" && !isPassOver && Math.min(expiresDate, revocationDate) + FOLLOWED > now;
+};

@@ -1,0 +1,337 @@
+import { decodeJwt } from "jose";
+import { iosTransaction, isFollowed, isRefund, showsInAnswers, type IosTransaction } from "./followed.ts";
+import type { Application } from "../../../lib/applications/application.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { ImpossibleChange as ImpossibleAndroidChange } from "../../../sandbox/android-store/outcome.ts";
+import { ImpossibleChange } from "../../../sandbox/ios-store/change.ts";
+import type { PersonsPurchases } from "../../../sandbox/ios-store/payloads.ts";
+import { APPLE_ID, BUNDLE } from "../../support/ios-store.ts";
+import { DAY, NOW } from "../../support/purchases.ts";
+import { anApplication } from "../world.ts";
+import type { Act, History } from "./histories.ts";
+import { failingFetch, type Outage } from "./outages.ts";
+import { createService, type LinkRequest, type Service } from "./service.ts";
+import { ANDROID_STORE_URL, APPLE, PACKAGE_NAME, type PushServer, type Stores } from "./stores.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const LEEWAY = 15 * MINUTE;
+
+/** Google's list is swept hourly in the cloud; further apart, the same periods are read. */
+const BETWEEN_SWEEPS = 10 * DAY;
+
+/** Accounts of the persons, and the persons' app transaction ids. */
+export const ACCOUNTS = ["a", "b"];
+const PERSONS = ["704000000000001", "704000000000002"];
+
+const applicationWith = (stores: Stores): Application => {
+  const { issuerIdentifier, keyIdentifier } = APPLE.serverKey;
+  return {
+    ...anApplication("0198c0de-0000-7000-8000-000000000001", "refuse", LEEWAY),
+    iosStore: [
+      {
+        bundleIdentifier: BUNDLE,
+        appAppleIdentifier: APPLE_ID,
+        environments: ["production"],
+        xcodeCertificates: [],
+        serverApi: { issuerIdentifier, keyIdentifier, secret: "apple" },
+      },
+    ],
+    androidStore: [
+      {
+        packageName: PACKAGE_NAME,
+        credential: { workloadIdentity: stores.android.externalAccount(ANDROID_STORE_URL) },
+        environments: ["production"],
+        notifications: { serviceAccount: "play-push", audience: "the service" },
+      },
+    ],
+  };
+};
+
+interface IosPurchase {
+  readonly lineage: string;
+  readonly person: number;
+}
+export interface AndroidPurchase {
+  readonly token: string;
+  readonly productKind: "subscription" | "one_time_product";
+  readonly person: number;
+}
+
+/** Questions of the second service that fail during an outage. */
+export interface Disturbance {
+  readonly share: number;
+  readonly random: () => number;
+}
+
+/** Two services before the same stores: one gets every notification, the other none. */
+export interface SideBySide {
+  readonly stores: Stores;
+  readonly told: Service;
+  readonly untold: Service;
+  readonly outage: Outage;
+  /** Lets time pass, with the stores' events, the scheduled refreshes and the sweeps. */
+  advance(milliseconds: number): Promise<void>;
+  perform(act: Act): Promise<void>;
+  /** The app links a purchase token to a person's account. */
+  linkToken(purchase: AndroidPurchase): Promise<void>;
+  play(history: History): Promise<void>;
+  /** Works off both queues, at a moment at which nothing happens in the stores. */
+  settle(): Promise<void>;
+}
+
+/** The first whole minute from the moment on: the schedule's. */
+const minuteFrom = (moment: Instant): Instant => Math.ceil(moment / MINUTE) * MINUTE;
+
+/**
+ * @param asked whether an operator has everything asked about at the end, or the scheduled refreshes have to find it
+ * @param disturbance null: the stores always answer
+ */
+export const standSideBySide = (
+  server: PushServer,
+  asked: "by hand" | "by schedule",
+  disturbance: Disturbance | null = null,
+): SideBySide => {
+  const stores = server.stores(NOW);
+  const { clock, ios, android } = stores;
+  const application = applicationWith(stores);
+  const outage: Outage = { isOn: false, failures: 0 };
+  const told = createService(stores, application, stores.fetch);
+  const untold = createService(
+    stores,
+    application,
+    disturbance === null
+      ? stores.fetch
+      : failingFetch(outage, disturbance.share, disturbance.random, stores.fetch),
+  );
+  const services = [told, untold];
+  server.receive = async (push) => {
+    await told.receive(push);
+    return 200;
+  };
+
+  const iosPurchases: IosPurchase[] = [];
+  const androidPurchases: AndroidPurchase[] = [];
+  let nextSweepAt = NOW + BETWEEN_SWEEPS;
+  const lastRefreshAt = new Map<Service, Instant>();
+
+  const refreshAt = async (service: Service): Promise<Instant> => {
+    const last = lastRefreshAt.get(service) ?? 0;
+    // A queue that is paused in an outage is tried often; here, hourly.
+    const apart = outage.isOn ? HOUR : MINUTE;
+    return minuteFrom(Math.max(await service.nextRefreshAt(), last + apart));
+  };
+
+  const runSchedules = async (): Promise<void> => {
+    for (const service of services)
+      if ((await refreshAt(service)) <= clock.now) {
+        lastRefreshAt.set(service, clock.now);
+        await service.refresh();
+      }
+    if (clock.now < nextSweepAt) return;
+    nextSweepAt = clock.now + BETWEEN_SWEEPS;
+    for (const service of services) await service.sweepRefunds();
+  };
+
+  const advanceTo = async (moment: Instant): Promise<void> => {
+    for (;;) {
+      const due = await Promise.all(services.map(refreshAt));
+      const next = Math.min(moment, stores.nextEventAt(), nextSweepAt, ...due);
+      clock.now = Math.max(clock.now, next);
+      await stores.run();
+      await runSchedules();
+      if (clock.now >= moment) return;
+    }
+  };
+
+  /** The app's own requests do not meet the outage: they are repeated until they succeed. */
+  const link = async (request: LinkRequest, name: string): Promise<void> => {
+    const { isOn } = outage;
+    outage.isOn = false;
+    for (const service of services) await service.link(request, name);
+    outage.isOn = isOn;
+  };
+
+  /** What the app sends of one lineage. */
+  const linkLineage = async (bought: PersonsPurchases, { lineage, person }: IosPurchase): Promise<void> => {
+    const isOf = (jws: string): boolean => decodeJwt(jws)["originalTransactionId"] === lineage;
+    const request = {
+      applicationAccountIdentifier: ACCOUNTS[person] ?? "",
+      signedAppTransaction: bought.signedAppTransaction,
+      signedTransactions: bought.signedTransactions.filter(isOf),
+      signedRenewalInfos: bought.signedRenewalInfos.filter(isOf),
+    };
+    await link({ store: "ios-store", request }, `iOS person ${person}`);
+  };
+
+  const linkToken = async ({ token, productKind, person }: AndroidPurchase): Promise<void> => {
+    const common = {
+      applicationAccountIdentifier: ACCOUNTS[person] ?? "",
+      packageName: PACKAGE_NAME,
+      purchaseToken: token,
+    };
+    const stored = android.read(token);
+    const productIdentifier =
+      stored?.productKind === "one_time_product" ? (stored.answer.productLineItem?.[0]?.productId ?? "") : "";
+    await link(
+      {
+        store: "android-store",
+        request:
+          productKind === "subscription"
+            ? { ...common, productKind }
+            : { ...common, productKind, productIdentifier },
+      },
+      `Android purchase ${androidPurchases.length}`,
+    );
+    androidPurchases.push({ token, productKind, person });
+  };
+
+  /** The transactions of a lineage, the latest first. */
+  const transactionsOf = async ({ lineage }: IosPurchase): Promise<readonly IosTransaction[]> => {
+    const person = await ios.read(lineage);
+    return (person?.signedTransactions ?? [])
+      .map((jws) => iosTransaction.parse(decodeJwt(jws)))
+      .filter(({ originalTransactionId }) => originalTransactionId === lineage)
+      .reverse();
+  };
+
+  const doAct = async (act: Act): Promise<void> => {
+    switch (act.kind) {
+      case "buy-ios": {
+        const bought = await ios.buy({
+          environment: "production",
+          appTransactionIdentifier: PERSONS[act.person] ?? "",
+          transactions: [act.goods],
+        });
+        for (const lineage of bought.originalTransactionIdentifiers) {
+          const purchase = { lineage, person: act.person };
+          iosPurchases.push(purchase);
+          await linkLineage(bought, purchase);
+        }
+        return;
+      }
+      case "change-ios": {
+        const purchase = iosPurchases[act.which % iosPurchases.length];
+        if (purchase === undefined) return;
+        const { change } = act;
+        const transactions = await transactionsOf(purchase);
+        const named = isRefund(change) ? transactions[act.transaction % transactions.length] : undefined;
+        const isFound = showsInAnswers(change, transactions, named);
+        const isInTime = asked === "by hand" || isFollowed(change, transactions, named, clock.now);
+        const changed = await ios.change(purchase.lineage, {
+          ...change,
+          ...(named !== undefined && { transactionIdentifier: named.transactionId }),
+        });
+        // The rest comes with the next request of the person's app.
+        if (!isFound || !isInTime) await linkLineage(changed, purchase);
+        return;
+      }
+      case "share": {
+        const purchase = iosPurchases[act.which % iosPurchases.length];
+        const appTransactionIdentifier = PERSONS[act.person];
+        if (purchase === undefined || appTransactionIdentifier === undefined) return;
+        const { person } = act;
+        const shared = await ios.change(purchase.lineage, {
+          change: "share-with-family",
+          appTransactionIdentifier,
+        });
+        const member = { lineage: shared.originalTransactionIdentifiers.at(-1) ?? "", person };
+        iosPurchases.push(member);
+        await linkLineage(shared, member);
+        return;
+      }
+      case "buy-android": {
+        const token = android.buy(act.goods);
+        await android.pushed();
+        await linkToken({ token, productKind: act.goods.productKind, person: act.person });
+        return;
+      }
+      case "change-android": {
+        const purchase = androidPurchases[act.which % androidPurchases.length];
+        if (purchase === undefined) return;
+        const token = android.change(purchase.token, act.change, act.details);
+        await android.pushed();
+        // A new token is a purchase of its own, which the app links.
+        if (token !== purchase.token) await linkToken({ ...purchase, token });
+      }
+    }
+  };
+
+  const perform = async (act: Act): Promise<void> => {
+    try {
+      await doAct(act);
+    } catch (error) {
+      if (!(error instanceof ImpossibleChange || error instanceof ImpossibleAndroidChange)) throw error;
+    }
+  };
+
+  const advance = async (milliseconds: number): Promise<void> => advanceTo(clock.now + milliseconds);
+
+  return {
+    stores,
+    told,
+    untold,
+    outage,
+    advance,
+    perform,
+    linkToken,
+    play: async (history) => {
+      for (const { after, act } of history) {
+        await advance(after);
+        await perform(act);
+      }
+    },
+    settle: async () => {
+      while (stores.nextEventAt() - clock.now < 3 * HOUR) await advanceTo(stores.nextEventAt() + MINUTE);
+      await advance(2 * HOUR);
+      for (const service of services) {
+        await service.sweepRefunds();
+        // Apple counts all notifications as delivered, so its list brings nothing to either.
+        await service.sweepNotifications();
+      }
+    },
+  };
+};
+
+const timesIn = (answers: Awaited<ReturnType<Service["read"]>>): Instant[] =>
+  answers.flatMap(({ startsAt, expiresAt }) =>
+    [startsAt, expiresAt].flatMap((time) => (time === null ? [] : [Date.parse(time)])),
+  );
+
+/** Moments at which an account's answers are compared: now and later, around each time that an answer names. */
+const momentsOf = async (service: Service, account: string, now: Instant): Promise<Set<Instant>> => {
+  const moments = new Set([0, 1, 8, 31, 70, 100, 400].map((days) => now + days * DAY));
+  for (const moment of [...moments])
+    for (const time of timesIn(await service.read(account, moment)))
+      for (const shift of [0, LEEWAY, 2 * DAY, 60 * DAY])
+        for (const apart of [-1, 0, 1]) if (time + shift + apart >= now) moments.add(time + shift + apart);
+  return moments;
+};
+
+/** Expects both services to answer alike, now and at every later moment at which something is known to change. */
+export const expectSameAnswers = async ({ stores, told, untold }: SideBySide): Promise<void> => {
+  const { now } = stores.clock;
+  for (const account of ACCOUNTS) {
+    const moments = new Set([
+      ...(await momentsOf(told, account, now)),
+      ...(await momentsOf(untold, account, now)),
+    ]);
+    for (const moment of [...moments].sort((a, b) => a - b)) {
+      const at = new Date(moment).toISOString();
+      expect({ at, entitlements: await untold.read(account, moment) }).toEqual({
+        at,
+        entitlements: await told.read(account, moment),
+      });
+    }
+  }
+  expect(await told.violations()).toEqual([]);
+  expect(await untold.violations()).toEqual([]);
+};
+
+/** Expects a refresh in the one queue wherever one is in the other: an outage takes none out of it. */
+export const expectEveryPurchaseQueued = async ({ told, untold }: SideBySide): Promise<void> => {
+  const queuedIn = async (service: Service): Promise<string[]> =>
+    [...(await service.queued())].flatMap(([key, at]) => (at === null ? [] : [key])).sort();
+  expect(await queuedIn(untold)).toEqual(await queuedIn(told));
+};
