@@ -77,6 +77,10 @@ notification's time. The Android function takes a sixth more: it also verifies t
 keys. Renewal infos do not change the units of a read. From the sandbox store to the read that shows the change takes tens of
 milliseconds. In production, the stores' own delay and the way to Google come on top.
 
+**Refreshes.** A worker wrote its lease with every batch, once a second. A lease outlasts a turn of ten seconds, so one write
+a turn is enough: 39 in place of 372 for 10,000 refreshes. The invocation every minute finds the queue leased and ends, so
+between an invocation's 210 seconds and the next one up to 30 pass, in which nobody asks: 30 a second become 27.
+
 **Schemas made when their module is loaded**, in place of \`once\`, cost the reader 7 % of its first answer by processor time,
 and the other functions nothing that can be told apart ([decision 19](decisions/0019-schemas-are-made-late.md)).
 

@@ -28,7 +28,7 @@ const GIGABYTES = 0.5;
 const MINUTES_OF_MONTH = 43_200;
 const HOURS_OF_MONTH = 720;
 const MONTHS_OF_YEAR = 12;
-/** Processor time of a run, its refreshes left out. */
+/** Assumed processor time of a run, its refreshes left out. */
 const RUN_CPU_MILLISECONDS = 4;
 
 const { failed, recoveredInGrace, recoveredLater } = ASSUMED_SUBSCRIBERS;
@@ -262,7 +262,7 @@ With notifications, what is left are charges that fail (daily until they succeed
 
 ${percent(iosPart)} on iOS, with Apple's key; ${percent(plans.monthly)} monthly, ${percent(plans.yearly)} yearly, ${percent(plans.lifetime)} lifetime. Prices and assumed times as under
 [Cost](#cost). Both functions have ${GIGABYTES} GB, find something to do every minute, and wait for the refreshes of one minute at the same
-time. A run takes ${requests(run.requests)} besides.
+time. A run takes ${requests(run.requests)} besides, and is assumed to take ${RUN_CPU_MILLISECONDS} ms of a processor.
 
 ${table(
   ["item", "without notifications", "dollars", "with notifications", "dollars"],
@@ -330,8 +330,9 @@ ${table(
 and after it. All of them are known to renew, as each iOS subscription is from its refresh an hour before the end; one of which the App
 Store has never said that it renews has no leeway.
 The rate without the limit is that of DynamoDB Local on a machine that does other work. By processor time, a function of ${GIGABYTES} GB has
-room for ${whole((1000 * GIGABYTES) / ASSUMED.gigabytesOfOneProcessor / drain.cpuMilliseconds)} refreshes a second, more than the 30.
-It took ${requests(drain.requests)}: ${((drain.readUnits + 0) / drain.ends).toFixed(2)} read and ${(drain.writeUnits / drain.ends).toFixed(2)} write units each.
+room for ${whole((1000 * GIGABYTES) / ASSUMED.gigabytesOfOneProcessor / drain.cpuMilliseconds)} refreshes a second, more than the 30. A batch of 30
+waits for its slowest answer: a store that takes longer than a second for one in thirty lowers the rate.
+It took ${requests(drain.requests)}: ${(drain.readUnits / drain.ends).toFixed(2)} read and ${(drain.writeUnits / drain.ends).toFixed(2)} write units each.
 
 The same worker on queues in memory and a clock of its own, with 150 ms for an answer and 6 for a request to DynamoDB; exact:
 
