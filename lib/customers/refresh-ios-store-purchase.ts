@@ -202,7 +202,7 @@ const askForFacts = async (
   if (!isPart) return { outcome: "answered", content: facts };
   const rest = wasHistory
     ? await refreshing.appStore.subscriptionStatuses(app, purchase.key)
-    : await askHistory(refreshing, app, purchase.key);
+    : await askHistory(refreshing, app, purchase.key, askedAt + ASKING_MILLISECONDS);
   if (rest.outcome === "unknown") return { outcome: "answered", content: facts };
   if (rest.outcome !== "answered") return rest;
   const both = [answer.content, rest.content];
