@@ -140,7 +140,7 @@ test("android-store: a refund is caught by the hourly list of voided purchases",
     status: "expired",
     active: false,
   });
-}, 60_000);
+}, 120_000);
 
 test("ios-store: a refund of a lifetime purchase is caught after a day, and its reversal too", async () => {
   const account = "refunded by Apple";
@@ -158,7 +158,7 @@ test("ios-store: a refund of a lifetime purchase is caught after a day, and its 
   });
   await change("reverse-refund");
   expect(await readAt(account, refundedAt + 7 * DAY + MINUTE)).toMatchObject({ status: "active" });
-}, 60_000);
+}, 120_000);
 
 test("ios-store: a refund in the middle of a period is caught before its end", async () => {
   const account = "refunded in the middle";
@@ -167,4 +167,4 @@ test("ios-store: a refund in the middle of a period is caught before its end", a
   await moveTo((await now()) + 3 * DAY);
   await change("refund");
   expect(await readAt(account, end - 30 * MINUTE)).toMatchObject({ status: "revoked", active: false });
-}, 60_000);
+}, 120_000);

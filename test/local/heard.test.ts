@@ -109,7 +109,7 @@ test.each(["ios-store", "android-store"] as const)(
     await change(refund);
     expect(await read(store)).toMatchObject({ status: refunded, active: false, willRenew: false });
   },
-  60_000,
+  120_000,
 );
 
 test("a subscription renews for a year without a link, and ends once it is cancelled", async () => {
@@ -126,7 +126,7 @@ test("a subscription renews for a year without a link, and ends once it is cance
   await move({ advance: "P1M" });
   for (const account of ["ios-year", "android-year"])
     expect(await read(account)).toMatchObject({ status: "expired", active: false });
-}, 60_000);
+}, 120_000);
 
 test("a refund that is told before anybody linked the purchase counts after the link", async () => {
   const bought = await post("/sandbox/ios-store/purchases", {
