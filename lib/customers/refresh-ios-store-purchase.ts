@@ -149,28 +149,30 @@ const verifiedFactsOf = async (
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 
-const beginsLater = ({ lines }: Purchase, moment: Instant): readonly Line[] =>
-  lines.filter(({ nature, startsAt }) => nature === "auto_renewable" && (startsAt ?? 0) > moment);
+/** Whether a period is known, or the one that it follows. */
+const isLinked = ({ startsAt, endsAt }: Line, known: readonly Line[]): boolean =>
+  known.some((line) => line.endsAt === startsAt || (line.startsAt === startsAt && line.endsAt === endsAt));
 
 /**
- * Whether a period that was charged ahead of time follows none that is known. The statuses tell the latest period alone, so
- * the one that runs, such as an upgrade's, would stay unknown.
+ * Whether a period of a known subscription is told that follows none that is known. The statuses tell the latest period alone, so those in between
+ * would stay unknown: an upgrade's, which ended another early, or the one that runs while the next is charged already.
  */
-const lacksRunningPeriod = async (
+const lacksPeriods = async (
   { table }: IosStoreRefreshing,
   { identifier }: Application,
   { purchases }: VerifiedFacts,
+  asked: Purchase,
   moment: Instant,
 ): Promise<boolean> => {
-  const ahead = purchases
-    .map(({ purchase }) => purchase)
-    .filter((purchase) => beginsLater(purchase, moment).length > 0);
-  if (ahead.length === 0) return false;
-  const known = await table.findFacts(identifier, [], ahead, moment);
-  return ahead.some((purchase) => {
-    const before = known.purchases.get(referenceText(purchase))?.purchase.lines ?? [];
-    return beginsLater(purchase, moment).some(
-      ({ startsAt }) => !before.some(({ endsAt }) => endsAt === startsAt),
+  const told = purchases.map(({ purchase }) => purchase);
+  const others = told.filter((purchase) => referenceText(purchase) !== referenceText(asked));
+  const known =
+    others.length === 0 ? null : (await table.findFacts(identifier, [], others, moment)).purchases;
+  return told.some((purchase) => {
+    const before = others.includes(purchase) ? known?.get(referenceText(purchase))?.purchase : asked;
+    return (
+      before !== undefined &&
+      purchase.lines.some((line) => line.nature === "auto_renewable" && !isLinked(line, before.lines))
     );
   });
 };
@@ -178,7 +180,7 @@ const lacksRunningPeriod = async (
 /**
  * Asks about a purchase and verifies the answer; null as {@link verifiedFactsOf}. A history has no renewal infos, and what
  * it says of a subscription puts off that one's own refresh: so the statuses are asked for with it. Where the statuses
- * leave out the period that runs, the history is.
+ * leave out periods, the history is.
  */
 const askForFacts = async (
   refreshing: IosStoreRefreshing,
@@ -198,7 +200,7 @@ const askForFacts = async (
   const wasHistory = !isSubscription(purchase);
   const isPart = wasHistory
     ? facts.purchases.some((proven) => isSubscription(proven.purchase))
-    : await lacksRunningPeriod(refreshing, application, facts, askedAt);
+    : await lacksPeriods(refreshing, application, facts, purchase, askedAt);
   if (!isPart) return { outcome: "answered", content: facts };
   const rest = wasHistory
     ? await refreshing.appStore.subscriptionStatuses(app, purchase.key)

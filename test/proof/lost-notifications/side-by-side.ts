@@ -114,6 +114,7 @@ export const standSideBySide = (
   const iosPurchases: IosPurchase[] = [];
   const androidPurchases: AndroidPurchase[] = [];
   let nextSweepAt = NOW + BETWEEN_SWEEPS;
+  let lastSweepAt = NOW;
   const lastRefreshAt = new Map<Service, Instant>();
 
   const refreshAt = async (service: Service): Promise<Instant> => {
@@ -131,6 +132,7 @@ export const standSideBySide = (
       }
     if (clock.now < nextSweepAt) return;
     nextSweepAt = clock.now + BETWEEN_SWEEPS;
+    lastSweepAt = clock.now;
     for (const service of services) await service.sweepRefunds();
   };
 
@@ -189,7 +191,17 @@ export const standSideBySide = (
       },
       `Android purchase ${androidPurchases.length}`,
     );
-    androidPurchases.push({ token, productKind, person });
+    if (!androidPurchases.some((known) => known.token === token))
+      androidPurchases.push({ token, productKind, person });
+  };
+
+  /**
+   * Google dates no refund of a part of a quantity: what counts as used by then depends on when the service hears of it.
+   * The list is swept hourly, so here soon; in an outage, the app links the purchase again.
+   */
+  const hearOfPart = async (purchase: AndroidPurchase): Promise<void> => {
+    if (outage.isOn) await linkToken(purchase);
+    else nextSweepAt = Math.max(clock.now + MINUTE, lastSweepAt + HOUR);
   };
 
   /** The transactions of a lineage, the latest first. */
@@ -259,6 +271,7 @@ export const standSideBySide = (
         await android.pushed();
         // A new token is a purchase of its own, which the app links.
         if (token !== purchase.token) await linkToken({ ...purchase, token });
+        if (act.change === "refund-partly") await hearOfPart(purchase);
       }
     }
   };
