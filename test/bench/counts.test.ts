@@ -294,10 +294,10 @@ describe("bundle bytes", () => {
     ["ReceiveIosStoreNotification", 361],
     ["ReceiveAndroidStoreNotification", 656],
     ["AcknowledgeDuePurchases", 577],
-    ["WatchNotifications", 263],
-    ["RefreshAndroidStorePurchases", 628],
-    ["RefreshIosStorePurchases", 383],
-    ["SweepAndroidStoreRefunds", 623],
+    ["WatchNotifications", 264],
+    ["RefreshAndroidStorePurchases", 629],
+    ["RefreshIosStorePurchases", 386],
+    ["SweepAndroidStoreRefunds", 624],
     ["SweepIosStoreNotifications", 378],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
