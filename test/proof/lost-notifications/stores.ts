@@ -61,11 +61,17 @@ export const openPushServer = async (): Promise<PushServer> => {
   process.env["AWS_REGION"] ??= "us-east-1";
   process.env["AWS_ACCESS_KEY_ID"] ??= "local";
   process.env["AWS_SECRET_ACCESS_KEY"] ??= "local";
+  let histories = 0;
   const server = createServer((request, response) => {
     void (async () => {
       const body = await readBody(request);
       const { authorization = null } = request.headers;
-      const store = request.url === IOS_PREFIX ? "ios-store" : "android-store";
+      const store = request.url?.startsWith(IOS_PREFIX) ? "ios-store" : "android-store";
+      // A push of the history before, which was sent late, is not for the service of this one.
+      if (store === "ios-store" && request.url !== `${IOS_PREFIX}?history=${histories}`) {
+        response.writeHead(200).end();
+        return;
+      }
       const push: Push = { store, body, authorization, address: address + ANDROID_PREFIX };
       await opened.receive(push);
       response.writeHead(200).end();
@@ -75,6 +81,7 @@ export const openPushServer = async (): Promise<PushServer> => {
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const stores = (start: Instant): Stores => {
+    histories += 1;
     const clock = { now: start };
     const now = () => clock.now;
     const ios = createIosStoreSandbox({
@@ -83,7 +90,8 @@ export const openPushServer = async (): Promise<PushServer> => {
       bundleIdentifier: BUNDLE,
       appAppleIdentifier: APPLE_ID,
       now,
-      notificationUrl: address + IOS_PREFIX,
+      notificationUrl: `${address}${IOS_PREFIX}?history=${histories}`,
+      pushTimeout: 60_000,
       serverKey,
       saved: null,
     });
