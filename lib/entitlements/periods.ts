@@ -10,7 +10,7 @@ const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(period));
 
 /** The period that began last; of several that began together, the last in the order of the lines. */
-const beganLast = (periods: readonly Line[]): Line | undefined =>
+export const beganLast = (periods: readonly Line[]): Line | undefined =>
   periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 
 /**

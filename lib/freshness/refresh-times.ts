@@ -1,5 +1,5 @@
 import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events.ts";
-import { periodOf } from "../entitlements/periods.ts";
+import { beganLast, periodOf } from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
 import { BILLING_RETRY_MILLISECONDS, type Renewal } from "../entitlements/renewal.ts";
 import { isInstant, type Instant } from "../entitlements/time.ts";
@@ -129,9 +129,10 @@ const ofSubscription = (
   const running = known.filter(({ standing }) => standing !== "expired");
   // Where only upgraded periods are known, the one that took their place is not.
   const periods = running.length > 0 ? running : known;
-  const end = Math.max(...periods.map(({ endsAt }) => endsAt ?? 0));
-  const last = periods.findLast(({ endsAt }) => endsAt === end);
+  // An upgrade may end before the period whose place it took, which nobody marked as upgraded.
+  const last = beganLast(periods);
   if (last === undefined) return [];
+  const end = last.endsAt ?? 0;
   const spoken = renewal !== null && periodOf(renewal, lines) === last ? renewal : null;
   if (isRevoked(last))
     return [

@@ -124,6 +124,16 @@ describe("an iOS subscription is refreshed after", () => {
       const next = aLine({ transactionIdentifier: "2", startsAt: NOW, endsAt: END });
       expectNext(aPurchase({ lines: [upgraded, next] }), NOW, END - HOUR, "renewal-ahead");
     });
+    test("the end of a shorter period that took its place, where it is not marked as upgraded", () => {
+      const shorter = aLine({
+        transactionIdentifier: "2",
+        productIdentifier: "basic",
+        startsAt: NOW - DAY,
+        endsAt: NOW + DAY,
+      });
+      const longer = aLine({ startsAt: NOW - 10 * DAY, endsAt: NOW + 300 * DAY });
+      expectNext(aPurchase({ lines: [longer, shorter] }), NOW + DAY, NOW + DAY + 5 * SECOND, "renewal");
+    });
     test("at once where nothing is known of the period that took its place", () => {
       const { verifiedAt } = upgraded;
       expectNext(aPurchase({ lines: [upgraded] }), verifiedAt, verifiedAt + 5 * SECOND, "renewal");

@@ -13,6 +13,7 @@ export const iosTransaction = z.object({
   originalTransactionId: z.string(),
   /** A subscription's period; its restored copies have the same. */
   webOrderLineItemId: z.string().optional(),
+  productId: z.string(),
   type: z.string(),
   purchaseDate: z.number(),
   expiresDate: z.number().optional(),

@@ -233,6 +233,8 @@ export const standSideBySide = (
         if (purchase === undefined) return;
         const { change } = act;
         const transactions = await transactionsOf(purchase);
+        // An upgrade is to another product.
+        if (change.change === "upgrade" && change.productIdentifier === transactions[0]?.productId) return;
         const named = isRefund(change) ? transactions[act.transaction % transactions.length] : undefined;
         const isFound = showsInAnswers(change, transactions, named);
         const isInTime = asked === "by hand" || isFollowed(change, transactions, named, clock.now);
