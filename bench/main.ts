@@ -9,7 +9,7 @@ import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/synthesize.ts";
 import { newChain } from "./purchases.ts";
 import { writeFormatted, writeReport } from "./report/report.ts";
-import { SECTIONS, type Results } from "./results.ts";
+import { isComplete, SECTIONS, type Results } from "./results.ts";
 
 /**
  * `npm run bench [section …]` measures all sections, or those named, each in its own process, and writes
@@ -65,40 +65,6 @@ const wanted = process.argv.slice(2);
 const sections = wanted.length > 0 ? wanted.filter((name) => name !== "report") : SECTIONS;
 if (sections.length > 0)
   await writeFormatted(RESULTS, JSON.stringify({ ...kept(), ...(await measure(sections)) }));
-const {
-  measuredAt,
-  machine,
-  verification,
-  hostile,
-  storing,
-  reading,
-  notifications,
-  refreshes,
-  coldStart,
-  load,
-} = kept();
-if (
-  measuredAt &&
-  machine &&
-  verification &&
-  hostile &&
-  storing &&
-  reading &&
-  notifications &&
-  refreshes &&
-  coldStart &&
-  load
-)
-  await writeReport({
-    measuredAt,
-    machine,
-    verification,
-    hostile,
-    storing,
-    reading,
-    notifications,
-    refreshes,
-    coldStart,
-    load,
-  });
+const results = kept();
+if (isComplete(results)) await writeReport(results);
 else process.stdout.write("No report yet: it is written once all sections have been measured.\n");

@@ -7,6 +7,19 @@ export const median = (values: readonly number[]): number => {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
 };
 
+/** Median of each number of the samples. */
+export const medians = <Key extends string>(
+  samples: readonly Readonly<Record<Key, number>>[],
+): Record<Key, number> => {
+  const [first] = samples;
+  if (first === undefined) throw new Error("Nothing was measured.");
+  const keys = Object.keys(first) as Key[];
+  return Object.fromEntries(keys.map((key) => [key, median(samples.map((one) => one[key]))])) as Record<
+    Key,
+    number
+  >;
+};
+
 /** Quantile: the smallest value that at least `part` of the values do not exceed. */
 export const quantile = (values: readonly number[], part: number): number =>
   [...values].sort((a, b) => a - b)[Math.ceil(part * values.length) - 1] ?? Number.NaN;

@@ -31,3 +31,7 @@ export const SECTIONS = [
   "coldStart",
   "load",
 ] as const;
+
+/** Whether every section has been measured. */
+export const isComplete = (results: Partial<Results>): results is Results =>
+  (["measuredAt", "machine", ...SECTIONS] as const).every((part) => results[part] !== undefined);

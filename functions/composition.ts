@@ -98,7 +98,7 @@ export const composeAccountReading = (configuration: ServiceConfiguration): Acco
   now: configuration.now,
 });
 
-/** What every function that asks a store again needs. */
+/** Dependencies of every function that asks a store again. */
 interface Upkeep extends ServiceConfiguration {
   /** Takes a failure that stops neither the run nor the function. */
   readonly onFailure: (error: unknown) => void;

@@ -16,17 +16,21 @@ import { count, time } from "./observability/metrics.ts";
 /** Longest batch: a lookup, an acknowledgement, and the table. Nothing starts that the function's timeout could cut off. */
 const LONGEST_STEP_MILLISECONDS = 30_000;
 
-type Invocation = Pick<Context, "getRemainingTimeInMillis">;
+/** Context of an invocation that must end in time. */
+export type Invocation = Pick<Context, "getRemainingTimeInMillis">;
 
 /** Moment from which a run starts nothing more. */
 export const endOf = ({ getRemainingTimeInMillis }: Invocation): number =>
   now() + getRemainingTimeInMillis() - LONGEST_STEP_MILLISECONDS;
 
+/** Call of the schedule, or of the table's stream. */
+export type RefreshEvent = Partial<DynamoDBStreamEvent>;
+
 /** Difference of clocks up to which a refresh in a stream's record counts as due. */
 const CLOCKS_DIFFER = 1000;
 
 /** Applications of due refreshes that the table's stream tells of; null: the schedule calls, for all applications. */
-const calledFor = (event: Partial<DynamoDBStreamEvent>): readonly ApplicationId[] | null => {
+const calledFor = (event: RefreshEvent): readonly ApplicationId[] | null => {
   if (event.Records === undefined) return null;
   const due = event.Records.flatMap(({ dynamodb }) => {
     const { pk, sk } = dynamodb?.Keys ?? {};
@@ -60,7 +64,7 @@ const report = (store: Store, { refreshed, failed, oldest, paused }: RefreshRepo
  */
 export const refresh = async (
   run: RefreshRun,
-  event: Partial<DynamoDBStreamEvent>,
+  event: RefreshEvent,
   context: Invocation,
 ): Promise<RefreshReport | null> => {
   const only = calledFor(event);

@@ -162,7 +162,7 @@ const queuesOf = async ({ queue, moment }: Session, application: Application) =>
   );
 };
 
-/** How far each list of an application's stores was read; `sweptUntil` null: never yet. */
+/** Time up to which each list of an application's stores was read; `sweptUntil` null: never yet. */
 const sweepsOf = async ({ watermarks }: Session, application: Application) =>
   Promise.all(
     sweptStoresOf(application).map(async (swept) => {

@@ -30,6 +30,8 @@ import {
 
 const SECOND = 1000;
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 /** Longest wait for the answers of the stores: the worker starts within a minute. */
 const WAIT_MILLISECONDS = 90 * SECOND;
 
@@ -196,7 +198,8 @@ export const refreshCustomer = async (
   const queued = await queueCustomer(refreshing, application, identifier);
   if (queued === null) throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
   const count = queued.purchases.filter(({ outcome }) => outcome === "queued").length;
-  if (options.wait && count > 0) progress(`queued ${count} purchases; waiting for the answers of the stores`);
+  if (options.wait && count > 0)
+    progress(`queued ${counted(count, "purchase")}; waiting for the answers of the stores`);
   const report = options.wait
     ? await awaitRefreshes(refreshing, application, queued.purchases, WAIT_MILLISECONDS)
     : await readRefreshes(refreshing, application, queued.purchases);
@@ -220,7 +223,7 @@ const readSince = (text: string | undefined, moment: Instant): Instant => {
 /** Time until the queue is worked off, if nothing else is due. */
 const remainingText = ({ until }: ApplicationRefresh, moment: Instant): string => {
   const seconds = Math.max(0, Math.ceil(((until ?? moment) - moment) / SECOND));
-  return seconds < 60 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+  return seconds < 60 ? counted(seconds, "second") : counted(Math.ceil(seconds / 60), "minute");
 };
 
 export interface ApplicationRefreshOptions {
@@ -245,7 +248,7 @@ export const refreshApplication = async (
     { since, only },
     (sofar) =>
       progress(
-        `${sofar.customers} customers, ${sofar.queued} purchases queued, worked off in about ${remainingText(sofar, session.now())}`,
+        `${counted(sofar.customers, "customer")}, ${counted(sofar.queued, "purchase")} queued, worked off in about ${remainingText(sofar, session.now())}`,
       ),
   );
   const { customers, queued, alreadyQueued, recent, notAsked, until } = done;
@@ -261,9 +264,9 @@ export const refreshApplication = async (
       until: until === null ? null : isoTime(until),
     },
     text: [
-      `${customers} customers of ${application.name}`,
+      `${counted(customers, "customer")} of ${application.name}`,
       ...indent([
-        `${queued} purchases queued, worked off in about ${remainingText(done, session.now())}`,
+        `${counted(queued, "purchase")} queued, worked off in about ${remainingText(done, session.now())}`,
         ...(alreadyQueued > 0 ? [`${alreadyQueued} were due already`] : []),
         ...(recent > 0 ? [`${recent} verified since ${isoTime(since)}`] : []),
         ...notAsked.map(({ store, because, count }) => `${count}: ${notAskedText(store, because)}`),

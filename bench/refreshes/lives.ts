@@ -40,7 +40,7 @@ const LIFETIME_PRODUCT = "lifetime";
 export type Plan = "monthly" | "yearly" | "lifetime";
 
 /** Outcomes of a period's end; those of a lifetime purchase are its first year and its second. */
-export const OUTCOMES = [
+const OUTCOMES = [
   /** On iOS charged a day ahead, on Android at the end. */
   "renewed",
   /** The renewal was turned off ten days before the end. */
@@ -56,7 +56,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What one period of a subscription, or year of a lifetime purchase, costs. Those that end: with all that follows. */
+/** Cost of one period of a subscription, or of one year of a lifetime purchase; of one that ends, with all that follows. */
 export interface Life {
   readonly store: Store;
   readonly isNotified: boolean;

@@ -113,7 +113,7 @@ const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
   return { of, queue, requests };
 };
 
-/** What became of the due refreshes. */
+/** Outcome of the due refreshes. */
 export interface Drained {
   /** In the order in which they were stored. */
   readonly refreshed: readonly Refreshed[];

@@ -33,7 +33,7 @@ const RUN_CPU_MILLISECONDS = 4;
 
 const { failed, recoveredInGrace, recoveredLater } = ASSUMED_SUBSCRIBERS;
 
-/** How often an outcome happens to a subscriber of the plan, a month. */
+/** Monthly rate of an outcome, for one subscriber of the plan. */
 const rateOf = (plan: Plan, outcome: Outcome): number => {
   const { canceledPerMonth, firstYear } = ASSUMED_SUBSCRIBERS;
   if (plan === "lifetime") return (outcome === "first year" ? firstYear : 1 - firstYear) / MONTHS_OF_YEAR;
@@ -49,7 +49,7 @@ const rateOf = (plan: Plan, outcome: Outcome): number => {
   return (rates[outcome] ?? 0) / months;
 };
 
-/** What one subscriber's refreshes take a month, on average. */
+/** Average monthly use by one subscriber's refreshes. */
 export interface Monthly {
   readonly refreshes: number;
   readonly storeRequests: number;
@@ -60,7 +60,7 @@ export interface Monthly {
 
 const refreshesOf = ({ refreshes }: Life): number => sum(Object.values(refreshes));
 
-export const monthlyOf = (lives: readonly Life[], part: (life: Life) => number): Monthly => {
+const monthlyOf = (lives: readonly Life[], part: (life: Life) => number): Monthly => {
   const total = (of: (life: Life) => number) => sum(lives.map((life) => part(life) * of(life)));
   const reasons = [...new Set(lives.flatMap(({ refreshes }) => Object.keys(refreshes)))];
   return {
@@ -110,7 +110,7 @@ const secondsOf = (cpuMilliseconds: number, roundTrips: number, answers: number)
 const gigabyteSeconds = (seconds: number): number => seconds * GIGABYTES * PRICES.gigabyteSecond;
 
 /** Cost of a month's refreshes, of both functions. */
-export const refreshCost = ({ lives, drain }: RefreshesResult, isNotified: boolean): readonly CostLine[] => {
+const refreshCost = ({ lives, drain }: RefreshesResult, isNotified: boolean): readonly CostLine[] => {
   const { subscribers, iosPart, plans } = ASSUMED_SUBSCRIBERS;
   const ofStore = (store: Store, part: number): Monthly =>
     monthlyOf(
@@ -146,7 +146,7 @@ export const refreshCost = ({ lives, drain }: RefreshesResult, isNotified: boole
 export const costOf = (lines: readonly CostLine[]): number => sum(lines.map((line) => line.dollars));
 
 /** Cost of a month in which nothing is due. */
-export const idleCost = ({ idle }: RefreshesResult, applications: number): number => {
+const idleCost = ({ idle }: RefreshesResult, applications: number): number => {
   const runs = idle.filter((run) => run.applications === applications);
   return sum(
     runs.map(({ schedule, consumption }) => {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { DEMO } from "../../local/demo.ts";
-import { median, quantile } from "../measure.ts";
+import { medians, quantile } from "../measure.ts";
 import { notifiedAndroidStore, notifiedIosStore, type NotifiedStore } from "../notified-stores.ts";
 import { serve } from "../serve.ts";
 import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo, type BenchService } from "../service.ts";
@@ -78,20 +78,12 @@ const rowOf = (
 ): NotificationRow => {
   const [first] = samples;
   if (first === undefined) throw new Error("Nothing was measured.");
-  const middle = (of: keyof Sample["milliseconds"]) =>
-    median(samples.map(({ milliseconds }) => milliseconds[of]));
   return {
     ...first,
     store,
     state,
     times: samples.length,
-    milliseconds: {
-      total: middle("total"),
-      verification: middle("verification"),
-      store: middle("store"),
-      dynamoDb: middle("dynamoDb"),
-      rest: middle("rest"),
-    },
+    milliseconds: medians(samples.map(({ milliseconds }) => milliseconds)),
   };
 };
 

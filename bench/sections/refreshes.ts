@@ -4,7 +4,7 @@ import { idleRuns, type IdleRun } from "../refreshes/idle.ts";
 import { liveAll, type Life } from "../refreshes/lives.ts";
 import { DUE_AFTER_END, drained, type Tenant } from "../refreshes/queues.ts";
 
-/** What refreshes cost, how fast a queue is worked off, and whom it delays. */
+/** Cost of refreshes, speed at which a queue is worked off, and delays of other tenants. */
 export interface RefreshesResult {
   readonly lives: readonly Life[];
   readonly idle: readonly IdleRun[];
@@ -81,7 +81,7 @@ const LARGE_SECONDS = 20;
 const ROUNDS = 3;
 
 /** Delays in turn, so that changes in the machine's speed affect all rows: medians of the rounds. */
-export const tenantRows = async (): Promise<TenantRow[]> => {
+const tenantRows = async (): Promise<TenantRow[]> => {
   const even = Array.from({ length: TENANTS }, () => FEW);
   const sides = [
     {

@@ -1,7 +1,7 @@
 import { v7 as uuid } from "uuid";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { median } from "../measure.ts";
+import { median, medians } from "../measure.ts";
 import {
   BUNDLE,
   newDevice,
@@ -91,21 +91,13 @@ const rowOf = (
 ): StoringRow => {
   const [first] = samples;
   if (first === undefined) throw new Error("Nothing was measured.");
-  const middle = (of: keyof Sample["milliseconds"]) =>
-    median(samples.map(({ milliseconds }) => milliseconds[of]));
   return {
     ...labels,
     times: samples.length,
     requests: first.requests,
     readUnits: median(samples.map(({ readUnits }) => readUnits)),
     writeUnits: median(samples.map(({ writeUnits }) => writeUnits)),
-    milliseconds: {
-      total: middle("total"),
-      verification: middle("verification"),
-      dynamoDb: middle("dynamoDb"),
-      waiting: middle("waiting"),
-      rest: middle("rest"),
-    },
+    milliseconds: medians(samples.map(({ milliseconds }) => milliseconds)),
     restPart: median(samples.map(({ restPart }) => restPart)),
   };
 };

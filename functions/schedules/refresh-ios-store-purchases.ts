@@ -1,10 +1,9 @@
-import type { Context, DynamoDBStreamEvent } from "aws-lambda";
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeIosStoreRefresh } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { refresh } from "../refreshing.ts";
+import { refresh, type Invocation, type RefreshEvent } from "../refreshing.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 import { trustedRoots } from "../trusted-roots.ts";
@@ -20,7 +19,5 @@ const run = composeIosStoreRefresh({
 });
 
 /** Runs on a schedule, and earlier when the table's stream tells of a due refresh. Asks Apple about due purchases. */
-export const handler = async (
-  event: Partial<DynamoDBStreamEvent>,
-  context: Pick<Context, "getRemainingTimeInMillis">,
-): Promise<RefreshReport | null> => refresh(run, event, context);
+export const handler = async (event: RefreshEvent, context: Invocation): Promise<RefreshReport | null> =>
+  refresh(run, event, context);

@@ -1,11 +1,10 @@
-import type { Context } from "aws-lambda";
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeAndroidStoreSweep } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { endOf, reportSweep } from "../refreshing.ts";
+import { endOf, reportSweep, type Invocation } from "../refreshing.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 
@@ -19,8 +18,5 @@ const sweep = composeAndroidStoreSweep({
 });
 
 /** Runs on a schedule. Reads Google's lists of voided purchases, and asks about those that are known here. */
-export const handler = async (
-  _event: unknown,
-  context: Pick<Context, "getRemainingTimeInMillis">,
-): Promise<SweepReport> =>
+export const handler = async (_event: unknown, context: Invocation): Promise<SweepReport> =>
   reportSweep("android-store", await sweepAndroidStoreRefunds(sweep, endOf(context)));

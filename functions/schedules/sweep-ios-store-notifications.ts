@@ -1,11 +1,10 @@
-import type { Context } from "aws-lambda";
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeIosStoreSweep } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { endOf, reportSweep } from "../refreshing.ts";
+import { endOf, reportSweep, type Invocation } from "../refreshing.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 import { trustedRoots } from "../trusted-roots.ts";
@@ -21,7 +20,5 @@ const sweep = composeIosStoreSweep({
 });
 
 /** Runs on a schedule. Reads Apple's histories of notifications that were not delivered, and uses them. */
-export const handler = async (
-  _event: unknown,
-  context: Pick<Context, "getRemainingTimeInMillis">,
-): Promise<SweepReport> => reportSweep("ios-store", await sweepIosStoreNotifications(sweep, endOf(context)));
+export const handler = async (_event: unknown, context: Invocation): Promise<SweepReport> =>
+  reportSweep("ios-store", await sweepIosStoreNotifications(sweep, endOf(context)));

@@ -235,7 +235,7 @@ const workOff = async (
   }
 };
 
-/** What is left in a queue: the age of its oldest refresh, and its pause. */
+/** Age of the oldest refresh that is left in a queue, and the queue's pause. */
 const leftIn = async (
   { queue, now }: RefreshRun,
   reference: QueueReference,
@@ -282,7 +282,7 @@ export const refreshDuePurchases = async (
         if (outcome === "left") left.push(await leftIn(run, reference));
       } catch (error) {
         run.onFailure(error);
-        // What is due in it waits all the same.
+        // Its due refreshes still wait, and count.
         await leftIn(run, reference).then((found) => left.push(found), run.onFailure);
       }
     }

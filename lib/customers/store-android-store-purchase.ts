@@ -18,7 +18,7 @@ export interface AndroidStorePurchases extends FactStore {
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
-/** How an Android purchase was asked for, and when by a refresh; null: by somebody's request. */
+/** Lookup of an Android purchase, and the time of the refresh that made it; null: somebody's request made it. */
 export interface AndroidStoreQuestion {
   readonly source: AndroidStoreSource;
   readonly askedAt: Instant | null;

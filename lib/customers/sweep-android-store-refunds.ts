@@ -5,7 +5,7 @@ import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { AndroidStore, VoidedPurchase } from "../stores/android-store/android-store.ts";
 import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
 import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
-import { sweepApplications, type PeriodOutcome, type SweepReport, type SweepRun } from "./sweep.ts";
+import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
 
 export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {
   readonly androidStore: AndroidStore;
@@ -78,13 +78,10 @@ export const sweepAndroidStoreRefunds = async (
   sweep: AndroidStoreSweep,
   until: Instant,
 ): Promise<SweepReport> => {
-  const readPeriod = async (
-    application: Application,
-    configuration: AndroidStoreConfiguration,
-    from: Instant,
-    to: Instant,
-  ): Promise<PeriodOutcome> => {
+  const readPeriod: ReadPeriod = async (application, { bundleOrPackage }, from, to) => {
     let found = 0;
+    const configuration = application.androidStore.find(({ packageName }) => packageName === bundleOrPackage);
+    if (configuration === undefined) return { outcome: "read", found };
     let page: string | null = null;
     do {
       if (sweep.now() >= until) return { outcome: "stopped", found };
@@ -97,19 +94,5 @@ export const sweepAndroidStoreRefunds = async (
     } while (page !== null);
     return { outcome: "read", found };
   };
-  return sweepApplications(
-    sweep,
-    (application) =>
-      application.androidStore.map((configuration) => ({
-        swept: {
-          application: application.identifier,
-          store: "android-store",
-          // The list does not tell the environments apart.
-          environment: "production",
-          bundleOrPackage: configuration.packageName,
-        },
-        read: async (from, to) => readPeriod(application, configuration, from, to),
-      })),
-    until,
-  );
+  return sweepApplications(sweep, "android-store", readPeriod, until);
 };

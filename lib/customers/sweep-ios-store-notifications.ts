@@ -1,27 +1,14 @@
-import type { IosStoreConfiguration } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AppStoreApp, AppStoreServer } from "../stores/ios-store/app-store-server.ts";
 import { receiveIosStoreNotification, type IosStoreReception } from "./receive-ios-store-notification.ts";
-import { sweepApplications, type PeriodOutcome, type SweepReport, type SweepRun } from "./sweep.ts";
+import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
 
 export interface IosStoreSweep
   extends Omit<IosStoreReception, "directory">, Omit<SweepRun, "now" | "directory"> {
   readonly directory: IosStoreReception["directory"];
   readonly appStore: AppStoreServer;
 }
-
-/** Apps of a bundle that the App Store can be asked about; none without a key. */
-const appsOf = ({
-  bundleIdentifier,
-  environments,
-  serverApi,
-}: IosStoreConfiguration): readonly AppStoreApp[] =>
-  serverApi === null
-    ? []
-    : environments
-        .filter((environment) => environment !== "xcode")
-        .map((environment) => ({ bundleIdentifier, environment, key: serverApi }));
 
 /** Uses a notification as if it had been delivered. One that is refused would be refused again. */
 const use = async (sweep: IosStoreSweep, signedPayload: string): Promise<void> => {
@@ -42,8 +29,11 @@ export const sweepIosStoreNotifications = async (
   sweep: IosStoreSweep,
   until: Instant,
 ): Promise<SweepReport> => {
-  const readPeriod = async (app: AppStoreApp, from: Instant, to: Instant): Promise<PeriodOutcome> => {
+  const readPeriod: ReadPeriod = async ({ iosStore }, { bundleOrPackage, environment }, from, to) => {
     let found = 0;
+    const key = iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage)?.serverApi;
+    if (key == null || environment === "xcode") return { outcome: "read", found };
+    const app: AppStoreApp = { bundleIdentifier: bundleOrPackage, environment, key };
     let page: string | null = null;
     do {
       if (sweep.now() >= until) return { outcome: "stopped", found };
@@ -55,18 +45,5 @@ export const sweepIosStoreNotifications = async (
     } while (page !== null);
     return { outcome: "read", found };
   };
-  return sweepApplications(
-    sweep,
-    (application) =>
-      application.iosStore.flatMap(appsOf).map((app) => ({
-        swept: {
-          application: application.identifier,
-          store: "ios-store",
-          environment: app.environment,
-          bundleOrPackage: app.bundleIdentifier,
-        },
-        read: async (from, to) => readPeriod(app, from, to),
-      })),
-    until,
-  );
+  return sweepApplications(sweep, "ios-store", readPeriod, until);
 };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Application, ApplicationDirectory, StoreReference } from "../applications/application.ts";
-import type { Environment } from "../contract/schemas.ts";
+import type { Environment, Store } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -40,7 +40,7 @@ export const sweptStoresOf = ({
   })),
 ];
 
-/** How far each list was read. */
+/** Time up to which each list was read. */
 export interface Watermarks {
   /** Null: it was never read. */
   read(swept: SweptStore): Promise<Instant | null>;
@@ -118,11 +118,13 @@ const sweepOne = async (
   return { found, behind: 0 };
 };
 
-/** A list of a store, and how a period of it is read. */
-export interface SweptList {
-  readonly swept: SweptStore;
-  readonly read: (from: Instant, to: Instant) => Promise<PeriodOutcome>;
-}
+/** Reads a period of a list; from and to are both included. */
+export type ReadPeriod = (
+  application: Application,
+  swept: SweptStore,
+  from: Instant,
+  to: Instant,
+) => Promise<PeriodOutcome>;
 
 /** The applications in an order that each hour gives anew. */
 const inTurn = (applications: readonly ApplicationId[], moment: Instant): readonly ApplicationId[] => {
@@ -137,12 +139,13 @@ const inTurn = (applications: readonly ApplicationId[], moment: Instant): readon
 };
 
 /**
- * Sweeps the lists of all applications, one after the other. A failure of one does not stop the others. Where the time does
- * not suffice for all, as stores that do not answer take it, the next hour begins with others.
+ * Sweeps the store's lists of all applications, one after the other. A failure of one does not stop the others. Where the
+ * time does not suffice for all, as stores that do not answer take it, the next hour begins with others.
  */
 export const sweepApplications = async (
   run: SweepRun,
-  listsOf: (application: Application) => readonly SweptList[],
+  store: Store,
+  read: ReadPeriod,
   until: Instant,
 ): Promise<SweepReport> => {
   const report = { found: 0, behind: 0 };
@@ -152,9 +155,15 @@ export const sweepApplications = async (
       report.behind += 1;
       return null;
     });
-    for (const { swept, read } of application === null ? [] : listsOf(application)) {
+    if (application === null) continue;
+    for (const swept of sweptStoresOf(application).filter((one) => one.store === store)) {
       try {
-        const { found, behind } = await sweepOne(run, swept, read, until);
+        const { found, behind } = await sweepOne(
+          run,
+          swept,
+          async (from, to) => read(application, swept, from, to),
+          until,
+        );
         report.found += found;
         report.behind += behind;
       } catch (error) {

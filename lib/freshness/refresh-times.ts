@@ -127,7 +127,7 @@ const ofSubscription = (
 ): readonly Refresh[] => {
   const known = lines.filter(({ nature }) => nature === "auto_renewable");
   const running = known.filter(({ standing }) => standing !== "expired");
-  // Where only upgraded periods are known, the one that took their place is not.
+  // Upgraded periods count only if no other is known: the one that took their place is missing.
   const periods = running.length > 0 ? running : known;
   // An upgrade may end before the period whose place it took, which nobody marked as upgraded.
   const last = beganLast(periods);

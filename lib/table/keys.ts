@@ -152,7 +152,7 @@ export const refreshStateKey = (queue: QueueReference): Key => ({
   sk: "STATE",
 });
 
-/** How far the store's list of refunds, or of failed notifications, was read. */
+/** Time up to which the store's list of refunds, or of failed notifications, was read. */
 export const sweepKey = ({ bundleOrPackage, ...queue }: QueueReference & StoreReference): Key => ({
   pk: refreshPartition(queue),
   sk: `SWEEP#${bundleOrPackage}`,

@@ -137,7 +137,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
 
     release: async (queue, { worker }, health) => {
       const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof stateItem>;
-      // Where the lease ran out, another worker has taken the queue.
+      // Another worker may have taken the queue after the lease ran out.
       await updateIf(updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker)));
     },
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 /**
- * What became of a try to send a notification.
+ * Outcome of one attempt to send a notification.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/sendattemptresult
  */

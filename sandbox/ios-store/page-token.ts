@@ -11,7 +11,7 @@ export const queryName = (...parts: readonly unknown[]): string =>
 export const pageTokenOf = (after: string, query: string): string =>
   Buffer.from(JSON.stringify({ after, query })).toString("base64url");
 
-/** Where a page begins; null: the token is not of this query. */
+/** Entry after which the page begins; null: the token belongs to another query. */
 export const readPageToken = (token: string, query: string): string | null => {
   try {
     const parsed = pageToken.parse(JSON.parse(Buffer.from(token, "base64url").toString("utf8")));

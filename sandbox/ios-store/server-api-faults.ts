@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { bodyOf } from "./server-api-errors.ts";
 
-/** How requests of the Server API fail. */
+/** Failure of the Server API's requests. */
 export const serverApiFault = z
   .strictObject({
     status: z.int().min(400).max(599).optional(),
@@ -25,7 +25,7 @@ export type ServerApiAnswer =
 export interface ServerApiFaults {
   /** @param fault null: requests no longer fail */
   set(fault: ServerApiFault | null): void;
-  /** What the next request meets; null: no fault. */
+  /** Answer to the next request; null: no fault. */
   next(): ServerApiAnswer | null;
 }
 

@@ -1,8 +1,6 @@
 import type { Application } from "../../lib/applications/application.ts";
-import {
-  refreshIosStorePurchase,
-  type IosStoreRefreshing,
-} from "../../lib/customers/refresh-ios-store-purchase.ts";
+import type { AppStoreQuestions } from "../../lib/customers/ask-app-store.ts";
+import { refreshIosStorePurchase } from "../../lib/customers/refresh-ios-store-purchase.ts";
 import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
@@ -89,7 +87,7 @@ const refresh = (
   { key = "1", bundle = BUNDLE, changes = {} as Partial<Application>, now = () => ASKED } = {},
 ) => {
   const later = world.at(ASKED);
-  const refreshing: IosStoreRefreshing = {
+  const refreshing: AppStoreQuestions = {
     ...later.factStore,
     now,
     directory: {

@@ -33,6 +33,13 @@ afterAll(async () => {
   await table.remove();
 });
 
+const PACKAGE: AndroidStoreConfiguration = {
+  packageName: PACKAGE_NAME,
+  credential: { secret: "s" },
+  environments: ["production", "sandbox"],
+  notifications: null,
+};
+
 const sweptOf = (application: ApplicationId): SweptStore => ({
   application,
   store: "android-store",
@@ -40,10 +47,17 @@ const sweptOf = (application: ApplicationId): SweptStore => ({
   bundleOrPackage: PACKAGE_NAME,
 });
 
+/** The application of the tests, with one package and so one list. */
+const anApplication = (identifier: ApplicationId): Application => ({
+  ...createWorld(table).application,
+  identifier,
+  iosStore: [],
+  androidStore: [PACKAGE],
+});
+
 /** Applications with one list each, whose periods are read as a test says. */
 const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
   const watermarks = createWatermarks(table);
-  const plain = createWorld(table).application;
   const clock = { now: NOW };
   const periods: (readonly [application: ApplicationId, from: Instant, to: Instant])[] = [];
   const failures: unknown[] = [];
@@ -59,7 +73,7 @@ const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
       answer: (application: ApplicationId) => Promise<PeriodOutcome> = read,
       until = Infinity,
       find = (identifier: ApplicationId): Promise<Application | null> =>
-        Promise.resolve({ ...plain, identifier }),
+        Promise.resolve(anApplication(identifier)),
     ): Promise<SweepReport> =>
       sweepApplications(
         {
@@ -69,15 +83,11 @@ const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
           now: () => clock.now,
           onFailure: (error) => failures.push(error),
         },
-        ({ identifier }) => [
-          {
-            swept: sweptOf(identifier),
-            read: (from, to) => {
-              periods.push([identifier, from, to]);
-              return answer(identifier);
-            },
-          },
-        ],
+        "android-store",
+        ({ identifier }, _swept, from, to) => {
+          periods.push([identifier, from, to]);
+          return answer(identifier);
+        },
         until,
       ),
   };
@@ -180,9 +190,8 @@ describe("a failure of one application", () => {
   test("that cannot even be loaded does not stop the others", async () => {
     const [one, other] = [aName(), aName()];
     const sweep = aSweep([one, other]);
-    const plain = createWorld(table).application;
     const report = await sweep.run(undefined, undefined, (identifier) =>
-      identifier === one ? Promise.reject(failure) : Promise.resolve({ ...plain, identifier }),
+      identifier === one ? Promise.reject(failure) : Promise.resolve(anApplication(identifier)),
     );
     expect(report).toEqual({ found: 9, behind: 1 });
     expect(sweep.failures).toEqual([failure]);
@@ -194,16 +203,10 @@ const TOKEN = "the-purchase-token";
 /** A package whose list of voided purchases has these pages. */
 const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
   const plain = createWorld(table);
-  const configuration: AndroidStoreConfiguration = {
-    packageName: PACKAGE_NAME,
-    credential: { secret: "s" },
-    environments: ["production", "sandbox"],
-    notifications: null,
-  };
   const application: Application = {
     ...plain.application,
     identifier: aName(),
-    androidStore: [configuration],
+    androidStore: [PACKAGE],
     catalog: aCatalog([aProduct({ store: "android-store" })]),
   };
   const world = plain.with({ application });

@@ -3,7 +3,7 @@ import { EQUIVALENT, type EquivalentChange } from "./equivalent.ts";
 
 const position = z.object({ line: z.number(), column: z.number() });
 
-/** What this project reads of a report of Stryker: lines and columns count from 1, the end is exclusive. */
+/** Part of Stryker's report that is read here. Lines and columns count from 1, the end is exclusive. */
 export const mutationReport = z.object({
   files: z.record(
     z.string(),

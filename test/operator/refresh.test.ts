@@ -422,7 +422,7 @@ describe("application refresh", () => {
       until: isoTime(NOW + SECOND),
     });
     expect(done.err).toContain(`repeat it with --since ${isoTime(NOW)}`);
-    expect(done.err).toContain("9 customers, 8 purchases queued, worked off in about 1 seconds");
+    expect(done.err).toContain("9 customers, 8 purchases queued, worked off in about 1 second");
     expect(await dueIn(identifier, "ios-store")).toEqual([NOW, NOW + 333, NOW + 666, NOW + 1000]);
     expect(await dueIn(identifier, "android-store")).toEqual([NOW, NOW + 33, NOW + 66, NOW + 100]);
   });

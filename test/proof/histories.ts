@@ -349,7 +349,7 @@ const oneTimeFacts = (
   return facts;
 };
 
-/** What the App Store says of a renewal at some moment around a period's end, true of that moment or not. */
+/** Renewal info that the App Store signs around a period's end, whether it is true of that moment or not. */
 interface RenewalScript {
   readonly fact: number;
   /** Days from the period's end to the signing; very near it, too. */
@@ -771,7 +771,7 @@ const notificationWith = (parts: Pick<ModelRequest, "environment" | "facts" | "r
   ...parts,
 });
 
-/** What the App Store says of one lineage: a transaction, a renewal info or both. */
+/** App Store notification about one lineage: a transaction, a renewal info or both. */
 const iosNotificationOf = (
   { environment, facts, renewals }: AppleAccount,
   { picks: [pick], renewals: [renewal] }: RequestScript,
@@ -785,7 +785,7 @@ const iosNotificationOf = (
   });
 };
 
-/** What Google answers when a notification makes the service ask. */
+/** Google's answer when a notification makes the service ask. */
 const androidNotificationOf = (android: readonly AndroidFact[], { picks }: RequestScript): ModelRequest => {
   const fact = at(android, picks[0] ?? 0);
   return notificationWith({

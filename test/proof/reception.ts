@@ -60,7 +60,7 @@ const toRenewalInfo = ({ environment, lineage, ...info }: IosRenewal): RenewalIn
   xcodeCertificate: null,
 });
 
-/** What became of a notification. */
+/** Outcome of a notification. */
 export interface Received {
   readonly received: readonly ReceivedNotification[];
   /** Tokens of the purchases that it made the service acknowledge. */

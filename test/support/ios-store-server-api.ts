@@ -18,7 +18,7 @@ export interface ServedStore extends StoreUnderTest {
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
 }
 
-/** What differs from a valid token; undefined claims and parameters are left out. */
+/** Differences from a valid token; undefined claims and parameters are left out. */
 export interface TokenChanges {
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;

@@ -530,7 +530,7 @@ const wentOn = (from: Event, to: Event): boolean =>
   (to.end ?? Infinity) > (from.end ?? Infinity) &&
   (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
-/** What a renewal info makes of the period that it speaks of. */
+/** Status of a period by the renewal info that speaks of it. */
 const renewedStatus = (end: number, renewal: IosRenewal, leeway: number, moment: number): Status => {
   if (moment < end) return "active";
   if (moment < (renewal.graceEnd ?? 0)) return "grace_period";

@@ -115,7 +115,7 @@ const timeOf = (number: number, now: Instant): Instant => {
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits
  */
-export const retryTime = (header: string | null, now: Instant): Instant | null => {
+const retryTime = (header: string | null, now: Instant): Instant | null => {
   if (header === null) return null;
   const isDate = /^[A-Z][a-z]+, /.test(header);
   const time = /^\d+$/.test(header) ? timeOf(Number(header), now) : isDate ? Date.parse(header) : NaN;

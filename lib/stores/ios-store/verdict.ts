@@ -21,7 +21,7 @@ const FORGERIES = [
 ] as const;
 
 /** Reasons to refuse a JWS, for metrics and logs, never for the caller. None quotes the JWS. */
-export const REJECTIONS = [
+const REJECTIONS = [
   ...FORGERIES,
   // From here on, the signature is valid and its signer trusted.
   /** Not an unambiguous JSON object in UTF-8, or a field is not of the documented type. */

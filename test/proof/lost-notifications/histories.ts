@@ -6,7 +6,7 @@ import type { RequestedPurchase } from "../../../sandbox/ios-store/purchase.ts";
 import { DAY } from "../../support/purchases.ts";
 import { PACKAGE_NAME } from "./stores.ts";
 
-/** What customers do, and what the stores do to them. Renewals, and what follows from failed payments, come by the clock. */
+/** Acts of customers and stores. Renewals and the consequences of failed payments come by the clock. */
 
 type Goods = NonNullable<RequestedPurchase["transactions"]>[number];
 

@@ -1,4 +1,4 @@
-/** How a question to a store fails. */
+/** Failures of a request to a store. */
 const FAILURES = ["503", "429", "hangs", "disconnects", "malformed", "cut"] as const;
 type FailureKind = (typeof FAILURES)[number];
 

@@ -160,7 +160,7 @@ export const standSideBySide = (
     outage.isOn = isOn;
   };
 
-  /** What the app sends of one lineage. */
+  /** Links one lineage, as the app does. */
   const linkLineage = async (bought: PersonsPurchases, { lineage, person }: IosPurchase): Promise<void> => {
     const isOf = (jws: string): boolean => decodeJwt(jws)["originalTransactionId"] === lineage;
     const request = {

@@ -1,0 +1,213 @@
+import type { Application, IosStoreConfiguration } from "../applications/application.ts";
+import { eventsOf } from "../entitlements/events.ts";
+import { referenceText, type Line, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { isDisputed } from "../freshness/refresh-times.ts";
+import { compare } from "../order.ts";
+import { disagreement } from "../stores/ios-store/agreement.ts";
+import type {
+  AppStoreAnswer,
+  AppStoreApp,
+  AppStoreServer,
+  SignedFacts,
+} from "../stores/ios-store/app-store-server.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
+import { renewalsOf, type RenewalInfo } from "../stores/ios-store/renewal-info.ts";
+import type { Transaction } from "../stores/ios-store/transaction.ts";
+import type { Trust } from "../stores/ios-store/trust.ts";
+import type { IosStoreCustomers } from "./ios-store-request.ts";
+import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
+
+export interface AppStoreQuestions extends IosStoreCustomers {
+  readonly appStore: AppStoreServer;
+}
+
+type Asked = AppStoreAnswer<SignedFacts>;
+
+/** Pages of a person's history that are read. The latest changes come first, refunds among them. */
+const HISTORY_PAGES = 20;
+
+/** Time from which a refresh asks nothing more, and stores what it has heard. One question takes up to 10 seconds. */
+const ASKING_MILLISECONDS = 15_000;
+
+/** All transactions of a person: those that restores made of one purchase too. */
+const askHistory = async (
+  { appStore, now }: AppStoreQuestions,
+  app: AppStoreApp,
+  transactionIdentifier: string,
+  until: Instant,
+): Promise<Asked> => {
+  const signedTransactions: string[] = [];
+  let revision: string | null = null;
+  for (let page = 1; page <= HISTORY_PAGES; page += 1) {
+    const answer = await appStore.transactionHistory(app, transactionIdentifier, revision);
+    if (answer.outcome !== "answered") return answer;
+    signedTransactions.push(...answer.content.signedTransactions);
+    revision = answer.content.next;
+    if (revision === null || now() >= until) break;
+  }
+  return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
+};
+
+/** Transaction ids asked about one by one; further ones wait for the next refresh. */
+const IDS_ASKED = 20;
+
+/** Transaction ids of the events whose ids disagree on a refund: those that the store spoke of longest ago. */
+const disputedIn = ({ lines }: Purchase): readonly string[] =>
+  eventsOf(lines)
+    .filter(isDisputed)
+    .flatMap(({ copies }) => copies)
+    .toSorted((a, b) => compare(a.verifiedAt, b.verifiedAt))
+    .flatMap(({ transactionIdentifier }) => transactionIdentifier ?? [])
+    .slice(0, IDS_ASKED);
+
+const isSubscription = ({ lines }: Purchase): boolean =>
+  lines.some(({ nature }) => nature === "auto_renewable");
+
+/**
+ * Asks about a purchase: a subscription's statuses, which are of all subscriptions of the person, or else the person's
+ * history. Where transaction ids of one purchase event disagree, each is asked about.
+ */
+const askAbout = async (
+  questions: AppStoreQuestions,
+  app: AppStoreApp,
+  purchase: Purchase,
+  until: Instant,
+): Promise<Asked> => {
+  const { appStore, now } = questions;
+  const first = isSubscription(purchase)
+    ? await appStore.subscriptionStatuses(app, purchase.key)
+    : await askHistory(questions, app, purchase.key, until);
+  if (first.outcome !== "answered") return first;
+  const signedTransactions = [...first.content.signedTransactions];
+  for (const transactionIdentifier of disputedIn(purchase)) {
+    if (now() >= until) break;
+    const answer = await appStore.transaction(app, transactionIdentifier);
+    if (answer.outcome === "answered") signedTransactions.push(...answer.content.signedTransactions);
+    // One that the store forgot says nothing.
+    else if (answer.outcome !== "unknown") return answer;
+  }
+  return {
+    outcome: "answered",
+    content: { signedTransactions, signedRenewalInfos: first.content.signedRenewalInfos },
+  };
+};
+
+/** The facts of one lineage alone. They name no person, whose other purchases may be an erased customer's. */
+export const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => {
+  const isOf = (purchase: PurchaseReference): boolean => referenceText(purchase) === referenceText(lineage);
+  return {
+    ...facts,
+    identities: [],
+    purchases: facts.purchases
+      .filter(({ purchase }) => isOf(purchase))
+      .map((proven) => ({ ...proven, identity: null })),
+    renewals: facts.renewals.filter(isOf),
+  };
+};
+
+/**
+ * The facts of an answer; null: a payload is not of this app, or not signed as it must be. Of an answer about several
+ * persons, such as after a migration of an Apple Account, only the lineage that was asked about counts, which has its owner.
+ */
+const verifiedFactsOf = async (
+  { verifier, trustedRoots, now }: AppStoreQuestions,
+  configuration: IosStoreConfiguration,
+  { bundleIdentifier, environment }: AppStoreApp,
+  lineage: PurchaseReference,
+  { signedTransactions, signedRenewalInfos }: SignedFacts,
+  askedAt: Instant,
+): Promise<VerifiedFacts | null> => {
+  const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
+  const transactions = await verifier.verifyTransactions([...new Set(signedTransactions)], trust, now());
+  if (transactions.outcome === "rejected") return null;
+  const renewalInfos = await verifier.verifyRenewalInfos([...new Set(signedRenewalInfos)], trust, now());
+  if (renewalInfos.outcome === "rejected") return null;
+  const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
+  const factsOf = (own: readonly Transaction[], infos: readonly RenewalInfo[]): VerifiedFacts | null => {
+    if (disagreement(first, [...own, ...infos]) !== null) return null;
+    const identity = appTransactionIdentityOf(own);
+    return {
+      environment,
+      identities: identity === null ? [] : [identity],
+      purchases: purchasesOf(own),
+      renewals: renewalsOf(infos, own),
+      acknowledgementDue: null,
+      origin: iosStoreOrigin(configuration, askedAt),
+    };
+  };
+  const all = factsOf(transactions.payload, renewalInfos.payload);
+  if (all !== null) return all;
+  const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
+    originalTransactionIdentifier === lineage.key;
+  const alone = factsOf(transactions.payload.filter(isOf), renewalInfos.payload.filter(isOf));
+  return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
+};
+
+/** Whether a period is known, or the one that it follows. */
+const isLinked = ({ startsAt, endsAt }: Line, known: readonly Line[]): boolean =>
+  known.some((line) => line.endsAt === startsAt || (line.startsAt === startsAt && line.endsAt === endsAt));
+
+/**
+ * Whether a period of a known subscription is told that follows none that is known. The statuses tell the latest period alone, so those in between
+ * would stay unknown: an upgrade's, which ended another early, or the one that runs while the next is charged already.
+ */
+const lacksPeriods = async (
+  { table }: AppStoreQuestions,
+  { identifier }: Application,
+  { purchases }: VerifiedFacts,
+  asked: Purchase,
+  moment: Instant,
+): Promise<boolean> => {
+  const told = purchases.map(({ purchase }) => purchase);
+  const others = told.filter((purchase) => referenceText(purchase) !== referenceText(asked));
+  const known =
+    others.length === 0 ? null : (await table.findFacts(identifier, [], others, moment)).purchases;
+  return told.some((purchase) => {
+    const before = others.includes(purchase) ? known?.get(referenceText(purchase))?.purchase : asked;
+    return (
+      before !== undefined &&
+      purchase.lines.some((line) => line.nature === "auto_renewable" && !isLinked(line, before.lines))
+    );
+  });
+};
+
+/**
+ * Asks about a purchase and verifies the answer; null as {@link verifiedFactsOf}. A history has no renewal infos, and what
+ * it says of a subscription puts off that one's own refresh: so the statuses are asked for with it. Where the statuses
+ * leave out periods, the history is.
+ */
+export const askAppStore = async (
+  questions: AppStoreQuestions,
+  application: Application,
+  configuration: IosStoreConfiguration,
+  app: AppStoreApp,
+  purchase: Purchase,
+  askedAt: Instant,
+): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
+  const answer = await askAbout(questions, app, purchase, askedAt + ASKING_MILLISECONDS);
+  if (answer.outcome !== "answered") return answer;
+  const verify = async (signed: SignedFacts): Promise<VerifiedFacts | null> =>
+    verifiedFactsOf(questions, configuration, app, purchase, signed, askedAt);
+  const facts = await verify(answer.content);
+  if (facts === null) return { outcome: "answered", content: null };
+
+  const wasHistory = !isSubscription(purchase);
+  const isPart = wasHistory
+    ? facts.purchases.some((proven) => isSubscription(proven.purchase))
+    : await lacksPeriods(questions, application, facts, purchase, askedAt);
+  if (!isPart) return { outcome: "answered", content: facts };
+  const rest = wasHistory
+    ? await questions.appStore.subscriptionStatuses(app, purchase.key)
+    : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
+  if (rest.outcome === "unknown") return { outcome: "answered", content: facts };
+  if (rest.outcome !== "answered") return rest;
+  const both = [answer.content, rest.content];
+  return {
+    outcome: "answered",
+    content: await verify({
+      signedTransactions: both.flatMap(({ signedTransactions }) => signedTransactions),
+      signedRenewalInfos: both.flatMap(({ signedRenewalInfos }) => signedRenewalInfos),
+    }),
+  };
+};
