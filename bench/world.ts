@@ -79,6 +79,8 @@ export const createWorld = async (): Promise<World> => {
       product(DAY_PASS, { accessDuration: { months: 0, milliseconds: 86_400_000 } }),
     ]),
     transfers: "refuse",
+    destinations: [],
+    keepsChanges: false,
     renewalLeeway: 0,
   };
   const directory: ApplicationDirectory = {

@@ -27,11 +27,13 @@ import { createAndroidStore, type AndroidStore } from "../lib/stores/android-sto
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
 import { createAppStoreServer, type AppStoreServer } from "../lib/stores/ios-store/app-store-server.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
+import type { FeedReading } from "../lib/telling/feed.ts";
 import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
+import { createFeedTable } from "../lib/table/feed.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
 import type { Table } from "../lib/table/table.ts";
@@ -96,6 +98,11 @@ export const composeAccountReading = (configuration: ServiceConfiguration): Acco
   directory: directoryOf(configuration),
   table: createCustomerTable(configuration.table, pause),
   now: configuration.now,
+});
+
+export const composeFeedReading = ({ table, now }: ServiceConfiguration): FeedReading => ({
+  feed: createFeedTable(table),
+  now,
 });
 
 /** Dependencies of every function that asks a store again. */

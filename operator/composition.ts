@@ -59,10 +59,11 @@ export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS
 export const operationsOn = (
   table: Table,
   effects: Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry">,
+  operations = createOperationTable(table),
 ): Operations => ({
   ...effects,
   customers: createCustomerTable(table, effects.pause),
-  table: createOperationTable(table),
+  table: operations,
   findOwnership: createFindOwnership(table, effects.pause),
   write: (change) => writeCustomerChange(table, change),
   bury: (...remains) => bury(table, ...remains),

@@ -141,6 +141,8 @@ export const anApplication = (stores: Partial<Application>): Application => ({
     })),
   ),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 15 * MINUTE,
   ...stores,
 });

@@ -129,6 +129,8 @@ const applicationOf = (identifier: ApplicationId): Application => ({
   androidStore: [],
   catalog: aCatalog(),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 15 * MINUTE,
 });
 

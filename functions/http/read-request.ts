@@ -48,7 +48,9 @@ const requestOf = <E extends Endpoint>(
   event: APIGatewayProxyEvent,
 ): z.output<ReturnType<E["request"]>> => {
   const input =
-    endpoint.method === "GET" ? pathParametersOf(event) : readRequestBody(event, endpoint.bodyBytes);
+    endpoint.method === "GET"
+      ? { ...event.queryStringParameters, ...pathParametersOf(event) }
+      : readRequestBody(event, endpoint.bodyBytes);
   const parsed = endpoint.request().safeParse(input);
   if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
   throw invalid(

@@ -4,7 +4,7 @@ import { manifestOf } from "./manifest-document.ts";
 /** Change of one part of an application. */
 export interface Change {
   readonly kind: "added" | "changed" | "removed";
-  readonly subject: "application" | "store" | "entitlement" | "product";
+  readonly subject: "application" | "destination" | "store" | "entitlement" | "product";
   /** Name of the part within its subject, such as `ios-store com.example.app`. */
   readonly name: string;
   /** The fields that differ: all of an added part, none of a removed one. */
@@ -18,7 +18,7 @@ interface Part {
 }
 
 const partsOf = (application: Application): ReadonlyMap<string, Part> => {
-  const { application: self, stores, entitlements, products } = manifestOf(application);
+  const { application: self, destinations, stores, entitlements, products } = manifestOf(application);
   const parts: Part[] = [
     {
       subject: "application",
@@ -27,8 +27,10 @@ const partsOf = (application: Application): ReadonlyMap<string, Part> => {
         name: self.name,
         ...(self.transfers !== undefined && { transfers: self.transfers }),
         ...(self.renewalLeeway !== undefined && { renewalLeeway: self.renewalLeeway }),
+        ...(self.keepsChanges !== undefined && { keepsChanges: self.keepsChanges }),
       },
     },
+    ...destinations.map(({ name, ...fields }): Part => ({ subject: "destination", names: [name], fields })),
     ...stores["ios-store"].map(({ bundleIdentifier, ...fields }): Part => ({
       subject: "store",
       names: ["ios-store", bundleIdentifier],

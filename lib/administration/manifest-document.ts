@@ -6,6 +6,7 @@ import {
   type Application,
   type TransferPolicy,
 } from "../applications/application.ts";
+import { isWebhook } from "../applications/destination.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";
@@ -18,7 +19,13 @@ export interface ManifestDocument {
     readonly name: string;
     readonly transfers?: TransferPolicy;
     readonly renewalLeeway?: string;
+    readonly keepsChanges?: true;
   };
+  readonly destinations: readonly {
+    readonly name: string;
+    readonly url?: string;
+    readonly eventBus?: string;
+  }[];
   readonly stores: {
     readonly "ios-store": readonly {
       readonly bundleIdentifier: string;
@@ -85,6 +92,8 @@ export const manifestOf = ({
   catalog,
   transfers,
   renewalLeeway,
+  destinations,
+  keepsChanges,
 }: Application): ManifestDocument => ({
   // Defaults are left out.
   application: {
@@ -94,7 +103,13 @@ export const manifestOf = ({
     ...(renewalLeeway !== DEFAULT_RENEWAL_LEEWAY_MILLISECONDS && {
       renewalLeeway: leewayText(renewalLeeway),
     }),
+    ...(keepsChanges && { keepsChanges }),
   },
+  destinations: destinations.map((destination) =>
+    isWebhook(destination)
+      ? { name: destination.name, url: destination.url }
+      : { name: destination.name, eventBus: destination.eventBus },
+  ),
   stores: {
     "ios-store": iosStore.map(
       ({ bundleIdentifier, appAppleIdentifier, environments, xcodeCertificates, serverApi }) => ({

@@ -5,9 +5,11 @@ import {
   type AndroidStoreCredential,
   type IosStoreConfiguration,
 } from "../applications/application.ts";
+import type { Destination } from "../applications/destination.ts";
 import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
+import { checkDestinationUrl } from "../telling/destination-url.ts";
 import {
   readWorkloadIdentity,
   type TrustsOrigin,
@@ -285,17 +287,49 @@ const renewalLeeway = z.string().transform((text, context): number => {
   return z.NEVER;
 });
 
+/** Part of keys, and of `customer-entitlements` in a terminal. */
+export const destinationName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be at most 64 letters, digits, '-' and '_'");
+
+const EVENT_BUS = /^arn:aws[a-z-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[A-Za-z0-9/._-]{1,256}$/;
+
+const destination = (isAnyAllowed: boolean) =>
+  z
+    .strictObject({
+      name: destinationName,
+      url: z.string().optional(),
+      eventBus: z.string().regex(EVENT_BUS, "must be the ARN of an EventBridge event bus").optional(),
+    })
+    .transform(({ name, url, eventBus }, context): Destination => {
+      if (url !== undefined && eventBus === undefined) {
+        const refused = isAnyAllowed ? null : checkDestinationUrl(url);
+        if (refused === null) return { name, url, secretEpochs: [] };
+        context.addIssue({ code: "custom", path: ["url"], message: refused });
+      } else if (url === undefined && eventBus !== undefined) return { name, eventBus };
+      else context.addIssue({ code: "custom", message: "must have either a url or an eventBus" });
+      return z.NEVER;
+    });
+
+/** A delivery of each change takes an item for each destination, in the change's own transaction. */
+const DESTINATIONS = 5;
+
 const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
 
 /** Schema of a manifest: what each part can check without the others. */
-export const manifestSchema = (trustsOrigin: TrustsOrigin) =>
+export const manifestSchema = (trustsOrigin: TrustsOrigin, isAnyDestinationAllowed: boolean) =>
   z.strictObject({
     application: z.strictObject({
       identifier: uuid.optional(),
       name,
       transfers: z.enum(TRANSFERS).optional(),
       renewalLeeway: renewalLeeway.optional(),
+      keepsChanges: z.boolean().optional(),
     }),
+    destinations: z
+      .array(destination(isAnyDestinationAllowed))
+      .max(DESTINATIONS, `must be at most ${DESTINATIONS}`)
+      .optional(),
     stores: z
       .strictObject({
         "ios-store": z.array(iosStore).optional(),

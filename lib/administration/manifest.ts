@@ -4,7 +4,13 @@ import type { Store } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
-import { bundleOrPackage, manifestSchema, messageOf, productName } from "./manifest-schema.ts";
+import {
+  bundleOrPackage,
+  destinationName,
+  manifestSchema,
+  messageOf,
+  productName,
+} from "./manifest-schema.ts";
 import { readYaml, type YamlPath } from "./manifest-yaml.ts";
 
 /** An application as its operator describes it in one file; the identifier is optional. */
@@ -105,6 +111,10 @@ const crossProblems = (data: unknown): Problem[] => {
         ...(purchaseOptionIdentifier === undefined ? [] : [purchaseOptionIdentifier]),
       ],
     ),
+    ...repeated(
+      readableEntries(member(data, "destinations"), ["destinations"], z.object({ name: destinationName })),
+      ({ name }) => ["destination", name],
+    ),
     ...undefinedGrants,
   ];
 };
@@ -127,15 +137,22 @@ const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.li
  * Reads a manifest from YAML and reports all problems together. No message quotes a credential's value.
  *
  * @param trustsOrigin origins besides Google's from which a workload identity may request tokens; unset: none
+ * @param isAnyDestinationAllowed whether a webhook may have a private address or plain HTTP; unset: no
  */
-export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => false): ManifestReading => {
+export const readManifest = (
+  text: string,
+  trustsOrigin: TrustsOrigin = () => false,
+  isAnyDestinationAllowed = false,
+): ManifestReading => {
   const yaml = readYaml(text);
   if (yaml.outcome === "malformed")
     return {
       outcome: "invalid",
       problems: yaml.problems.map((problem) => ({ ...problem, path: "" })).sort(byLine),
     };
-  const read = manifestSchema(trustsOrigin).safeParse(yaml.data, { error: messageOf });
+  const read = manifestSchema(trustsOrigin, isAnyDestinationAllowed).safeParse(yaml.data, {
+    error: messageOf,
+  });
   const problems = [...(read.success ? [] : shapeProblems(read.error)), ...crossProblems(yaml.data)];
   if (!read.success || problems.length > 0)
     return {
@@ -144,7 +161,7 @@ export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => fa
         .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))
         .sort(byLine),
     };
-  const { application, stores = {}, entitlements = {}, products = [] } = read.data;
+  const { application, destinations = [], stores = {}, entitlements = {}, products = [] } = read.data;
   const displayNames = Object.entries(entitlements).map(
     ([identifier, entitlement]) => [identifier, entitlement?.displayName ?? identifier] as const,
   );
@@ -158,6 +175,8 @@ export const readManifest = (text: string, trustsOrigin: TrustsOrigin = () => fa
       catalog: catalogOf(new Map(displayNames), products),
       transfers: application.transfers ?? "refuse",
       renewalLeeway: application.renewalLeeway ?? DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
+      destinations,
+      keepsChanges: application.keepsChanges ?? false,
     },
   };
 };

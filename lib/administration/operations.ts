@@ -1,4 +1,4 @@
-import type { Application } from "../applications/application.ts";
+import { tellsChanges, type Application } from "../applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
 import { operatorChange, type WriteCustomerChange } from "../customers/customer-change.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
@@ -178,10 +178,11 @@ export interface Reprojection {
 
 const reprojectCustomer = async (
   operations: Operations,
-  { identifier: application, catalog }: Application,
+  described: Application,
   customer: CustomerId,
 ): Promise<"changed" | "unchanged" | null> => {
   const { findOwnership, write, now } = operations;
+  const { identifier: application, catalog } = described;
   const project = async (stored: StoredCustomer) => {
     const { purchases } = await findOwnership(application, stored.identifier);
     const holdings = holdingsOf(
@@ -193,7 +194,7 @@ const reprojectCustomer = async (
       catalog,
     );
     if (sameHoldings(stored.holdings, holdings)) return "unchanged";
-    const change = operatorChange(application, stored, { holdings }, now());
+    const change = operatorChange(application, stored, { holdings }, now(), tellsChanges(described));
     const written = await write(change);
     return written === "conflict" ? written : "changed";
   };

@@ -1,6 +1,7 @@
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import type { Destination } from "./destination.ts";
 
 /** An iOS bundle of an application. */
 export interface IosStoreConfiguration {
@@ -72,7 +73,17 @@ export interface Application {
    * nothing since; from 0 to a day.
    */
   readonly renewalLeeway: number;
+  /** Told of every change of an account's entitlements. */
+  readonly destinations: readonly Destination[];
+  /** Whether changes are kept for the feed even without a destination. */
+  readonly keepsChanges: boolean;
 }
+
+/** Whether changes of accounts' entitlements are looked for, kept and told. */
+export const tellsChanges = ({
+  destinations,
+  keepsChanges,
+}: Pick<Application, "destinations" | "keepsChanges">): boolean => keepsChanges || destinations.length > 0;
 
 /** Default of the renewal leeway. */
 export const DEFAULT_RENEWAL_LEEWAY_MILLISECONDS = 15 * 60 * 1000;

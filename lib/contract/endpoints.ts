@@ -5,6 +5,8 @@ import {
   accountEntitlementsRequest,
   androidStoreLinkRequest,
   androidStoreNotificationRequest,
+  changesPage,
+  changesRequest,
   iosStoreLinkRequest,
   iosStoreNotificationRequest,
   iosStoreSynchronizeRequest,
@@ -18,7 +20,7 @@ import {
 
 /**
  * An endpoint as data. Handlers, the stack, the local gateway and the OpenAPI document all read it. `request` describes
- * the JSON body or, for a GET, the path parameters.
+ * the JSON body or, for a GET, the path's and the query's parameters.
  */
 export interface Endpoint {
   readonly method: "GET" | "POST";
@@ -173,6 +175,27 @@ export const endpoints = {
       timeoutSeconds: WRITING_TIMEOUT_SECONDS,
       requestsPerSecond: 200,
       burst: 400,
+    },
+  },
+  readChanges: {
+    method: "GET",
+    path: "/v1/changes",
+    scope: "changes:read",
+    store: null,
+    function: "read-changes",
+    summary: "Read the changes of all accounts",
+    description:
+      "Versions of all accounts of the application in the order in which they were told, for 30 days. The application needs a destination, or `keepsChanges: true`. Follow it with `next` until an answer's `next` is the cursor it was asked with.",
+    request: changesRequest,
+    response: changesPage,
+    errors: ["INVALID_REQUEST", "CURSOR_EXPIRED", ...CREDENTIAL_ERRORS],
+    table: "queries",
+    readsSecrets: false,
+    defaults: {
+      memoryMegabytes: MEMORY_MEGABYTES,
+      timeoutSeconds: WRITING_TIMEOUT_SECONDS,
+      requestsPerSecond: 50,
+      burst: 100,
     },
   },
   receiveAndroidStoreNotification: {

@@ -16,6 +16,11 @@ export const ERRORS = {
     status: 400,
     message: "The store has dropped this long expired purchase, and it was never stored here.",
   },
+  CURSOR_EXPIRED: {
+    status: 400,
+    message:
+      "Changes after this cursor are no longer kept: begin without a cursor, and read each account once.",
+  },
   ENVIRONMENT_NOT_ACCEPTED: {
     status: 400,
     message: "The application does not accept purchases of this environment.",

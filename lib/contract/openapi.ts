@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { endpoints, GATEWAY_ERRORS, type Endpoint } from "./endpoints.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
-import { accountIdentifier } from "./schemas.ts";
 
 const errorSchemaName = "Error";
 
@@ -62,6 +61,24 @@ const securityOf = ({ scope, readsAuthorization }: Endpoint): readonly object[] 
   return readsAuthorization === true ? [{ googlePushToken: [] }] : [];
 };
 
+/** Parameters of a GET: those that the path names, and those of the query. */
+const parametersOf = ({ path, request }: Endpoint): readonly object[] => {
+  const { properties = {}, required = [] } = jsonSchemaOf(request()) as {
+    readonly properties?: Readonly<Record<string, object>>;
+    readonly required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => {
+    const isInPath = path.includes(`{${name}}`);
+    return {
+      name,
+      in: isInPath ? "path" : "query",
+      required: required.includes(name),
+      ...(isInPath && { description: "Percent-encoded once; decoded exactly once." }),
+      schema,
+    };
+  });
+};
+
 const operation = (name: string, endpoint: Endpoint): object => ({
   operationId: name,
   summary: endpoint.summary,
@@ -70,13 +87,7 @@ const operation = (name: string, endpoint: Endpoint): object => ({
   ...(endpoint.scope !== null && { "x-required-scope": endpoint.scope }),
   ...(endpoint.method === "GET"
     ? {
-        parameters: [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
-          name: parameter,
-          in: "path",
-          required: true,
-          description: "Percent-encoded once; decoded exactly once.",
-          schema: jsonSchemaOf(accountIdentifier()),
-        })),
+        parameters: parametersOf(endpoint),
       }
     : {
         requestBody: {

@@ -16,6 +16,8 @@ export const LIMITS = {
   productIdentifierCharacters: 256,
   packageNameCharacters: 256,
   notificationBytes: 64 * 1024,
+  changes: 1000,
+  cursorCharacters: 64,
 } as const;
 
 /** Stored by position, as {@link ENVIRONMENTS} are: append only. */
@@ -23,7 +25,7 @@ export const STORES = ["android-store", "ios-store"] as const;
 export const ENVIRONMENTS = ["production", "sandbox", "xcode"] as const;
 export const STATUSES = ["active", "grace_period", "billing_retry", "paused", "expired", "revoked"] as const;
 export const PRODUCT_KINDS = ["subscription", "one_time_product"] as const;
-export const SCOPES = ["customers:write", "entitlements:read"] as const;
+export const SCOPES = ["customers:write", "entitlements:read", "changes:read"] as const;
 
 export type Store = (typeof STORES)[number];
 export type Environment = (typeof ENVIRONMENTS)[number];
@@ -141,6 +143,23 @@ export const accountEntitlementsRequest = once(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
 );
 
+export const changesRequest = once(() =>
+  z.object({
+    after: z.optional(
+      text(
+        LIMITS.cursorCharacters,
+        "A `cursor` or `next` of an earlier answer; without it, the oldest change that is kept comes first.",
+      ),
+    ),
+    limit: z.optional(
+      described(
+        "Most changes in the answer; 100 without it.",
+        z.coerce.number().check(z.int(), z.minimum(1), z.maximum(LIMITS.changes)),
+      ),
+    ),
+  }),
+);
+
 /** Push body of Google Pub/Sub. It leaves out `data` where a message has only attributes. */
 export const androidStoreNotificationRequest = once(() =>
   z
@@ -233,6 +252,39 @@ export const accountEntitlements = once(() =>
     .register(z.globalRegistry, { id: "AccountEntitlements" }),
 );
 
+export const accountChange = once(() =>
+  z
+    .object({
+      applicationIdentifier: uuid("The application of the credential."),
+      applicationAccountIdentifier: described("The account.", z.string()),
+      version: described(
+        "Goes up by one with each change of the account, from 1.",
+        z.int().check(z.minimum(1)),
+      ),
+      changed: described(
+        "Entitlements that differ from the version before; empty where only the customers do.",
+        z.array(z.string()),
+      ),
+      customerIdentifiers: described("The customers linked to the account.", z.array(z.uuid())),
+      entitlements: entitlements(),
+      timestamp: time("When it was told."),
+      cursor: described("Place of the change: pass it as `after` to get those that follow.", z.string()),
+    })
+    .register(z.globalRegistry, { id: "AccountChange" }),
+);
+
+export const changesPage = once(() =>
+  z
+    .object({
+      changes: z.array(accountChange()),
+      next: described(
+        "Pass it as `after` in the next request. The last one answers an empty list and itself.",
+        z.string(),
+      ),
+    })
+    .register(z.globalRegistry, { id: "ChangesPage" }),
+);
+
 /** Answer to a store's notification: nothing but its status. */
 export const notificationResponse = once(() =>
   z.object({}).register(z.globalRegistry, { id: "NotificationResponse" }),
@@ -245,5 +297,8 @@ export type IosStoreSynchronizeRequest = z.infer<ReturnType<typeof iosStoreSynch
 export type IosStoreNotificationRequest = z.infer<ReturnType<typeof iosStoreNotificationRequest>>;
 export type LinkResponse = z.infer<ReturnType<typeof linkResponse>>;
 export type SynchronizeResponse = z.infer<ReturnType<typeof synchronizeResponse>>;
+export type ChangesRequest = z.infer<ReturnType<typeof changesRequest>>;
+export type AccountChange = z.infer<ReturnType<typeof accountChange>>;
+export type ChangesPage = z.infer<ReturnType<typeof changesPage>>;
 export type NotificationResponse = z.infer<ReturnType<typeof notificationResponse>>;
 export type AccountEntitlements = z.infer<ReturnType<typeof accountEntitlements>>;

@@ -35,6 +35,8 @@ export interface CustomerChange {
   readonly claimsPerAccount: number;
   /** Whether unexpired tombstones give way. */
   readonly liftsErasures: boolean;
+  /** Whether the application is told of its accounts' changes: each changed account is then due for a look. */
+  readonly tellsChanges: boolean;
   /** Audit entry of an operator's change; null: none, and moves are recorded as transfers. */
   readonly audit: Audited | null;
   /** Time of the change. Tombstones that expire at or before it no longer reserve anything. */
@@ -53,6 +55,7 @@ export const operatorChange = (
   before: StoredCustomer,
   difference: Partial<Pick<StoredCustomer, "link" | "holdings">>,
   moment: Instant,
+  tellsChanges: boolean,
   audit: Audited | null = null,
 ): CustomerChange => ({
   application,
@@ -65,15 +68,16 @@ export const operatorChange = (
   acknowledgements: { due: [], done: [] },
   claimsPerAccount: 0,
   liftsErasures: false,
+  tellsChanges,
   audit,
   moment,
 });
 
 /**
- * Customers absorbed per transaction. Each takes up to four items: its alias, its account item, that account's claims
- * counters, and its transfer record.
+ * Customers absorbed per transaction. Each takes up to five items: its alias, its account item, that account's claims
+ * counters and look, and its transfer record.
  */
-export const ABSORBED_PER_TRANSACTION = 20;
+export const ABSORBED_PER_TRANSACTION = 16;
 
 /** Writes a change. `conflict`: a concurrent write came first; read and decide again. */
 export type WriteCustomerChange = (change: CustomerChange) => Promise<"written" | "conflict">;

@@ -1,4 +1,4 @@
-import type { Application } from "../applications/application.ts";
+import { tellsChanges, type Application } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
@@ -63,6 +63,7 @@ export interface PlanInput {
   readonly identifier: CustomerId;
   readonly claimsPerAccount: number;
   readonly liftsErasures: boolean;
+  readonly tellsChanges: boolean;
   readonly moment: Instant;
 }
 
@@ -86,6 +87,7 @@ export const inputOf = (
   origin,
   claimsPerAccount,
   liftsErasures: false,
+  tellsChanges: tellsChanges(application),
   moment,
 });
 
@@ -276,6 +278,7 @@ export const planCustomerChange = (input: PlanInput): Plan => {
           acknowledgements: acknowledge(input, joined),
           claimsPerAccount: input.claimsPerAccount,
           liftsErasures: input.liftsErasures,
+          tellsChanges: input.tellsChanges,
           audit: null,
           moment,
         },

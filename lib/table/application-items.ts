@@ -6,6 +6,7 @@ import {
   type IosStoreConfiguration,
 } from "../applications/application.ts";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
+import { isWebhook, type Destination } from "../applications/destination.ts";
 import { SCOPES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId, KeyId } from "../identifiers.ts";
@@ -28,6 +29,7 @@ export const applicationItem = once(() =>
     transfers: z.enum(TRANSFERS),
     /** In milliseconds; absent: the default. */
     renewalLeeway: z.optional(shape.integer()),
+    keepsChanges: z.optional(z.boolean()),
     version: shape.integer(),
   }),
 );
@@ -73,6 +75,17 @@ export const androidStoreItem = once(() =>
     ]),
     environments: shape.environments(),
     notifications: z.optional(z.object({ serviceAccount: shape.text(), audience: shape.text() })),
+  }),
+);
+
+export const destinationItem = once(() =>
+  z.object({
+    kind: z.literal("destination"),
+    name: shape.text(),
+    url: z.optional(shape.text()),
+    eventBus: z.optional(shape.text()),
+    /** Only `destination rotate` writes it. */
+    secretEpochs: z.optional(z.array(shape.integer())),
   }),
 );
 
@@ -187,6 +200,26 @@ export const toAndroidStoreItem = (store: AndroidStoreConfiguration): Item<typeo
   credential: toCredential(store.credential),
   environments: [...store.environments],
   notifications: store.notifications === null ? undefined : { ...store.notifications },
+});
+
+export const fromDestinationItem = ({
+  name,
+  url,
+  eventBus,
+  secretEpochs = [],
+}: z.output<ReturnType<typeof destinationItem>>): Destination[] => {
+  if (url !== undefined) return [{ name, url, secretEpochs }];
+  return eventBus === undefined ? [] : [{ name, eventBus }];
+};
+
+/** Leaves the secret's epochs as they are. */
+export const toDestinationItem = (
+  destination: Destination,
+): Omit<Item<typeof destinationItem>, "secretEpochs"> => ({
+  kind: "destination",
+  name: destination.name,
+  url: isWebhook(destination) ? destination.url : undefined,
+  eventBus: isWebhook(destination) ? undefined : destination.eventBus,
 });
 
 export const fromCatalogItem = ({

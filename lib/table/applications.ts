@@ -10,6 +10,7 @@ import {
   type Application,
   type StoreReference,
 } from "../applications/application.ts";
+import type { Destination } from "../applications/destination.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
@@ -19,14 +20,17 @@ import {
   applicationOfTableItem,
   applicationPartitionItem,
   catalogItem,
+  destinationItem,
   fromAndroidStoreItem,
   fromCatalogItem,
+  fromDestinationItem,
   fromIosStoreItem,
   iosStoreItem,
   storeRegistrationItem,
   toAndroidStoreItem,
   toApplicationItem,
   toCatalogItem,
+  toDestinationItem,
   toIosStoreItem,
   toStoreRegistrationItem,
 } from "./application-items.ts";
@@ -102,6 +106,8 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
           return androidStore();
         },
         catalog: fromCatalogItem(catalog),
+        destinations: parseItems(destinationItem, byKind.get("destination")).flatMap(fromDestinationItem),
+        keepsChanges: application.keepsChanges ?? false,
       },
     };
   };
@@ -118,12 +124,19 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
 
   const writeApplication = (
     before: StoredApplication | null,
-    { identifier, name, transfers, renewalLeeway }: Application,
+    { identifier, name, transfers, renewalLeeway, keepsChanges }: Application,
   ): TransactItem =>
     setAttributes(
       TableName,
       keys.application(identifier),
-      toApplicationItem({ identifier, name, transfers, renewalLeeway, version: (before?.version ?? 0) + 1 }),
+      toApplicationItem({
+        identifier,
+        name,
+        transfers,
+        renewalLeeway,
+        keepsChanges: keepsChanges || undefined,
+        version: (before?.version ?? 0) + 1,
+      }),
       before === null ? absent : versionUnchanged(before.version),
     );
 
@@ -172,6 +185,23 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
     ];
   };
 
+  const destinationWrites = (before: Application | null, after: Application): TransactItem[] => {
+    const key = ({ name }: Destination) => keys.destination(after.identifier, name);
+    const old = new Map((before?.destinations ?? []).map((one) => [one.name, one]));
+    const wanted = new Set(after.destinations.map(({ name }) => name));
+    return [
+      ...after.destinations
+        .filter((one) => {
+          const known = old.get(one.name);
+          return known === undefined || !sameText(toDestinationItem(known), toDestinationItem(one));
+        })
+        .map((one) => setAttributes(TableName, key(one), toDestinationItem(one))),
+      ...[...old.values()]
+        .filter(({ name }) => !wanted.has(name))
+        .map((one) => deletion(TableName, key(one))),
+    ];
+  };
+
   const save = async (before: StoredApplication | null, after: Application): Promise<SaveOutcome> => {
     const catalog = toCatalogItem(after.catalog);
     const bytes = Buffer.byteLength(JSON.stringify(catalog));
@@ -180,6 +210,7 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
       writeApplication(before, after),
       setAttributes(TableName, keys.catalog(after.identifier), catalog),
       ...register(after),
+      ...destinationWrites(before?.application ?? null, after),
       ...storeWrites(before?.application ?? null, after),
     ];
     if (writes.length > ITEMS_PER_TRANSACTION)

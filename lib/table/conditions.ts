@@ -47,6 +47,19 @@ export const leaseIsOf = (worker: string): Condition => ({
   ExpressionAttributeValues: { ":own": worker },
 });
 
+/** No other worker has told since, and none has the turn. */
+export const sequenceUnchanged = (worker: string, sequence: number): Condition => ({
+  ConditionExpression:
+    sequence === 0
+      ? "worker = :own AND attribute_not_exists(#sequence)"
+      : "worker = :own AND #sequence = :sequence",
+  ExpressionAttributeNames: { "#sequence": "sequence" },
+  ExpressionAttributeValues: { ":own": worker, ...(sequence > 0 && { ":sequence": sequence }) },
+});
+
+/** No newer version has taken the place of the delivery. */
+export const deliveryUnchanged = versionUnchanged;
+
 /** No owner: absent, or an expired tombstone. */
 export const unowned = (moment: Instant): Condition => ({
   ConditionExpression: `${absent.ConditionExpression} OR erasedUntil <= :moment`,

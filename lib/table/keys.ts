@@ -7,6 +7,9 @@ import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
+import { accountDigest } from "../telling/account-state.ts";
+import type { ChangePlace } from "../telling/change.ts";
+import type { Look } from "../telling/look.ts";
 import {
   applicationId,
   type AccountId,
@@ -45,6 +48,10 @@ export const keys = {
     sk: `STORE#${store}#${bundleOrPackage}`,
   }),
   catalog: (application: ApplicationId): Key => ({ pk: applicationPartition(application), sk: "CATALOG" }),
+  destination: (application: ApplicationId, name: string): Key => ({
+    pk: applicationPartition(application),
+    sk: `DESTINATION#${name}`,
+  }),
   credentialOfApplication: (application: ApplicationId, credential: KeyId): Key => ({
     pk: applicationPartition(application),
     sk: `CREDENTIAL#${credential}`,
@@ -156,6 +163,90 @@ export const refreshStateKey = (queue: QueueReference): Key => ({
 export const sweepKey = ({ bundleOrPackage, ...queue }: QueueReference & StoreReference): Key => ({
   pk: refreshPartition(queue),
   sk: `SWEEP#${bundleOrPackage}`,
+});
+
+/** End of the partition keys of all applications' queues of looks. */
+export const LOOKS_SUFFIX = "#CHANGED";
+
+/** Due looks at an application's accounts, oldest first. */
+export const lookPartition = (application: ApplicationId): string =>
+  `${applicationPartition(application)}${LOOKS_SUFFIX}`;
+
+/** Sort key after those of all looks due by a moment. */
+export const afterLooksDueBy = afterRefreshesDueBy;
+
+/** Each write of a customer has a look of its own, so that nobody deletes one that was not read. */
+export const lookKey = (application: ApplicationId, { account, dueAt, cause }: Look): Key => ({
+  pk: lookPartition(application),
+  sk: [
+    isoTime(dueAt),
+    accountDigest(account),
+    ...(cause === null ? [] : [cause.customer, `${cause.version}${cause.erased ? "-erased" : ""}`]),
+  ].join("#"),
+});
+
+/** What an account was last told. */
+export const toldKey = (application: ApplicationId, account: AccountId): Key => ({
+  pk: `${applicationPartition(application)}#TOLD#${accountDigest(account)}`,
+  sk: "TOLD",
+});
+
+/** Last version of an erased account, by a keyed hash of it. */
+export const erasedAccountKey = (application: ApplicationId, keyedHash: string): Key => ({
+  pk: `${applicationPartition(application)}#TOLD#ERASED#${keyedHash}`,
+  sk: "TOLD",
+});
+
+/** The account that was last told to have a customer. */
+export const toldCustomerKey = (application: ApplicationId, customer: CustomerId): Key => ({
+  pk: `${applicationPartition(application)}#TOLD#CUSTOMER#${customer}`,
+  sk: "TOLD",
+});
+
+/** Last place in an application's sequence of changes, and who tells for it. */
+export const sequenceKey = (application: ApplicationId): Key => ({
+  pk: `${applicationPartition(application)}#CHANGES`,
+  sk: "SEQUENCE",
+});
+
+/** Changes of an application that were told on a UTC day, in the order of the sequence. */
+export const changePartition = (application: ApplicationId, day: string): string =>
+  `${applicationPartition(application)}#CHANGES#${day}`;
+
+/** Digits of the largest safe integer, so that sort keys order as numbers. */
+const SEQUENCE_DIGITS = 16;
+
+export const changeSortKey = (sequence: number): string => String(sequence).padStart(SEQUENCE_DIGITS, "0");
+
+export const changeKey = (application: ApplicationId, { day, sequence }: ChangePlace): Key => ({
+  pk: changePartition(application, day),
+  sk: changeSortKey(sequence),
+});
+
+/** Health of a destination, and what is to be delivered to it. */
+export const destinationPartition = (application: ApplicationId, name: string): string =>
+  `${applicationPartition(application)}#DESTINATION#${name}`;
+
+export const destinationHealthKey = (application: ApplicationId, name: string): Key => ({
+  pk: destinationPartition(application, name),
+  sk: "HEALTH",
+});
+
+/** Prefix of the sort keys of accounts to deliver: one item for each account, of its newest version. */
+export const DELIVERIES = "ACCOUNT#";
+
+/** Prefix of the sort keys of stores' requests to deliver. */
+export const REQUESTS = "REQUEST#";
+
+/** @param request identifies the store's request among those of its application */
+export const requestDeliveryKey = (application: ApplicationId, name: string, request: string): Key => ({
+  pk: destinationPartition(application, name),
+  sk: `${REQUESTS}${request}`,
+});
+
+export const deliveryKey = (application: ApplicationId, name: string, account: AccountId): Key => ({
+  pk: destinationPartition(application, name),
+  sk: `${DELIVERIES}${accountDigest(account)}`,
 });
 
 /** Last notifications of all applications' bundles and packages, by application, store and environment. */

@@ -2,14 +2,17 @@ import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { OperationTable } from "../administration/operation-table.ts";
 import { operatorChange } from "../customers/customer-change.ts";
+import { tellsChanges } from "../applications/application.ts";
 import type { StoredCustomer } from "../customers/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
+import { createApplicationTable } from "./applications.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd } from "./claims.ts";
 import { versionUnchanged } from "./conditions.ts";
 import { auditItem, transferItem } from "./items.ts";
 import { auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
+import { lookWrite } from "./looks.ts";
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
@@ -19,7 +22,15 @@ import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
 
-export const createOperationTable = (table: Table): OperationTable => {
+/** Whether an application is told of changes. One read. */
+const tellsIn =
+  (table: Table) =>
+  async (identifier: ApplicationId): Promise<boolean> => {
+    const application = await createApplicationTable(table).load(identifier);
+    return application !== null && tellsChanges(application);
+  };
+
+export const createOperationTable = (table: Table, tells = tellsIn(table)): OperationTable => {
   const { client, name: TableName } = table;
   /** Removes an ending customer from its account: its item, and its place in the claims counter. */
   const leaveAccount = async (
@@ -38,7 +49,7 @@ export const createOperationTable = (table: Table): OperationTable => {
   };
 
   return {
-    relink: (application, customer, link, audit) =>
+    relink: async (application, customer, link, audit) =>
       writeCustomerChange(
         table,
         operatorChange(
@@ -46,6 +57,7 @@ export const createOperationTable = (table: Table): OperationTable => {
           customer,
           { link },
           audit.entry.moment,
+          await tells(application),
           customer.unsettled && customer.link === link ? null : audit,
         ),
       ),
@@ -61,6 +73,20 @@ export const createOperationTable = (table: Table): OperationTable => {
       const { outcome } = await transact(table, [
         customerDeletion,
         ...(await leaveAccount(application, customer)),
+        ...(customer.link !== null && (await tells(application))
+          ? [
+              lookWrite(TableName, application, {
+                account: customer.link.account,
+                dueAt: audit.entry.moment,
+                cause: {
+                  customer: customer.identifier,
+                  version: customer.version,
+                  customers: [customer.identifier],
+                  erased: true,
+                },
+              }),
+            ]
+          : []),
         auditWrite(TableName, application, audit),
       ]);
       return outcome;

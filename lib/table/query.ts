@@ -9,6 +9,8 @@ export interface PartitionQuery {
   readonly sortKeyPrefix?: string;
   /** Sort keys to return come before this; unset: all. */
   readonly sortKeyBefore?: string;
+  /** Sort keys to return come after this; unset: all. */
+  readonly sortKeyAfter?: string;
   /** Unset: as many as 1 MB holds. */
   readonly itemsPerPage?: number;
   /** Unset: the table itself. An index lags behind its table, so it is not strongly consistent. */
@@ -18,7 +20,7 @@ export interface PartitionQuery {
 /** Pages of items, ordered by sort key; one request per page. */
 export const queryPages = async function* (
   { client, name }: Table,
-  { pk, sortKeyPrefix, sortKeyBefore, itemsPerPage, index }: PartitionQuery,
+  { pk, sortKeyPrefix, sortKeyBefore, sortKeyAfter, itemsPerPage, index }: PartitionQuery,
 ): AsyncGenerator<readonly Item[]> {
   const pages = paginateQuery(
     { client, ...(itemsPerPage !== undefined && { pageSize: itemsPerPage }) },
@@ -28,12 +30,14 @@ export const queryPages = async function* (
         "#pk = :pk",
         ...(sortKeyPrefix === undefined ? [] : ["begins_with(sk, :prefix)"]),
         ...(sortKeyBefore === undefined ? [] : ["sk < :before"]),
+        ...(sortKeyAfter === undefined ? [] : ["sk > :after"]),
       ].join(" AND "),
       ExpressionAttributeNames: { "#pk": index?.partitionKey ?? TABLE.partitionKey },
       ExpressionAttributeValues: {
         ":pk": pk,
         ...(sortKeyPrefix !== undefined && { ":prefix": sortKeyPrefix }),
         ...(sortKeyBefore !== undefined && { ":before": sortKeyBefore }),
+        ...(sortKeyAfter !== undefined && { ":after": sortKeyAfter }),
       },
       ...(index === undefined ? { ConsistentRead: true } : { IndexName: index.name }),
     },

@@ -26,6 +26,7 @@ import {
 } from "./items.ts";
 import { acknowledgementKey, auditKey, customerPartition, keys, TABLE, transferKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
+import { lookWrite } from "./looks.ts";
 import { refreshWrites } from "./refreshes.ts";
 import { encodeRenewal } from "./renewals.ts";
 import type { Attributes, Table } from "./table.ts";
@@ -255,6 +256,24 @@ const purchaseWrites = (table: string, change: CustomerChange, written: Purchase
     : refreshWrites(table, change.application, written.purchase, written.refresh)),
 ];
 
+/** Makes an account that a transaction writes to due for a look, where the application is told of changes. */
+const looksAt = (
+  table: string,
+  { application, after, moment, tellsChanges }: CustomerChange,
+  account: AccountId | undefined,
+  customers: readonly CustomerId[],
+  version: number,
+): TransactItem[] =>
+  tellsChanges && account !== undefined
+    ? [
+        lookWrite(table, application, {
+          account,
+          dueAt: moment,
+          cause: { customer: after.identifier, version, customers, erased: false },
+        }),
+      ]
+    : [];
+
 /** Room for one purchase: the purchase, its refresh as it was, and as it will be. */
 const itemsOf = ({ refresh }: PurchaseWrite): number =>
   1 + (refresh === null ? 0 : Number(refresh.from !== null) + Number(refresh.to !== null));
@@ -342,8 +361,8 @@ export const absorbedDeletions = (
     ITEMS_PER_TRANSACTION,
   );
 
-/** The customer and its account item take two places in each transaction. */
-const ROOM_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 2;
+/** The customer, its account item and the look at the account take three places in each transaction. */
+const ROOM_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 3;
 
 /**
  * A change's transactions, in the order to send them. Most changes take one. A larger one starts with the customer, its
@@ -373,6 +392,15 @@ export const transactionsOf = (
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),
     ...recordWrites(table, change),
+    ...[...Map.groupBy(gone, ({ link }) => link?.account)].flatMap(([account, left]) =>
+      looksAt(
+        table,
+        change,
+        account,
+        left.map(({ identifier }) => identifier),
+        firstVersion(change),
+      ),
+    ),
     ...(moves ? [] : absorbedItems(table, change)),
   ];
   const room = ROOM_PER_TRANSACTION - around.length;
@@ -384,6 +412,14 @@ export const transactionsOf = (
   let held: readonly Purchase[] | null = null;
   const customer = (holdings: readonly Purchase[], unsettled: boolean): TransactItem =>
     customerWrite(table, change, holdings, { from: version, to: ++version }, unsettled);
+  const staying = (): TransactItem[] =>
+    looksAt(
+      table,
+      change,
+      after.link?.account,
+      [after.identifier, ...absorbed.map(({ identifier }) => identifier)],
+      version,
+    );
   const holdingsAfter = (part: readonly PurchaseWrite[]): readonly Purchase[] => {
     written += part.length;
     return written === purchases.length ? after.holdings : change.holdingsWith(purchases.slice(0, written));
@@ -395,7 +431,7 @@ export const transactionsOf = (
     return [
       ...(isKnown
         ? [unmoved(table, change, version)]
-        : [customer(held, moves), ...(moves ? [] : accountWrite(table, change, held))]),
+        : [customer(held, moves), ...(moves ? [] : [...accountWrite(table, change, held), ...staying()])]),
       ...(known === null ? around : []),
       ...part.flatMap((purchase) => purchaseWrites(table, change, purchase)),
     ];
@@ -404,6 +440,7 @@ export const transactionsOf = (
     steps.push([
       customer(after.holdings, false),
       ...accountWrite(table, change, after.holdings),
+      ...staying(),
       ...absorbedItems(table, change),
     ]);
   return [...absorbedDeletions(table, application, gone), ...steps];

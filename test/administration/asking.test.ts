@@ -24,6 +24,8 @@ const anApplication = (...iosStore: IosStoreConfiguration[]): Application => ({
   androidStore: [],
   catalog: aCatalog(),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 0,
 });
 

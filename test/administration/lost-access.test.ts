@@ -28,6 +28,8 @@ const selling = (products: CatalogProduct[], changes: Partial<Application> = {})
   ],
   catalog: aCatalog(products),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 0,
   ...changes,
 });

@@ -24,6 +24,8 @@ const anApplication = (identifier: ApplicationId, ...names: string[]): Applicati
   })),
   catalog: catalogOf(new Map(), []),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 0,
 });
 

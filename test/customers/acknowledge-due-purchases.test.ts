@@ -46,6 +46,8 @@ const aWorld = () => {
     androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"], notifications: null }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
     transfers: "refuse",
+    destinations: [],
+    keepsChanges: false,
     renewalLeeway: 0,
   };
   const directory: AcknowledgementRun["directory"] = {

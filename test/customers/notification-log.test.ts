@@ -135,6 +135,8 @@ const anApplication = (changes: Partial<Application> = {}): Application => ({
   androidStore: [],
   catalog: aCatalog(),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 0,
   ...changes,
 });

@@ -82,6 +82,7 @@ const plan = ({
     identifier: survivor?.identifier ?? NEW,
     claimsPerAccount: 20,
     liftsErasures: false,
+    tellsChanges: false,
     moment: NOW,
     ...others,
   });
@@ -130,6 +131,7 @@ describe("a new customer", () => {
       acknowledgements: { due: [], done: [] },
       claimsPerAccount: 20,
       liftsErasures: false,
+      tellsChanges: false,
       audit: null,
       moment: NOW,
     });

@@ -82,6 +82,8 @@ const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
       aProduct({ store: "android-store", productIdentifier: "tiles", grants: ["tiles"] }),
     ]),
     transfers: "refuse",
+    destinations: [],
+    keepsChanges: false,
     renewalLeeway: 0,
   });
   const application = applicationWith(PACKAGE_NAME);

@@ -70,6 +70,8 @@ const anApplication = (changes: Partial<Application> = {}): Application => ({
   androidStore: [],
   catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 0,
   ...changes,
 });

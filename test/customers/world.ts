@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { v7 as uuid } from "uuid";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
-import type { Application } from "../../lib/applications/application.ts";
+import { tellsChanges, type Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
@@ -16,6 +16,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
 import { bury } from "../../lib/table/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createOperationTable } from "../../lib/table/operations.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { operationsOn } from "../../operator/composition.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
@@ -71,6 +72,8 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       androidStore: [],
       catalog: aCatalog(),
       transfers: "refuse",
+      destinations: [],
+      keepsChanges: false,
       renewalLeeway: 0,
     },
     moment: NOW,
@@ -102,7 +105,11 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     now,
     claimsPerAccount,
   };
-  const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid });
+  const operations = operationsOn(
+    table,
+    { now, pause, waitForIndex, newEntry: uuid },
+    createOperationTable(table, () => Promise.resolve(tellsChanges(application))),
+  );
   const submit: World["submit"] = ({ purchases = [], ...facts }, claim = null) =>
     storeFacts(
       factStore,

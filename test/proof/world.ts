@@ -78,6 +78,8 @@ export const anApplication = (
       catalog: toCatalog(CATALOG),
       transfers,
       renewalLeeway,
+      destinations: [],
+      keepsChanges: false,
     },
     "com.example.trails",
   );

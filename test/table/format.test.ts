@@ -25,6 +25,8 @@ const anApplication = (): Application => ({
   androidStore: [],
   catalog: aCatalog(),
   transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
   renewalLeeway: 0,
 });
 const put = (key: Key, attributes: object) =>

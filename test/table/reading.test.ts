@@ -157,6 +157,8 @@ test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", 
       androidStore: [],
       catalog: aCatalog(),
       transfers: "refuse",
+      destinations: [],
+      keepsChanges: false,
       renewalLeeway: 0,
     },
     {

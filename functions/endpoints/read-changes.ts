@@ -1,0 +1,12 @@
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { readChanges } from "../../lib/telling/feed.ts";
+import { composeFeedReading } from "../composition.ts";
+import { now } from "../configuration.ts";
+import { endpoint } from "../http/endpoint.ts";
+import { table } from "../table.ts";
+
+const reading = composeFeedReading({ table, now });
+
+export const handler = endpoint(endpoints.readChanges, ({ applicationIdentifier, request }) =>
+  readChanges(reading, applicationIdentifier, request),
+);

@@ -1,0 +1,20 @@
+/**
+ * Works off queues, several at once, each for its turn, until none has more.
+ *
+ * @param workOff never rejects; `more`: the queue has another turn, after all others
+ */
+export const inTurns = async <Queue>(
+  queues: readonly Queue[],
+  atOnce: number,
+  workOff: (queue: Queue) => Promise<"done" | "more">,
+): Promise<void> => {
+  const waiting = [...queues];
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const queue = waiting.shift();
+      if (queue === undefined) return;
+      if ((await workOff(queue)) === "more") waiting.push(queue);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+};

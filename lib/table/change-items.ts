@@ -1,0 +1,181 @@
+import * as z from "zod/mini";
+import type { Destination } from "../applications/destination.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { NO_STATE } from "../telling/account-state.ts";
+import {
+  CHANGES_KEPT_MILLISECONDS,
+  type ChangeData,
+  type ChangePlace,
+  type FeedChange,
+} from "../telling/change.ts";
+import type { AccountTelling, Told } from "../telling/change-table.ts";
+import type { Look } from "../telling/look.ts";
+import { eachKeyOnce } from "./batch-reader.ts";
+import { absent, versionUnchanged } from "./conditions.ts";
+import { deliveryWrite } from "./deliveries.ts";
+import { changeKey, keyText, lookKey, TABLE, toldCustomerKey, toldKey } from "./keys.ts";
+import { lookWrite } from "./looks.ts";
+import * as shape from "./shapes.ts";
+import { parseItem, type Attributes, type Item } from "./table.ts";
+import { deletion, put, setAttributes, type TransactItem } from "./writes.ts";
+
+const SECOND = 1000;
+
+const place = once(() => z.object({ day: shape.text(), sequence: shape.integer() }));
+const account = () => shape.branded<AccountId>(shape.text());
+
+const toldItem = once(() =>
+  z.object({
+    account: account(),
+    version: shape.integer(),
+    customers: z.array(shape.branded<CustomerId>(shape.text())),
+    entitlements: z.record(shape.text(), shape.text()),
+    lookAt: shape.nullableInteger(),
+    last: z.nullable(place()),
+  }),
+);
+
+export const toldCustomerItem = once(() => z.object({ account: account() }));
+
+/** Last version of an erased account. */
+export const erasedAccountItem = once(() => z.object({ version: shape.integer() }));
+
+export const turnItem = once(() =>
+  z.object({ sequence: z.optional(shape.integer()), toldAt: z.optional(shape.integer()) }),
+);
+
+/** A version of an account. Its data is text, so that it stays as it was told; absent once the account was erased. */
+export const changeItem = once(() =>
+  z.object({
+    sequence: shape.integer(),
+    /** First place of the transaction that told it. */
+    first: shape.integer(),
+    toldAt: shape.integer(),
+    data: z.optional(shape.text()),
+    /** The account's change before; absent: none is known. */
+    previous: z.optional(place()),
+  }),
+);
+
+export const fromToldItem = (item: Item): Told => {
+  const { customers, entitlements, ...told } = parseItem(toldItem, item);
+  return {
+    ...told,
+    isStored: true,
+    digest: { customers, entitlements: new Map(Object.entries(entitlements)) },
+  };
+};
+
+export const untold = (account: AccountId, version: number): Told => ({
+  account,
+  version,
+  isStored: false,
+  digest: NO_STATE,
+  lookAt: null,
+  last: null,
+});
+
+/** Place and time of a change, and the first place of its transaction. */
+interface PlacedChange {
+  readonly place: ChangePlace;
+  readonly first: number;
+  readonly toldAt: number;
+}
+
+const changeWrite = (
+  table: string,
+  application: ApplicationId,
+  at: PlacedChange,
+  data: ChangeData,
+  previous: ChangePlace | null,
+): TransactItem =>
+  put(table, changeKey(application, at.place), {
+    sequence: at.place.sequence,
+    first: at.first,
+    toldAt: at.toldAt,
+    data: JSON.stringify(data),
+    ...(previous !== null && { previous }),
+    // A day longer than it is answered, so that what is answered is whole.
+    [TABLE.timeToLiveAttribute]: Math.ceil((at.toldAt + CHANGES_KEPT_MILLISECONDS) / SECOND) + 24 * 3600,
+  } satisfies Attributes<typeof changeItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
+
+export const fromChangeItem = (day: string, item: Item): FeedChange => {
+  const { sequence, first, toldAt, data } = parseItem(changeItem, item);
+  return {
+    place: { day, sequence },
+    first,
+    toldAt,
+    // Written by this service alone, from the shape of an answer.
+    data: data === undefined ? null : (JSON.parse(data) as ChangeData),
+  };
+};
+
+const looksAfter = ({
+  before,
+  lookAt,
+}: AccountTelling): { readonly from: Look | null; readonly to: Look | null } => {
+  const lookOf = (dueAt: number | null): Look | null =>
+    dueAt === null ? null : { account: before.account, dueAt, cause: null };
+  return before.lookAt === lookAt
+    ? { from: null, to: null }
+    : { from: lookOf(before.lookAt), to: lookOf(lookAt) };
+};
+
+/** Writes of one account's telling. */
+export const accountWrites = (
+  table: string,
+  application: ApplicationId,
+  telling: AccountTelling,
+  change: PlacedChange | null,
+  destinations: readonly Destination[],
+): TransactItem[] => {
+  const { before, looks, digest, lookAt, gained, lost, data } = telling;
+  const { from, to } = looksAfter(telling);
+  const read = eachKeyOnce(
+    [...looks, ...(from === null ? [] : [from])].map((look) => lookKey(application, look)),
+  );
+  const set = to === null ? null : lookKey(application, to);
+  const told = {
+    account: before.account,
+    version: data?.version ?? before.version,
+    customers: [...digest.customers],
+    entitlements: Object.fromEntries(digest.entitlements),
+    lookAt,
+    last: change?.place ?? before.last,
+  } satisfies Attributes<typeof toldItem>;
+  const isUnchanged = data === null && lookAt === before.lookAt;
+  const toldWrite = setAttributes(
+    table,
+    toldKey(application, before.account),
+    told,
+    before.isStored ? versionUnchanged(before.version) : absent,
+  );
+  return [
+    ...(isUnchanged ? [] : [toldWrite]),
+    ...read.filter((key) => set === null || keyText(key) !== keyText(set)).map((key) => deletion(table, key)),
+    ...(to === null ? [] : [lookWrite(table, application, to)]),
+    ...lost.map((customer) => deletion(table, toldCustomerKey(application, customer))),
+    ...gained.map((customer) =>
+      put(table, toldCustomerKey(application, customer), {
+        account: before.account,
+      } satisfies Attributes<typeof toldCustomerItem>),
+    ),
+    ...(data === null || change === null
+      ? []
+      : [
+          changeWrite(table, application, change, data, before.last),
+          ...destinations.map(({ name }) =>
+            deliveryWrite(table, application, name, {
+              account: before.account,
+              version: data.version,
+              place: change.place,
+              since: change.toldAt,
+            }),
+          ),
+        ]),
+  ];
+};
+
+/** Stands for any place where items are only counted. */
+export const UNPLACED: PlacedChange = { place: { day: "", sequence: 0 }, first: 0, toldAt: 0 };

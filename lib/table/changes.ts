@@ -1,0 +1,204 @@
+import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
+import { GetCommand, TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import type { AccountId, ApplicationId } from "../identifiers.ts";
+import { dayOf, type ChangePlace } from "../telling/change.ts";
+import type { ChangeTable, TellingTurn } from "../telling/change-table.ts";
+import type { Look } from "../telling/look.ts";
+import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
+import {
+  accountWrites,
+  changeItem,
+  erasedAccountItem,
+  fromToldItem,
+  toldCustomerItem,
+  turnItem,
+  UNPLACED,
+  untold,
+} from "./change-items.ts";
+import { chunks } from "./chunks.ts";
+import { leaseIsFree, leaseIsOf, present, sequenceUnchanged, versionUnchanged } from "./conditions.ts";
+import {
+  afterLooksDueBy,
+  changeKey,
+  erasedAccountKey,
+  keys,
+  keyText,
+  lookKey,
+  lookPartition,
+  sequenceKey,
+  TABLE,
+  toldCustomerKey,
+  toldKey,
+  type Key,
+} from "./keys.ts";
+import { lookItem } from "./looks.ts";
+import { queryPages } from "./query.ts";
+import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
+import { isConflict, ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
+import { deletion, put, setAttributes, updateOf, type TransactItem } from "./writes.ts";
+
+/** Hash of an account under a key of the service's own, hexadecimal: it names an account that was erased. */
+export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
+
+export const createChangeTable = (
+  table: Table,
+  pause: (attempt: number) => Promise<void>,
+  keyedHash: KeyedHash,
+): ChangeTable => {
+  const { client, name } = table;
+  const getAll = createBatchReader(table, pause);
+
+  const get = async (key: Key): Promise<Item | undefined> =>
+    (await client.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item;
+
+  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
+    try {
+      await client.send(new UpdateCommand(update));
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    }
+  };
+
+  const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
+    const item = await get(erasedAccountKey(application, await keyedHash(application, account)));
+    return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
+  };
+
+  /** Takes the data out of the changes of an account before this one, each of which names the one before it. */
+  const emptyBefore = async (application: ApplicationId, last: ChangePlace | null): Promise<void> => {
+    for (let at = last, isFirst = true; at !== null; isFirst = false) {
+      const key = changeKey(application, at);
+      const item = await get(key);
+      if (item === undefined) return;
+      if (!isFirst) await updateIf(updateOf(name, key, { data: undefined, isEmptied: true }, present));
+      at = parseItem(changeItem, item).previous ?? null;
+    }
+  };
+
+  return {
+    due: async (application, moment, limit) => {
+      const due: Look[] = [];
+      const query = {
+        pk: lookPartition(application),
+        sortKeyBefore: afterLooksDueBy(moment),
+        itemsPerPage: limit,
+      };
+      for await (const page of queryPages(table, query)) {
+        due.push(...knownItems(lookItem, page));
+        // Items of an unknown shape do not hide those behind them.
+        if (due.length >= limit) break;
+      }
+      return due.slice(0, limit);
+    },
+
+    take: async (application, worker, until, moment) => {
+      const update = updateOf(
+        name,
+        sequenceKey(application),
+        { leaseUntil: until, worker },
+        leaseIsFree(worker, moment),
+      );
+      try {
+        const { Attributes: item = {} } = await client.send(
+          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
+        );
+        const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
+        return { worker, sequence, toldAt } satisfies TellingTurn;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return null;
+        throw error;
+      }
+    },
+
+    release: async (application, worker) => {
+      // Another worker may have taken the turn after it ran out.
+      await updateIf(updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker)));
+    },
+
+    areApplied: async (application, looks) => {
+      const written = eachKeyOnce(
+        looks.flatMap(({ account, cause }) =>
+          (cause?.customers ?? []).map((customer) => keys.accountCustomer(application, account, customer)),
+        ),
+      );
+      for (const some of chunks(written, ITEMS_PER_TRANSACTION))
+        try {
+          await client.send(
+            new TransactGetCommand({
+              TransactItems: some.map((Key) => ({
+                Get: { TableName: name, Key: { ...Key }, ProjectionExpression: TABLE.partitionKey },
+              })),
+            }),
+          );
+        } catch (error) {
+          if (isConflict(error)) return false;
+          throw error;
+        }
+      return true;
+    },
+
+    toldOf: async (application, accounts) => {
+      const found = await getAll(accounts.map((one) => toldKey(application, one)));
+      return Promise.all(
+        accounts.map(async (one) => {
+          const item = found.get(keyText(toldKey(application, one)));
+          return item === undefined ? untold(one, await erasedVersion(application, one)) : fromToldItem(item);
+        }),
+      );
+    },
+
+    forget: async (application, account, looks) => {
+      const found = await getAll([toldKey(application, account)]);
+      const [item] = found.values();
+      const told = item === undefined ? null : fromToldItem(item);
+      await emptyBefore(application, told?.last ?? null);
+      // After a conflict, the looks are still due.
+      await transact(table, [
+        ...looks.map((look) => deletion(name, lookKey(application, look))),
+        ...(told === null || told.digest.customers.length > 0
+          ? []
+          : [
+              deletion(name, toldKey(application, account), versionUnchanged(told.version)),
+              put(name, erasedAccountKey(application, await keyedHash(application, account)), {
+                version: told.version,
+              } satisfies Attributes<typeof erasedAccountItem>),
+            ]),
+      ]);
+    },
+
+    accountsOf: async (application, customers) => {
+      const found = await getAll(customers.map((one) => toldCustomerKey(application, one)));
+      return new Map(
+        customers.flatMap((one) => {
+          const item = found.get(keyText(toldCustomerKey(application, one)));
+          return item === undefined ? [] : [[one, parseItem(toldCustomerItem, item).account] as const];
+        }),
+      );
+    },
+
+    itemsOf: (telling, destinations) =>
+      accountWrites(name, "" as ApplicationId, telling, UNPLACED, destinations).length,
+
+    write: async (application, { turn, toldAt, accounts, destinations }) => {
+      const first = turn.sequence + 1;
+      const day = dayOf(toldAt);
+      let sequence = turn.sequence;
+      const writes = accounts.flatMap((telling) => {
+        const change =
+          telling.data === null ? null : { place: { day, sequence: (sequence += 1) }, first, toldAt };
+        return accountWrites(name, application, telling, change, destinations);
+      });
+      const told = sequence === turn.sequence ? {} : { sequence, toldAt };
+      const { outcome } = await transact(table, [
+        setAttributes(
+          name,
+          sequenceKey(application),
+          { worker: turn.worker, ...told },
+          sequenceUnchanged(turn.worker, turn.sequence),
+        ),
+        ...writes,
+      ]);
+      return outcome;
+    },
+  };
+};

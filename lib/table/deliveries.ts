@@ -1,0 +1,109 @@
+import * as z from "zod/mini";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { CHANGES_KEPT_MILLISECONDS, type ChangePlace } from "../telling/change.ts";
+import type { Delivery, RequestDelivery } from "../telling/delivery-queue.ts";
+import { deliveryKey, requestDeliveryKey, TABLE } from "./keys.ts";
+import * as shape from "./shapes.ts";
+import type { Attributes } from "./table.ts";
+import { put, type TransactItem } from "./writes.ts";
+
+const SECOND = 1000;
+
+const waiting = once(() => ({
+  /** Time of the oldest message that the destination has not taken. */
+  since: shape.integer(),
+  tries: shape.integer(),
+  nextTryAt: shape.integer(),
+}));
+
+const accountDeliveryItem = once(() =>
+  z.object({
+    account: shape.branded<AccountId>(shape.text()),
+    version: shape.integer(),
+    day: shape.text(),
+    sequence: shape.integer(),
+    ...waiting(),
+  }),
+);
+
+const requestDeliveryItem = once(() =>
+  z.object({
+    request: shape.text(),
+    type: shape.text(),
+    timestamp: shape.integer(),
+    data: shape.text(),
+    answerBy: shape.integer(),
+    ...waiting(),
+  }),
+);
+
+export const deliveryItem = once(() => z.union([accountDeliveryItem(), requestDeliveryItem()]));
+
+export const fromDeliveryItem = (item: z.output<ReturnType<typeof deliveryItem>>): Delivery => {
+  const { since, tries, nextTryAt } = item;
+  if ("account" in item) {
+    const { account, version, day, sequence } = item;
+    return { kind: "account", account, version, place: { day, sequence }, since, tries, nextTryAt };
+  }
+  const { request: identifier, type, timestamp, data, answerBy } = item;
+  const message = { identifier, type, timestamp, data: JSON.parse(data) as unknown };
+  return { kind: "request", message, answerBy, since, tries, nextTryAt };
+};
+
+/** A version of an account to deliver. */
+export interface VersionToDeliver {
+  readonly account: AccountId;
+  readonly version: number;
+  readonly place: ChangePlace;
+  readonly since: Instant;
+}
+
+/** Makes a version due, in place of an older one that still waits; the time since which the account waits stays. */
+export const deliveryWrite = (
+  TableName: string,
+  application: ApplicationId,
+  destination: string,
+  { account, version, place, since }: VersionToDeliver,
+): TransactItem => ({
+  Update: {
+    TableName,
+    Key: { ...deliveryKey(application, destination, account) },
+    UpdateExpression:
+      "SET account = :account, version = :version, #day = :day, #sequence = :sequence, since = if_not_exists(since, :since), tries = :none, nextTryAt = :none, #ttl = :ttl",
+    ExpressionAttributeNames: {
+      "#day": "day",
+      "#sequence": "sequence",
+      "#ttl": TABLE.timeToLiveAttribute,
+    },
+    ExpressionAttributeValues: {
+      ":account": account,
+      ":version": version,
+      ":day": place.day,
+      ":sequence": place.sequence,
+      ":since": since,
+      ":none": 0,
+      ":ttl": Math.ceil((since + CHANGES_KEPT_MILLISECONDS) / SECOND),
+    },
+  },
+});
+
+/** Makes a store's request due. The same request again is the same item. */
+export const requestDeliveryPut = (
+  table: string,
+  application: ApplicationId,
+  destination: string,
+  { message: { identifier, type, timestamp, data }, answerBy }: Pick<RequestDelivery, "message" | "answerBy">,
+): TransactItem =>
+  put(table, requestDeliveryKey(application, destination, identifier), {
+    request: identifier,
+    type,
+    timestamp,
+    data: JSON.stringify(data),
+    answerBy,
+    since: timestamp,
+    tries: 0,
+    nextTryAt: 0,
+    [TABLE.timeToLiveAttribute]: Math.ceil(answerBy / SECOND),
+  } satisfies Attributes<typeof requestDeliveryItem> & Record<typeof TABLE.timeToLiveAttribute, number>);

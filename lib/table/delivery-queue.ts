@@ -1,0 +1,151 @@
+import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
+import { DeleteCommand, GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
+import { once } from "../once.ts";
+import type { Delivery, DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
+import { TAKING, type DestinationHealth } from "../telling/destination-health.ts";
+import { createBatchReader } from "./batch-reader.ts";
+import { fromChangeItem } from "./change-items.ts";
+import {
+  deliveryUnchanged,
+  leaseIsFree,
+  leaseIsOf,
+  present,
+  queueIsPaused,
+  type Condition,
+} from "./conditions.ts";
+import { fromDeliveryItem, deliveryItem } from "./deliveries.ts";
+import {
+  changeKey,
+  deliveryKey,
+  DELIVERIES,
+  destinationHealthKey,
+  destinationPartition,
+  keyText,
+  requestDeliveryKey,
+  REQUESTS,
+  type Key,
+} from "./keys.ts";
+import { queryPages } from "./query.ts";
+import * as shape from "./shapes.ts";
+import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
+import { updateOf, type TransactItem } from "./writes.ts";
+
+/** Lease and health of a destination; absent values are those of one that takes messages. */
+const healthItem = once(() =>
+  z.object({
+    failures: z.optional(shape.integer()),
+    failingSince: z.optional(shape.nullableInteger()),
+    because: z.optional(shape.nullableText()),
+    pausedUntil: z.optional(shape.integer()),
+    leaseUntil: z.optional(shape.integer()),
+    worker: z.optional(shape.text()),
+  }),
+);
+
+const healthIn = (item: Record<string, unknown>): DestinationHealth => {
+  const { failures, failingSince, because, pausedUntil } = parseItem(healthItem, item);
+  return {
+    failures: failures ?? TAKING.failures,
+    failingSince: failingSince ?? TAKING.failingSince,
+    because: because ?? TAKING.because,
+    pausedUntil: pausedUntil ?? TAKING.pausedUntil,
+  };
+};
+
+export const createDeliveryQueue = (
+  table: Table,
+  pause: (attempt: number) => Promise<void>,
+): DeliveryQueue => {
+  const { client, name } = table;
+  const getAll = createBatchReader(table, pause);
+
+  /** Sends a write whose condition may fail because of a concurrent one. */
+  const unlessChanged = async (write: () => Promise<unknown>): Promise<void> => {
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    }
+  };
+  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> =>
+    unlessChanged(() => client.send(new UpdateCommand(update)));
+
+  const healthKeyOf = ({ application, destination }: DestinationReference): Key =>
+    destinationHealthKey(application, destination);
+
+  const keyOf = ({ application, destination }: DestinationReference, delivery: Delivery): Key =>
+    delivery.kind === "account"
+      ? deliveryKey(application, destination, delivery.account)
+      : requestDeliveryKey(application, destination, delivery.message.identifier);
+
+  const unchanged = (delivery: Delivery): Condition =>
+    delivery.kind === "account" ? deliveryUnchanged(delivery.version) : present;
+
+  return {
+    waiting: async function* ({ application, destination }, perPage) {
+      for (const sortKeyPrefix of [DELIVERIES, REQUESTS]) {
+        const query = {
+          pk: destinationPartition(application, destination),
+          sortKeyPrefix,
+          itemsPerPage: perPage,
+        };
+        for await (const page of queryPages(table, query))
+          yield knownItems(deliveryItem, page).map(fromDeliveryItem);
+      }
+    },
+
+    changesAt: async (application, places) => {
+      const found = await getAll(places.map((place) => changeKey(application, place)));
+      return places.map((place) => {
+        const item = found.get(keyText(changeKey(application, place)));
+        return item === undefined ? null : fromChangeItem(place.day, item);
+      });
+    },
+
+    healthOf: async (reference) => {
+      const Key = { ...healthKeyOf(reference) };
+      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
+      return Item === undefined ? TAKING : healthIn(Item);
+    },
+
+    take: async (reference, worker, until, moment) => {
+      const leased = { leaseUntil: until, worker } satisfies Attributes<typeof healthItem>;
+      const update = updateOf(name, healthKeyOf(reference), leased, leaseIsFree(worker, moment));
+      try {
+        const { Attributes: item = {} } = await client.send(
+          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
+        );
+        return healthIn(item);
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return null;
+        throw error;
+      }
+    },
+
+    release: async (reference, worker, health) => {
+      const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof healthItem>;
+      // Another worker may have taken the destination after the lease ran out.
+      await updateIf(updateOf(name, healthKeyOf(reference), released, leaseIsOf(worker)));
+    },
+
+    resume: async (reference) => {
+      const resumed = { ...TAKING } satisfies Attributes<typeof healthItem>;
+      await updateIf(updateOf(name, healthKeyOf(reference), resumed, queueIsPaused));
+    },
+
+    remove: async (reference, delivery) =>
+      unlessChanged(() =>
+        client.send(
+          new DeleteCommand({
+            TableName: name,
+            Key: { ...keyOf(reference, delivery) },
+            ...unchanged(delivery),
+          }),
+        ),
+      ),
+
+    retry: async (reference, delivery, tries, nextTryAt) =>
+      updateIf(updateOf(name, keyOf(reference, delivery), { tries, nextTryAt }, unchanged(delivery))),
+  };
+};

@@ -1,0 +1,39 @@
+import * as z from "zod/mini";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
+import type { Look } from "../telling/look.ts";
+import { lookKey, TABLE } from "./keys.ts";
+import * as shape from "./shapes.ts";
+import type { Attributes } from "./table.ts";
+import { put, type TransactItem } from "./writes.ts";
+
+const SECOND = 1000;
+
+const customer = () => shape.branded<CustomerId>(shape.text());
+
+/** A due look at an account. */
+export const lookItem = once(() =>
+  z.object({
+    account: shape.branded<AccountId>(shape.text()),
+    dueAt: shape.integer(),
+    cause: z.nullable(
+      z.object({
+        customer: customer(),
+        version: shape.integer(),
+        customers: z.array(customer()),
+        erased: z.boolean(),
+      }),
+    ),
+  }),
+);
+
+/** Makes a look due, in the transaction of what it is to see. */
+export const lookWrite = (table: string, application: ApplicationId, look: Look): TransactItem =>
+  put(table, lookKey(application, look), {
+    account: look.account,
+    dueAt: look.dueAt,
+    cause: look.cause === null ? null : { ...look.cause, customers: [...look.cause.customers] },
+    // Nobody looks any more where the application has stopped telling.
+    [TABLE.timeToLiveAttribute]: Math.ceil((look.dueAt + CHANGES_KEPT_MILLISECONDS) / SECOND),
+  } satisfies Attributes<typeof lookItem> & Record<typeof TABLE.timeToLiveAttribute, number>);

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import type { CustomerEntitlement } from "../contract/schemas.ts";
+import type { AccountId, CustomerId } from "../identifiers.ts";
+import { compare } from "../order.ts";
+
+/** An account as endpoint `readAccountEntitlements` answers at a moment. */
+export interface AccountState {
+  readonly account: AccountId;
+  readonly customers: readonly CustomerId[];
+  readonly entitlements: readonly CustomerEntitlement[];
+}
+
+/** What is kept of a state that was told, to see what differs from it. */
+export interface StateDigest {
+  readonly customers: readonly CustomerId[];
+  /** Digest of each entitlement by its identifier. */
+  readonly entitlements: ReadonlyMap<string, string>;
+}
+
+/** State of an account of which nothing was told. */
+export const NO_STATE: StateDigest = { customers: [], entitlements: new Map() };
+
+/** SHA-256 (hex) of an account's identifier: names it in keys, which its own length and characters do not fit. */
+export const accountDigest = (account: AccountId): string =>
+  createHash("sha256").update(account).digest("hex");
+
+/** A new time of verification alone is no change. */
+const digestOf = (entitlement: CustomerEntitlement): string =>
+  createHash("sha256")
+    .update(JSON.stringify({ ...entitlement, lastVerifiedAt: null }))
+    .digest("base64url")
+    .slice(0, 22);
+
+export const digestsOf = ({ customers, entitlements }: AccountState): StateDigest => ({
+  customers,
+  entitlements: new Map(entitlements.map((one) => [one.identifier, digestOf(one)])),
+});
+
+/** Difference of two states of an account; null: none. */
+export interface StateDifference {
+  /** Identifiers of the entitlements that differ, sorted; empty where only the customers do. */
+  readonly changed: readonly string[];
+  /** Customers of the later state alone. */
+  readonly gained: readonly CustomerId[];
+  /** Customers of the earlier state alone. */
+  readonly lost: readonly CustomerId[];
+}
+
+export const stateDifference = (before: StateDigest, after: StateDigest): StateDifference | null => {
+  const named = new Set([...before.entitlements.keys(), ...after.entitlements.keys()]);
+  const changed = [...named]
+    .filter((identifier) => before.entitlements.get(identifier) !== after.entitlements.get(identifier))
+    .sort(compare);
+  const gained = after.customers.filter((customer) => !before.customers.includes(customer));
+  const lost = before.customers.filter((customer) => !after.customers.includes(customer));
+  return changed.length + gained.length + lost.length === 0 ? null : { changed, gained, lost };
+};

@@ -1,0 +1,44 @@
+import type { CustomerEntitlement } from "../contract/schemas.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { isoTime, type Instant } from "../entitlements/time.ts";
+
+/** A version of an account, as destinations are told and the feed answers. Its content never changes. */
+export interface ChangeData {
+  readonly applicationIdentifier: ApplicationId;
+  readonly applicationAccountIdentifier: AccountId;
+  /** From 1, without a gap. */
+  readonly version: number;
+  /** Entitlements that differ from the version before; empty where only the customers differ. */
+  readonly changed: readonly string[];
+  readonly customerIdentifiers: readonly CustomerId[];
+  readonly entitlements: readonly CustomerEntitlement[];
+}
+
+/** Place of a change in its application's sequence. */
+export interface ChangePlace {
+  /** UTC date of the change's partition, such as `2027-01-31`. */
+  readonly day: string;
+  /** From 1, without a gap, in the order of telling. */
+  readonly sequence: number;
+}
+
+export interface Change {
+  readonly place: ChangePlace;
+  readonly toldAt: Instant;
+  /** Null: the account's customer was erased since, and with it what was told. */
+  readonly data: ChangeData | null;
+}
+
+/** A change as the feed reads it. */
+export interface FeedChange extends Change {
+  /** First place of the transaction that told it. */
+  readonly first: number;
+}
+
+/** UTC date of an instant, such as `2027-01-31`. */
+export const dayOf = (moment: Instant): string => isoTime(moment).slice(0, 10);
+
+/** Time for which changes, and deliveries that nobody took, are kept. */
+export const CHANGES_KEPT_MILLISECONDS = 30 * 24 * 3600 * 1000;
+
+export const ACCOUNT_CHANGED = "account.entitlements_changed";

@@ -1,0 +1,270 @@
+import type { Application, ApplicationDirectory } from "../applications/application.ts";
+import type { Destination } from "../applications/destination.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { inTurns } from "../in-turns.ts";
+import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "./change.ts";
+import type { AccountDelivery, Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
+import { afterRefusal, nextTry, suspended, TAKING, type DestinationHealth } from "./destination-health.ts";
+import type { Message } from "./message.ts";
+import type { SendOutcome } from "./send-outcome.ts";
+
+export interface DeliveryRun {
+  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+  readonly queue: DeliveryQueue;
+  /** All applications of the table. */
+  readonly applications: () => Promise<readonly ApplicationId[]>;
+  /** Makes one attempt for each message, in the order of the messages. Rejects if this service fails. */
+  readonly send: (
+    application: ApplicationId,
+    destination: Destination,
+    messages: readonly Message[],
+  ) => Promise<readonly SendOutcome[]>;
+  readonly newWorker: () => string;
+  readonly now: () => Instant;
+  readonly wait: (milliseconds: number) => Promise<void>;
+  /** Takes an unexpected failure of one destination's deliveries. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A destination that takes nothing. */
+export interface FailingDestination extends DestinationReference {
+  readonly because: string;
+  readonly failingSince: Instant;
+  readonly until: Instant;
+}
+
+/** Outcome of a run. */
+export interface DeliveryReport {
+  readonly delivered: number;
+  readonly failed: number;
+  /** Age of the oldest message that still waits, in milliseconds; 0: none does. */
+  readonly oldest: number;
+  readonly failing: readonly FailingDestination[];
+}
+
+const SECOND = 1000;
+
+/** Destinations that are delivered to at the same time. */
+const DESTINATIONS_AT_ONCE = 20;
+
+/** Messages that one destination gets at the same time. */
+export const MESSAGES_AT_ONCE = 20;
+
+/** Time for which a worker delivers to a destination: longer than a turn and its last batch. */
+const LEASE_MILLISECONDS = 60 * SECOND;
+
+/** Time after which another destination has its turn. */
+const TURN_MILLISECONDS = 20 * SECOND;
+
+/** Pause that an invocation waits for, instead of leaving it to the next one. */
+const SHORT_PAUSE_MILLISECONDS = 10 * SECOND;
+
+const PER_PAGE = 100;
+
+/** The identifier is the same for every destination and attempt. */
+const messageOf = (
+  application: ApplicationId,
+  { place: { sequence } }: AccountDelivery,
+  toldAt: Instant,
+  data: unknown,
+): Message => ({
+  identifier: `msg_${application}_${sequence}`,
+  type: ACCOUNT_CHANGED,
+  timestamp: toldAt,
+  data,
+});
+
+/** A delivery and its message; null: there is nothing left to deliver. */
+interface Sending {
+  readonly delivery: Delivery;
+  readonly message: Message | null;
+}
+
+const sendingsOf = async (
+  { queue, now }: DeliveryRun,
+  application: ApplicationId,
+  deliveries: readonly Delivery[],
+): Promise<readonly Sending[]> => {
+  const ofAccounts = deliveries.filter((one) => one.kind === "account");
+  const changes = await queue.changesAt(
+    application,
+    ofAccounts.map(({ place }) => place),
+  );
+  const found = new Map(ofAccounts.map((one, index) => [one as Delivery, changes[index] ?? null]));
+  return deliveries.map((delivery): Sending => {
+    if (delivery.kind === "request")
+      return { delivery, message: delivery.answerBy > now() ? delivery.message : null };
+    const change = found.get(delivery) ?? null;
+    const isKept = change?.data != null && delivery.since + CHANGES_KEPT_MILLISECONDS > now();
+    return {
+      delivery,
+      message: isKept ? messageOf(application, delivery, change.toldAt, change.data) : null,
+    };
+  });
+};
+
+interface Progress {
+  delivered: number;
+  failed: number;
+  oldest: number;
+  readonly failing: FailingDestination[];
+}
+
+/**
+ * Sends a batch and stores what became of each message.
+ *
+ * @returns the destination's health after it
+ */
+const sendBatch = async (
+  run: DeliveryRun,
+  reference: DestinationReference,
+  destination: Destination,
+  health: DestinationHealth,
+  batch: readonly Delivery[],
+  progress: Progress,
+): Promise<DestinationHealth> => {
+  const { queue, now } = run;
+  const sendings = await sendingsOf(run, reference.application, batch);
+  const nothing = sendings.filter(({ message }) => message === null);
+  await Promise.all(nothing.map(({ delivery }) => queue.remove(reference, delivery)));
+  const sent = sendings.flatMap(({ delivery, message }) => (message === null ? [] : [{ delivery, message }]));
+  if (sent.length === 0) return health;
+
+  const outcomes = await run.send(
+    reference.application,
+    destination,
+    sent.map(({ message }) => message),
+  );
+  const after = now();
+  await Promise.all(
+    sent.map(async ({ delivery }, index) => {
+      const outcome = outcomes[index];
+      if (outcome?.outcome === "delivered") {
+        progress.delivered += 1;
+        await queue.remove(reference, delivery);
+      } else {
+        progress.failed += 1;
+        const tries = delivery.tries + 1;
+        const retryAt = outcome?.outcome === "failed" ? outcome.retryAt : null;
+        await queue.retry(reference, delivery, tries, nextTry(tries, after, retryAt));
+      }
+    }),
+  );
+  if (outcomes.some(({ outcome }) => outcome === "gone")) return suspended(health, after);
+  if (outcomes.some(({ outcome }) => outcome === "delivered")) return TAKING;
+  const failures = outcomes.filter((one) => one.outcome === "failed");
+  const [first] = failures;
+  if (first === undefined) return health;
+  const asked = failures.flatMap(({ retryAt }) => retryAt ?? []);
+  const because = first.status === null ? first.because : `${first.because} ${first.status}`;
+  return afterRefusal(health, because, after, asked.length === 0 ? null : Math.max(...asked));
+};
+
+/** The next messages: several, or one that shows whether the destination is back, and not the same one each time. */
+const batchOf = (due: readonly Delivery[], { failures }: DestinationHealth): readonly Delivery[] => {
+  if (failures === 0) return due.slice(0, MESSAGES_AT_ONCE);
+  const place = failures % due.length;
+  return due.slice(place, place + 1);
+};
+
+/** Delivers to one destination for a turn, until nothing is due, or until it refuses. */
+const deliverTo = async (
+  run: DeliveryRun,
+  { identifier }: Application,
+  destination: Destination,
+  until: Instant,
+  progress: Progress,
+): Promise<"done" | "more"> => {
+  const { queue, now } = run;
+  const reference = { application: identifier, destination: destination.name };
+  const report = (health: DestinationHealth, oldest: Instant | null): void => {
+    if (oldest !== null) progress.oldest = Math.max(progress.oldest, now() - oldest);
+    if (health.failingSince !== null)
+      progress.failing.push({
+        ...reference,
+        because: health.because ?? "",
+        failingSince: health.failingSince,
+        until: health.pausedUntil,
+      });
+  };
+  if (!(await isAnythingWaiting(run, reference))) return "done";
+  const worker = run.newWorker();
+  let health = await queue.take(reference, worker, now() + LEASE_MILLISECONDS, now());
+  if (health === null) {
+    const paused = await queue.healthOf(reference);
+    report(paused, paused.failingSince);
+    return "done";
+  }
+  const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
+  let oldest: Instant | null = null;
+  let isLeft = false;
+  try {
+    for await (const page of queue.waiting(reference, PER_PAGE)) {
+      let due = page.filter(({ nextTryAt }) => health?.failures !== 0 || nextTryAt <= now());
+      for (const { since } of page.filter((one) => !due.includes(one)))
+        oldest = Math.min(oldest ?? since, since);
+      while (due.length > 0 && now() < turnEnds && health.pausedUntil <= now()) {
+        const batch = batchOf(due, health);
+        health = await sendBatch(run, reference, destination, health, batch, progress);
+        due = due.filter((one) => !batch.includes(one));
+      }
+      isLeft = due.length > 0;
+      for (const { since } of due) oldest = Math.min(oldest ?? since, since);
+      if (isLeft) break;
+    }
+  } finally {
+    await queue.release(reference, worker, health);
+  }
+  const pause = Math.max(0, health.pausedUntil - now());
+  const waits = isLeft || health.failures > 0;
+  if (waits && pause > 0 && pause <= SHORT_PAUSE_MILLISECONDS && now() + pause < until) {
+    await run.wait(pause);
+    return "more";
+  }
+  if (isLeft && pause === 0 && now() < until) return "more";
+  report(health, oldest ?? health.failingSince);
+  return "done";
+};
+
+const isAnythingWaiting = async (
+  { queue }: DeliveryRun,
+  reference: DestinationReference,
+): Promise<boolean> => {
+  for await (const page of queue.waiting(reference, 1)) if (page.length > 0) return true;
+  return false;
+};
+
+/**
+ * Delivers what waits for the destinations of all applications, several destinations at once, so that one that is down or
+ * slow holds up no other.
+ *
+ * @param until nothing starts from this moment on
+ * @param only the applications whose destinations are delivered to; unset: all
+ */
+export const deliverMessages = async (
+  run: DeliveryRun,
+  until: Instant,
+  only?: readonly ApplicationId[],
+): Promise<DeliveryReport> => {
+  const progress: Progress = { delivered: 0, failed: 0, oldest: 0, failing: [] };
+  const targets: { readonly application: Application; readonly destination: Destination }[] = [];
+  for (const identifier of only ?? (await run.applications())) {
+    const application = await run.directory.byIdentifier(identifier).catch((error: unknown) => {
+      run.onFailure(error);
+      return null;
+    });
+    for (const destination of application?.destinations ?? [])
+      if (application !== null) targets.push({ application, destination });
+  }
+  await inTurns(targets, DESTINATIONS_AT_ONCE, async ({ application, destination }) => {
+    if (run.now() >= until) return "done";
+    try {
+      return await deliverTo(run, application, destination, until, progress);
+    } catch (error) {
+      run.onFailure(error);
+      return "done";
+    }
+  });
+  return progress;
+};

@@ -1,0 +1,65 @@
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../identifiers.ts";
+import type { Change, ChangePlace } from "./change.ts";
+import type { DestinationHealth } from "./destination-health.ts";
+import type { Message } from "./message.ts";
+
+export interface DestinationReference {
+  readonly application: ApplicationId;
+  /** Its name. */
+  readonly destination: string;
+}
+
+/** Newest version of an account, which a destination has not taken yet. */
+export interface AccountDelivery {
+  readonly kind: "account";
+  readonly account: AccountId;
+  readonly version: number;
+  readonly place: ChangePlace;
+}
+
+/** A store's request to the application, which a destination has not taken yet. */
+export interface RequestDelivery {
+  readonly kind: "request";
+  readonly message: Message;
+  /** Time after which an answer is no longer of use. */
+  readonly answerBy: Instant;
+}
+
+export type Delivery = (AccountDelivery | RequestDelivery) & {
+  /** Time of the oldest message that it stands for. */
+  readonly since: Instant;
+  readonly tries: number;
+  /** No attempt before this time; 0: at once. */
+  readonly nextTryAt: Instant;
+};
+
+/** Deliveries that wait for one destination, and its health. All reads are strongly consistent. */
+export interface DeliveryQueue {
+  /** Waiting deliveries in pages, in no order of time: each account has one. */
+  waiting(destination: DestinationReference, perPage: number): AsyncIterable<readonly Delivery[]>;
+  /** The changes at these places, in their order; null: it is no longer kept. */
+  changesAt(application: ApplicationId, places: readonly ChangePlace[]): Promise<readonly (Change | null)[]>;
+  /** Health of a destination; one that was never tried takes messages. */
+  healthOf(destination: DestinationReference): Promise<DestinationHealth>;
+  /** Takes the right to deliver until the time. Null: another worker has it, or the destination is paused. */
+  take(
+    destination: DestinationReference,
+    worker: string,
+    until: Instant,
+    moment: Instant,
+  ): Promise<DestinationHealth | null>;
+  /** Ends the right, if it is still the worker's, and stores the destination's health. */
+  release(destination: DestinationReference, worker: string, health: DestinationHealth): Promise<void>;
+  /** Ends a pause or a suspension. */
+  resume(destination: DestinationReference): Promise<void>;
+  /** Removes a delivery, unless a newer version has taken its place. */
+  remove(destination: DestinationReference, delivery: Delivery): Promise<void>;
+  /** Moves a delivery to its next attempt, unless a newer version has taken its place. */
+  retry(
+    destination: DestinationReference,
+    delivery: Delivery,
+    tries: number,
+    nextTryAt: Instant,
+  ): Promise<void>;
+}

@@ -1,0 +1,76 @@
+import type { Instant } from "../entitlements/time.ts";
+
+/** State of a destination as a whole. */
+export interface DestinationHealth {
+  /** Batches in a row of which nothing was taken; 0: it takes messages. */
+  readonly failures: number;
+  /** First failure of the row; null: none. */
+  readonly failingSince: Instant | null;
+  /** The last failure, in a word that an operator looks up; null: none. */
+  readonly because: string | null;
+  /** Nothing is sent before this time; 0: at once. */
+  readonly pausedUntil: Instant;
+}
+
+export const TAKING: DestinationHealth = { failures: 0, failingSince: null, because: null, pausedUntil: 0 };
+
+/** Reason of a destination that answered that it wants no more messages. */
+export const GONE = "gone";
+
+/** Until an operator resumes it. */
+const FOR_EVER = Date.UTC(9999, 11, 31);
+
+export const isSuspended = ({ because }: DestinationHealth): boolean => because === GONE;
+
+export const suspended = (health: DestinationHealth, moment: Instant): DestinationHealth => ({
+  failures: health.failures + 1,
+  failingSince: health.failingSince ?? moment,
+  because: GONE,
+  pausedUntil: FOR_EVER,
+});
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Longest time between two attempts. */
+const DAY = 24 * HOUR;
+
+/**
+ * Times from a failed attempt to the next one; the last is repeated. They follow the specification's example.
+ *
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+const STEPS: readonly number[] = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  DAY,
+];
+
+/** Next attempt after so many failed ones, no earlier than the destination asks for. */
+export const nextTry = (failures: number, moment: Instant, retryAt: Instant | null): Instant => {
+  const step = STEPS[Math.min(failures, STEPS.length) - 1] ?? DAY;
+  return Math.max(moment + step, Math.min(retryAt ?? 0, moment + DAY));
+};
+
+/** Health after a batch of which nothing was taken. */
+export const afterRefusal = (
+  health: DestinationHealth,
+  because: string,
+  moment: Instant,
+  retryAt: Instant | null,
+): DestinationHealth => {
+  const failures = health.failures + 1;
+  return {
+    failures,
+    failingSince: health.failingSince ?? moment,
+    because,
+    pausedUntil: nextTry(failures, moment, retryAt),
+  };
+};

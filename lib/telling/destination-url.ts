@@ -1,0 +1,3 @@
+/** Stand-in. */
+export const checkDestinationUrl = (url: string): string | null =>
+  url.startsWith("https://") ? null : "must begin with https://";

@@ -1,0 +1,235 @@
+import type { Application } from "../applications/application.ts";
+import type { AccountCustomer, CustomerTable } from "../customers/customer-table.ts";
+import { entitlementsAt, type Holding } from "../entitlements/entitlements.ts";
+import { nextChangeAt } from "../entitlements/next-change.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, CustomerId } from "../identifiers.ts";
+import { compare } from "../order.ts";
+import { digestsOf, stateDifference, type AccountState } from "./account-state.ts";
+import type { AccountTelling, ChangeTable, Told, TellingTurn } from "./change-table.ts";
+import type { Look } from "./look.ts";
+
+export interface TellingStep {
+  readonly changes: ChangeTable;
+  readonly accounts: Pick<CustomerTable, "findAccount">;
+  readonly now: () => Instant;
+}
+
+/** An account, and the looks at it that are due. */
+export interface AccountLooks {
+  readonly account: AccountId;
+  readonly looks: readonly Look[];
+}
+
+/** `again`: a write was not complete, or came first; nothing, or only a part, was told. */
+export interface TellingOutcome {
+  readonly outcome: "told" | "again";
+  /** The turn after what was told. */
+  readonly turn: TellingTurn;
+}
+
+/** An account as it is and as it was last told. */
+interface Seen extends AccountLooks {
+  readonly told: Told;
+  readonly customers: readonly AccountCustomer[];
+}
+
+/** Customers that one version gains; each takes an item of the transaction. */
+const GAINED_AT_ONCE = 30;
+
+/** Items and bytes of one transaction, with a reserve below DynamoDB's 100 and 4 MB. */
+const ITEMS_PER_TRANSACTION = 99;
+const BYTES_PER_TRANSACTION = 3_000_000;
+
+const customersOf = ({ customers }: Seen): readonly CustomerId[] => customers.map(({ customer }) => customer);
+
+const isToldWith = ({ told }: Seen, customer: CustomerId): boolean =>
+  told.digest.customers.includes(customer);
+
+/** Customers that the account has, and was not told to have. */
+const gainedBy = (seen: Seen): readonly CustomerId[] =>
+  customersOf(seen).filter((customer) => !isToldWith(seen, customer));
+
+const lostBy = (seen: Seen): readonly CustomerId[] => {
+  const own = new Set(customersOf(seen));
+  return seen.told.digest.customers.filter((customer) => !own.has(customer));
+};
+
+/** Gained customers that a later version tells: an account that has lost one is told that first, and few are gained at once. */
+const waitingIn = (seen: Seen): ReadonlySet<CustomerId> =>
+  new Set(gainedBy(seen).slice(lostBy(seen).length > 0 ? 0 : GAINED_AT_ONCE));
+
+const isOfErasure = ({ cause }: Look): boolean => cause?.erased === true;
+
+const see = async (
+  { changes, accounts }: TellingStep,
+  { identifier }: Application,
+  wanted: readonly AccountLooks[],
+): Promise<readonly Seen[]> => {
+  const [told, customers] = await Promise.all([
+    changes.toldOf(
+      identifier,
+      wanted.map(({ account }) => account),
+    ),
+    Promise.all(wanted.map(async ({ account }) => accounts.findAccount(identifier, account))),
+  ]);
+  return wanted.map((one, index) => ({
+    ...one,
+    told: told[index] as Told,
+    customers: customers[index] ?? [],
+  }));
+};
+
+/** Accounts as seen, with those from which they have gained customers, however many moves ago. */
+interface Moves {
+  readonly seen: readonly Seen[];
+  /** Accounts that were last told to have the gained and lost customers. */
+  readonly toldWith: ReadonlyMap<CustomerId, AccountId>;
+}
+
+/**
+ * Sees the accounts that others have gained customers from, too: what they lose is told first. Null: an account still has
+ * a customer that another one has gained, so one of the reads is outdated.
+ */
+const withLosers = async (
+  step: TellingStep,
+  application: Application,
+  first: readonly Seen[],
+): Promise<Moves | null> => {
+  let seen = first;
+  const toldWith = new Map<CustomerId, AccountId>();
+  for (let asked = seen; asked.length > 0;) {
+    const moved = asked.flatMap((one) => [...gainedBy(one), ...lostBy(one)]);
+    const found = await step.changes.accountsOf(application.identifier, [...new Set(moved)]);
+    for (const [customer, account] of found) toldWith.set(customer, account);
+    const known = new Set(seen.map(({ account }) => account));
+    const losers = new Set([...found.values()].filter((account) => !known.has(account)));
+    asked = await see(
+      step,
+      application,
+      [...losers].map((account) => ({ account, looks: [] })),
+    );
+    seen = [...seen, ...asked];
+  }
+  const owners = seen.flatMap(customersOf);
+  return new Set(owners).size < owners.length ? null : { seen, toldWith };
+};
+
+const stateOf = (
+  { account }: Seen,
+  customers: readonly AccountCustomer[],
+  application: Application,
+  moment: Instant,
+): { readonly state: AccountState; readonly holdings: readonly Holding[] } => {
+  const holdings = customers.flatMap(({ customer, holdings, assertedBy }) =>
+    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
+  );
+  return {
+    holdings,
+    state: {
+      account,
+      customers: customers.map(({ customer }) => customer),
+      entitlements: entitlementsAt(moment, holdings, application),
+    },
+  };
+};
+
+/** The next version of an account; no version where nothing differs. While gained customers wait, so do the looks. */
+const tellingOf = (
+  application: Application,
+  seen: Seen,
+  { seen: all, toldWith }: Moves,
+  moment: Instant,
+): AccountTelling => {
+  const { told, looks, account } = seen;
+  const lost = lostBy(seen);
+  const waiting = waitingIn(seen);
+  const customers = seen.customers.filter(({ customer }) => !waiting.has(customer));
+  const { state, holdings } = stateOf(seen, customers, application, moment);
+  const digest = digestsOf(state);
+  const difference = stateDifference(told.digest, digest);
+  const gainedElsewhere = new Set(all.flatMap(gainedBy));
+  return {
+    before: told,
+    looks: waiting.size > 0 ? [] : looks.filter((look) => !isOfErasure(look)),
+    digest,
+    lookAt: waiting.size > 0 ? told.lookAt : nextChangeAt(moment, holdings, application),
+    gained: difference?.gained ?? [],
+    lost: lost
+      .filter((customer) => toldWith.get(customer) === account && !gainedElsewhere.has(customer))
+      .slice(0, GAINED_AT_ONCE),
+    data:
+      difference === null
+        ? null
+        : {
+            applicationIdentifier: application.identifier,
+            applicationAccountIdentifier: account,
+            version: told.version + 1,
+            changed: difference.changed,
+            customerIdentifiers: state.customers,
+            entitlements: state.entitlements,
+          },
+  };
+};
+
+/** Divides tellings into transactions, in their order. */
+const inTransactions = (
+  { changes }: TellingStep,
+  { destinations }: Application,
+  tellings: readonly AccountTelling[],
+): readonly (readonly AccountTelling[])[] => {
+  const parts: AccountTelling[][] = [];
+  let [items, bytes] = [Infinity, Infinity];
+  for (const telling of tellings) {
+    const more = changes.itemsOf(telling, destinations);
+    const size = Buffer.byteLength(JSON.stringify(telling.data)) + 1000 * more;
+    if (items + more > ITEMS_PER_TRANSACTION || bytes + size > BYTES_PER_TRANSACTION) {
+      parts.push([]);
+      [items, bytes] = [0, 0];
+    }
+    items += more;
+    bytes += size;
+    parts.at(-1)?.push(telling);
+  }
+  return parts;
+};
+
+/**
+ * Tells accounts that may have changed. What an account loses is told before another account gains it, so whoever follows
+ * the changes never sees a purchase entitle two accounts.
+ */
+export const tellAccounts = async (
+  step: TellingStep,
+  application: Application,
+  turn: TellingTurn,
+  wanted: readonly AccountLooks[],
+): Promise<TellingOutcome> => {
+  const { changes, now } = step;
+  const { identifier, destinations } = application;
+  const again = { outcome: "again", turn } as const;
+  const isApplied = await changes.areApplied(
+    identifier,
+    wanted.flatMap(({ looks }) => looks),
+  );
+  if (!isApplied) return again;
+  const moves = await withLosers(step, application, await see(step, application, wanted));
+  if (moves === null) return again;
+
+  const toldAt = Math.max(now(), turn.toldAt);
+  const tellings = moves.seen
+    .map((seen) => ({ loses: lostBy(seen).length > 0, telling: tellingOf(application, seen, moves, toldAt) }))
+    .toSorted((a, b) => compare(b.loses, a.loses))
+    .map(({ telling }) => telling);
+  let after = turn;
+  for (const accounts of inTransactions(step, application, tellings)) {
+    const telling = { turn: after, toldAt, accounts, destinations };
+    if ((await changes.write(identifier, telling)) === "conflict") return { outcome: "again", turn: after };
+    const versions = accounts.filter(({ data }) => data !== null).length;
+    after = { ...after, sequence: after.sequence + versions, toldAt: versions > 0 ? toldAt : after.toldAt };
+  }
+  for (const one of moves.seen) {
+    const erased = one.looks.filter(isOfErasure);
+    if (erased.length > 0 && waitingIn(one).size === 0) await changes.forget(identifier, one.account, erased);
+  }
+  return { outcome: "told", turn: after };
+};

@@ -1,0 +1,215 @@
+import type { ChangeData } from "../../lib/telling/change.ts";
+import {
+  byClient,
+  byCredential,
+  createWorld,
+  device,
+  extended,
+  owned,
+  refunded,
+} from "../customers/world.ts";
+import { DAY, NOW, proven } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { createToldWorld, type ToldWorld } from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+const shortOf = (change: ChangeData | null) =>
+  change === null
+    ? null
+    : [
+        change.applicationAccountIdentifier,
+        change.version,
+        change.entitlements.map(({ identifier, status }) => `${identifier} ${status}`).join(),
+      ];
+const toldIn = async (told: ToldWorld) => (await told.changes()).map(shortOf);
+
+describe("an account is told", () => {
+  test("as endpoint 3 answers it, from version 1 on", async () => {
+    const told = createToldWorld(table);
+    const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    expect(await told.tell()).toEqual({ told: 1, oldest: 0 });
+    const { applicationIdentifier, ...answer } = await told.world.read("a");
+    expect(await told.changes()).toEqual([
+      {
+        applicationIdentifier,
+        ...answer,
+        version: 1,
+        changed: ["premium"],
+        customerIdentifiers: [customer?.identifier],
+      },
+    ]);
+  });
+
+  test("of a customer that has no purchase", async () => {
+    const told = createToldWorld(table);
+    await told.world.store({ identities: [device("1")] }, byCredential("a"));
+    await told.tell();
+    expect(await told.changes()).toMatchObject([{ version: 1, changed: [], entitlements: [] }]);
+  });
+
+  test("of a refund, once, however often the facts are stored", async () => {
+    const told = createToldWorld(table);
+    await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.tell();
+    await told.world.store({ purchases: [refunded("1")] });
+    await told.world.store({ purchases: [refunded("1")] });
+    await told.tell();
+    await told.tell();
+    expect(await toldIn(told)).toEqual([
+      ["a", 1, "premium active"],
+      ["a", 2, "premium revoked"],
+    ]);
+  });
+
+  test("nothing where only the time of verification differs", async () => {
+    const told = createToldWorld(table);
+    await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.tell();
+    await told.world.store({ purchases: [owned("1", { verifiedAt: NOW })] });
+    expect(await told.itemsOf("#CHANGED")).toHaveLength(2);
+    expect(await told.tell()).toEqual({ told: 0, oldest: 0 });
+  });
+
+  test("of an end, by time alone, at the end", async () => {
+    const told = createToldWorld(table);
+    await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.tell();
+    const [{ expiresAt } = { expiresAt: null }] = (await told.world.read("a")).entitlements;
+    const end = Date.parse(expiresAt ?? "");
+    await told.tell(end - 1);
+    expect(await toldIn(told)).toHaveLength(1);
+    await told.tell(end);
+    expect(await toldIn(told)).toEqual([
+      ["a", 1, "premium active"],
+      ["a", 2, "premium expired"],
+    ]);
+    // Nothing can change any more.
+    expect(await told.itemsOf("#CHANGED")).toEqual([]);
+  });
+
+  test("of a later end without having been told of the earlier one as an end", async () => {
+    const told = createToldWorld(table);
+    await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.tell();
+    await told.world.store({ purchases: [extended("1")] });
+    await told.tell(NOW + 60 * DAY);
+    expect(await toldIn(told)).toEqual([
+      ["a", 1, "premium active"],
+      ["a", 2, "premium active"],
+    ]);
+  });
+
+  test("of both accounts when a customer moves: the loss first", async () => {
+    const told = createToldWorld(table);
+    const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.tell();
+    await told.world.unlink(customer, "b");
+    await told.tell();
+    expect(await toldIn(told)).toEqual([
+      ["a", 1, "premium active"],
+      ["a", 2, ""],
+      ["b", 1, "premium active"],
+    ]);
+  });
+
+  test("of two accounts that exchange their customers: both losses first", async () => {
+    const told = createToldWorld(table);
+    const one = await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const other = await told.world.store({ purchases: [owned("2")] }, byCredential("b"));
+    await told.tell();
+    await told.world.unlink(one, "b");
+    await told.world.unlink(other, "a");
+    await told.tell();
+    const after = (await toldIn(told)).slice(2);
+    expect(after.slice(0, 2).map((change) => change?.[2])).toEqual(["", ""]);
+    expect(after.slice(2).map((change) => change?.[2])).toEqual(["premium active", "premium active"]);
+    expect(await told.itemsOf("#CHANGED")).toHaveLength(2);
+  });
+
+  test("of a merge", async () => {
+    const told = createToldWorld(table);
+    await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.world.store({ identities: [device("d")], purchases: [owned("2")] }, byCredential("a"));
+    await told.tell();
+    await told.world.store({
+      identities: [device("d")],
+      purchases: [proven(owned("1"), { identity: device("d") })],
+    });
+    await told.tell();
+    const [first, second] = await told.changes();
+    expect(first?.customerIdentifiers).toHaveLength(2);
+    expect(second?.customerIdentifiers).toHaveLength(1);
+  });
+
+  test("of a claim that gives way", async () => {
+    const told = createToldWorld(table);
+    await told.world.store({ purchases: [owned("1")] }, byClient("a"));
+    await told.tell();
+    await told.world.store({ purchases: [owned("1")] }, byCredential("b"));
+    await told.tell();
+    expect(await toldIn(told)).toEqual([
+      ["a", 1, "premium active"],
+      ["a", 2, ""],
+      ["b", 1, "premium active"],
+    ]);
+  });
+
+  test("nothing where it was never told of what it lost", async () => {
+    const told = createToldWorld(table);
+    const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.world.unlink(customer);
+    await told.tell();
+    expect(await told.changes()).toEqual([]);
+    expect(await told.itemsOf("#TOLD#")).toEqual([]);
+  });
+});
+
+describe("an erasure", () => {
+  test("is told as the empty state, and leaves only a version under a keyed hash", async () => {
+    const told = createToldWorld(table);
+    const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("ada@example.com"));
+    await told.tell();
+    await told.world.erase(customer);
+    await told.tell();
+    expect((await told.changes()).map(shortOf)).toEqual([null, ["ada@example.com", 2, ""]]);
+    const kept = await told.itemsOf("#TOLD#");
+    expect(kept).toEqual([{ pk: expect.stringContaining("#TOLD#ERASED#"), sk: "TOLD", version: 2 }]);
+    expect(await told.itemsOf("#CHANGED")).toEqual([]);
+  });
+
+  test("does not make a person who comes back older than what receivers remember", async () => {
+    const told = createToldWorld(table);
+    const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.tell();
+    await told.world.erase(customer);
+    await told.tell();
+    await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.tell();
+    expect((await toldIn(told)).at(-1)).toEqual(["a", 3, "premium active"]);
+  });
+
+  test("keeps what the account's other customers have", async () => {
+    const told = createToldWorld(table);
+    const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await told.world.store({ purchases: [owned("2")] }, byCredential("a"));
+    await told.tell();
+    await told.world.erase(customer);
+    await told.tell();
+    expect(await toldIn(told)).toEqual([null, ["a", 2, "premium active"]]);
+    expect(await told.itemsOf("#TOLD#ERASED#")).toEqual([]);
+  });
+});
+
+test("an application that is not told of changes has no item of them", async () => {
+  const world = createWorld(table);
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  await world.unlink(customer, "b");
+  await world.erase(customer);
+  const keys = (await world.items()).map(({ pk }) => String(pk));
+  expect(keys.filter((pk) => /#(CHANGED|CHANGES|TOLD|DESTINATION)/.test(pk))).toEqual([]);
+});

@@ -1,0 +1,69 @@
+import { createHmac } from "node:crypto";
+import { v7 as uuid } from "uuid";
+import type { Destination } from "../../lib/applications/destination.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import type { ChangeData } from "../../lib/telling/change.ts";
+import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
+import { createChangeTable, type KeyedHash } from "../../lib/table/changes.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createWorld, type World } from "../customers/world.ts";
+import { NOW } from "../support/purchases.ts";
+import type { TestTable } from "../support/table.ts";
+
+export const WEBHOOK: Destination = {
+  name: "backend",
+  url: "https://api.example.com/hooks",
+  secretEpochs: [],
+};
+
+/** Hash of an account under a key of the tests. */
+export const keyedHash: KeyedHash = (application, account) =>
+  Promise.resolve(
+    createHmac("sha256", "a key of the tests").update(`${application} ${account}`).digest("hex"),
+  );
+
+export interface ToldWorld {
+  readonly world: World;
+  /** Tells what is due at the moment. */
+  tell(moment?: Instant, changes?: Partial<TellingRun>): Promise<TellingReport>;
+  /** All changes in the order of the sequence; null: emptied. */
+  changes(): Promise<readonly (ChangeData | null)[]>;
+  /** Items of the application whose partition key contains the text. */
+  itemsOf(text: string): Promise<readonly Record<string, unknown>[]>;
+}
+
+/** A world whose application is told of changes. */
+export const createToldWorld = (table: TestTable, given: World = createWorld(table)): ToldWorld => {
+  const world = given.with({
+    application: { ...given.application, destinations: [WEBHOOK], keepsChanges: true },
+  });
+  const { application } = world;
+  const pause = () => Promise.resolve();
+  const itemsOf: ToldWorld["itemsOf"] = async (text) =>
+    (await world.items()).filter(({ pk }) => String(pk).includes(text));
+  return {
+    world,
+    itemsOf,
+    tell: async (moment = NOW, changes = {}) =>
+      tellChanges(
+        {
+          directory: { byIdentifier: () => Promise.resolve(application) },
+          changes: createChangeTable(table, pause, keyedHash),
+          accounts: createCustomerTable(table, pause),
+          applications: () => Promise.resolve([application.identifier]),
+          newWorker: uuid,
+          now: () => moment,
+          pause,
+          onFailure: (error) => {
+            throw error;
+          },
+          ...changes,
+        },
+        Infinity,
+      ),
+    changes: async () =>
+      (await itemsOf("#CHANGES#"))
+        .toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]))
+        .map(({ data }) => (data === undefined ? null : JSON.parse(String(data)))),
+  };
+};
