@@ -24,7 +24,7 @@ export interface TableParameters {
   readonly name: string;
   /** Removal policy of the table when its stack is deleted. Default: `retain`; development stage: `destroy`. */
   readonly removal: "retain" | "destroy";
-  /** Protects the table from deletion and its stack from termination. Default: true; development stage: false. */
+  /** Protects the table from deletion and both stacks from termination. Default: true; development stage: false. */
   readonly deletionProtection: boolean;
   /** Default: true; development stage: false. */
   readonly pointInTimeRecovery: boolean;

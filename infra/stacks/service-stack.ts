@@ -42,7 +42,8 @@ const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<End
 /** Everything that can be deployed again from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
-    super(scope, id, props);
+    // `cdk destroy` begins with this stack, and without a domain of its own the API's address is gone with it.
+    super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
     const { serviceName, secretPrefix, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};

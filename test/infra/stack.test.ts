@@ -189,9 +189,25 @@ describe("two stacks", () => {
     expect(templates.join("")).not.toMatch(/"Export"|Fn::ImportValue|Fn::GetStackOutput/);
   });
 
+  /** Stacks in the order in which `cdk destroy --all` deletes them: what needs others first. */
+  const destroyed = ({ manifest }: Synthesis): [name: string, isProtected: boolean][] =>
+    Object.entries<Json>(manifest.artifacts)
+      .filter(([, { type }]) => type === "aws:cloudformation:stack")
+      .sort(([, a], [b]) => (a.dependencies?.includes(b) ? -1 : 1))
+      .map(([name, { properties }]) => [name, properties.terminationProtection === true]);
+
+  test("a destroy of production is refused at its first stack, the service, and at each one alone", () => {
+    expect(destroyed(first)).toEqual([
+      ["customer-entitlements-service", true],
+      ["customer-entitlements-data", true],
+    ]);
+    expect(destroyed(development)).toEqual([
+      ["customer-entitlements-development-service", false],
+      ["customer-entitlements-development-data", false],
+    ]);
+  });
+
   test("the table is retained in production and deleted in development", () => {
-    const { artifacts } = first.manifest;
-    expect(artifacts["customer-entitlements-data"].properties.terminationProtection).toBe(true);
     const production = only("AWS::DynamoDB::GlobalTable");
     expect(production.DeletionPolicy).toBe("Retain");
     expect(production.Properties.Replicas[0]).toMatchObject({
