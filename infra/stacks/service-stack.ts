@@ -32,6 +32,9 @@ const REFRESHERS = {
   "ios-store": "refresh-ios-store-purchases",
   "android-store": "refresh-android-store-purchases",
 } as const satisfies Record<Store, string>;
+/** Lambda itself would run a failed scheduled function twice more, up to six hours later: its next run does the same work. */
+const runOnce = ({ handler }: ServiceFunction): void =>
+  handler.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<EndpointName, Value> =>
@@ -83,6 +86,7 @@ export class ServiceStack extends Stack {
     const onSchedule = ({ name, folder, description, schedule, every }: Scheduled): ServiceFunction => {
       const made = functionOf(name, folder, description);
       scheduled.add(folder);
+      runOnce(made);
       new Schedule(this, schedule, { of: made, every });
       return made;
     };

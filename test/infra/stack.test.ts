@@ -571,6 +571,18 @@ describe("functions", () => {
     expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
   });
 
+  test("are run once by their schedule: Lambda retries nothing, and drops what has waited for a minute", () => {
+    const targets = ofType("AWS::Events::Rule").flatMap(([, { Properties }]): string[] =>
+      Properties.Targets.map(({ Arn }: Json) => Arn["Fn::GetAtt"][0]),
+    );
+    const configured = ofType("AWS::Lambda::EventInvokeConfig").map(([, { Properties }]) => {
+      const { FunctionName, MaximumRetryAttempts, MaximumEventAgeInSeconds } = Properties;
+      return [FunctionName.Ref, MaximumRetryAttempts, MaximumEventAgeInSeconds];
+    });
+    expect(targets).toHaveLength(SCHEDULED.size);
+    expect(configured.sort()).toEqual(targets.sort().map((id) => [id, 0, 60]));
+  });
+
   test("have one file of code each, bundled without Docker", () => {
     for (const [, { Properties }] of ofType("AWS::Lambda::Function")) {
       const code = join(first.folder, `asset.${Properties.Code.S3Key.replace(".zip", "")}`);
