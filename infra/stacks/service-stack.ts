@@ -178,6 +178,8 @@ export class ServiceStack extends Stack {
       ...parameters.alarms,
       serviceName,
       metrics,
+      authorizer: AUTHORIZER,
+      limitsAddresses: parameters.api.synchronizesPerAddress !== null,
       acknowledger: ACKNOWLEDGER,
       sweepers: Object.values(SWEEPERS),
       scheduled,
