@@ -103,7 +103,8 @@ export class ServiceStack extends Stack {
       folder: ACKNOWLEDGER,
       description: "Acknowledge due Android-store purchases",
       schedule: "AcknowledgementSchedule",
-      every: Duration.minutes(15),
+      // A licence tester's purchase is refunded after three minutes.
+      every: Duration.minutes(1),
     });
 
     const watcher = onSchedule({
