@@ -24,7 +24,7 @@ export interface TableParameters {
   readonly name: string;
   /** Removal policy of the table when its stack is deleted. Default: `retain`; development stage: `destroy`. */
   readonly removal: "retain" | "destroy";
-  /** Protects the table from deletion and its stack from termination. Default: true; development stage: false. */
+  /** Protects the table from deletion and both stacks from termination. Default: true; development stage: false. */
   readonly deletionProtection: boolean;
   /** Default: true; development stage: false. */
   readonly pointInTimeRecovery: boolean;
@@ -39,7 +39,7 @@ export interface TableParameters {
 export interface FunctionParameters {
   /** In MB. Default: the endpoint's; authorizer: 1,024; scheduled functions: 512. */
   readonly memory: number;
-  /** In seconds. Default: the endpoint's; authorizer: 10; acknowledger and sweeps: 300; refreshes: 240; watcher: 60. */
+  /** In seconds. Default: the endpoint's; authorizer: 10; sweeps: 300; refreshes: 240; acknowledger and watcher: 60. */
   readonly timeout: number;
   /** Concurrent executions reserved for this function, and its maximum; null (default): the account's shared pool. */
   readonly reservedConcurrency: number | null;
@@ -175,7 +175,8 @@ class Context {
 /** Defaults of the functions that serve no endpoint. */
 const OTHER_FUNCTIONS = {
   authorizeCredential: { memory: 1024, timeout: 10, longest: 28 },
-  acknowledgeDuePurchases: { memory: 512, timeout: 300, longest: 900 },
+  // Runs every minute: no longer, so that runs do not overlap.
+  acknowledgeDuePurchases: { memory: 512, timeout: 60, longest: 900 },
   watchNotifications: { memory: 512, timeout: 60, longest: 900 },
   refreshAndroidStorePurchases: { memory: 512, timeout: 240, longest: 900 },
   refreshIosStorePurchases: { memory: 512, timeout: 240, longest: 900 },

@@ -6,7 +6,7 @@ import {
 import { composeAcknowledgementRun } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { logger, safely } from "../observability/logger.ts";
-import { count } from "../observability/metrics.ts";
+import { count, time } from "../observability/metrics.ts";
 import { observe } from "../observability/observe.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
@@ -32,6 +32,7 @@ export const handler = async (
   const report = await acknowledgeDuePurchases(run, until);
   logger.info("acknowledgements tried", { ...report });
   if (report.due > 0) count("acknowledgementsDue", {}, report.due);
+  if (report.oldest > 0) time("acknowledgementAge", report.oldest);
   if (report.nearDeadline > 0) count("acknowledgementsNearDeadline", {}, report.nearDeadline);
   if (report.failed > 0) count("acknowledgementsFailed", {}, report.failed);
   return report;

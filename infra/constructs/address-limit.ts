@@ -4,6 +4,7 @@ import { Construct } from "constructs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { contractBody } from "./gateway-responses.ts";
+import { firewallMetric } from "./service-metrics.ts";
 
 export interface AddressLimitProps {
   readonly serviceName: string;
@@ -72,7 +73,7 @@ export class AddressLimit extends Construct {
     super(scope, id);
     const metric = (name: string): CfnWebACL.VisibilityConfigProperty => ({
       cloudWatchMetricsEnabled: true,
-      metricName: `${props.serviceName}-${name}`,
+      metricName: firewallMetric(props.serviceName, name),
       // Samples contain headers, and with them credentials.
       sampledRequestsEnabled: false,
     });

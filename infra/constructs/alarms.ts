@@ -1,27 +1,26 @@
 import { Duration, Stack } from "aws-cdk-lib";
 import {
-  Alarm,
   ComparisonOperator,
   MathExpression,
   Stats,
   TreatMissingData,
-  type CreateAlarmOptions,
-  type IMetric,
+  type Alarm,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Topic, type ITopic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
-import { endpoints } from "../../lib/contract/endpoints.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
 import type { AlarmParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
+import { callerConditions, type CallerAlarmsProps } from "./caller-alarms.ts";
+import type { Condition, Conditions } from "./condition.ts";
+import { failureConditions } from "./failure-alarms.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
 
-export interface AlarmsProps extends AlarmParameters {
+export interface AlarmsProps extends AlarmParameters, CallerAlarmsProps {
   readonly serviceName: string;
-  readonly metrics: ServiceMetrics;
   /** Name of the function that acknowledges due purchases. */
   readonly acknowledger: string;
   /** Names of the functions that read the stores' lists. */
@@ -30,7 +29,7 @@ export interface AlarmsProps extends AlarmParameters {
   readonly scheduled: ReadonlySet<string>;
 }
 
-/** Failures in a period below which nothing alarms, whatever share of the requests they are. */
+/** Server errors of the table in a period below which nothing alarms. */
 const FEWEST_FAILURES = 5;
 
 /**
@@ -44,15 +43,6 @@ const FEWEST_FORGED = 1000;
 
 /** Unanswered store requests in six hours that justify an alarm. Low, because a small service sends few. */
 const FEWEST_UNANSWERED = 3;
-
-interface Condition extends Partial<CreateAlarmOptions> {
-  readonly metric: IMetric & {
-    createAlarm(scope: Construct, id: string, options: CreateAlarmOptions): Alarm;
-  };
-  readonly threshold: number;
-  /** Breaching periods out of evaluated ones that trigger the alarm; unset: 1 of 1. */
-  readonly periods?: readonly [wrong: number, of: number];
-}
 
 /**
  * Alarms, only for conditions that need a person. docs/operations.md has a runbook for each, under its name.
@@ -125,7 +115,8 @@ const notRunning = (
   onceInTwoHours(
     new MathExpression({
       label: "succeeded",
-      expression: `MIN([${functions.map((_, index) => `invocations${index} - errors${index}`).join(", ")}])`,
+      // A product, as it is missing where one factor is: MIN leaves out what is missing.
+      expression: functions.map((_, index) => `(invocations${index} - errors${index})`).join(" * "),
       usingMetrics: Object.fromEntries(
         functions.flatMap((name, index) => [
           [`invocations${index}`, metrics.ofFunction(name, "Invocations")],
@@ -136,40 +127,22 @@ const notRunning = (
     }),
   );
 
-/** All failures but those of stores, as an expression of metrics. */
-const ownFailures = "failed - FILL(linked, 0) - FILL(notified, 0)";
-
 /** Milliseconds for which a due refresh may wait: short enough that the default renewal leeway still covers it. */
 const LATEST_REFRESH = 10 * 60 * 1000;
+
+/** Milliseconds for which an acknowledgement, tried every minute, may wait. */
+const LATEST_ACKNOWLEDGEMENT = 60 * 60 * 1000;
 
 /** A rejected credential is tried again at least hourly, so that one alarm lasts until it is mended. */
 const CREDENTIAL_PERIOD = Duration.hours(1);
 
-const conditions = ({
-  metrics,
-  acknowledger,
-  sweepers,
-  scheduled,
-}: AlarmsProps): Record<string, Condition> => ({
-  "server-errors": {
-    alarmDescription: "5 % or more of the requests fail, not counting stores that do not answer.",
-    metric: new MathExpression({
-      label: "failed, in %",
-      expression: `IF(${ownFailures} >= ${FEWEST_FAILURES}, 100 * (${ownFailures}) / served, 0)`,
-      usingMetrics: {
-        failed: metrics.api("5XXError"),
-        served: metrics.api("Count"),
-        linked: metrics.own("requests", {
-          endpoint: endpoints.linkAndroidStoreCustomer.function,
-          outcome: "STORE_UNAVAILABLE",
-        }),
-        notified: metrics.own("notifications", { store: "android-store", outcome: "STORE_UNAVAILABLE" }),
-      },
-      period: PERIOD,
-    }),
-    threshold: 5,
-    periods: [2, 3],
-  },
+const conditions = (props: AlarmsProps): Conditions => ({
+  ...failureConditions(props.metrics),
+  ...callerConditions(props),
+  ...upkeepConditions(props),
+});
+
+const upkeepConditions = ({ metrics, acknowledger, sweepers, scheduled }: AlarmsProps): Conditions => ({
   "store-credential-rejected": {
     alarmDescription: "A store rejects the credential of an application, or the credential is unusable.",
     metric: sumOf(
@@ -229,6 +202,12 @@ const conditions = ({
       "A bundle or package that had notifications of production within 30 days has had none for a day.",
     metric: metrics.own("silentApplications", {}, "Maximum").with({ period: Duration.hours(1) }),
     threshold: 1,
+  },
+  "acknowledgements-late": {
+    alarmDescription: "An Android purchase has waited for its acknowledgement for an hour.",
+    metric: metrics.own("acknowledgementAge", {}, "Maximum"),
+    threshold: LATEST_ACKNOWLEDGEMENT,
+    periods: [2, 3],
   },
   "acknowledgements-near-deadline": {
     alarmDescription: "Google refunds Android purchases in less than a day unless they are acknowledged.",

@@ -99,11 +99,15 @@ export class HealthDashboard extends Construct {
           ),
         ],
         [
-          graph("Acknowledgements", [
-            metrics.own("acknowledgementsDue", {}, "Maximum"),
-            metrics.own("acknowledgementsNearDeadline", {}, "Maximum"),
-            metrics.own("acknowledgementsFailed"),
-          ]),
+          graph(
+            "Acknowledgements; age of the oldest due",
+            [
+              metrics.own("acknowledgementsDue", {}, "Maximum"),
+              metrics.own("acknowledgementsNearDeadline", {}, "Maximum"),
+              metrics.own("acknowledgementsFailed"),
+            ],
+            [metrics.own("acknowledgementAge", {}, "Maximum")],
+          ),
           graph(
             "Table: units, refused",
             [metrics.table("ConsumedReadCapacityUnits"), metrics.table("ConsumedWriteCapacityUnits")],

@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Aws, Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
 import { TABLE } from "../../lib/table/keys.ts";
@@ -16,6 +16,9 @@ export interface MetricSources {
   /** Deployed names, by function name in `bundling/entries.ts`. */
   readonly functionNames: Readonly<Record<string, string>>;
 }
+
+/** CloudWatch's name for a rule of the firewall, or for the whole: `requests`. */
+export const firewallMetric = (serviceName: string, rule: string): string => `${serviceName}-${rule}`;
 
 export const PERIOD = Duration.minutes(5);
 
@@ -61,9 +64,7 @@ export class ServiceMetrics {
   ofFunction(folder: string, name: string, statistic: string = Stats.SUM): Metric {
     const functionName = this.#sources.functionNames[folder];
     if (functionName === undefined) throw new Error(`There is no function ${folder}.`);
-    return this.#metric("AWS/Lambda", name, statistic, { FunctionName: functionName }).with({
-      label: folder,
-    });
+    return this.#metric("AWS/Lambda", name, statistic, { FunctionName: functionName });
   }
 
   ofFunctions(
@@ -73,7 +74,7 @@ export class ServiceMetrics {
   ): Metric[] {
     return Object.keys(this.#sources.functionNames)
       .filter(isMeant)
-      .map((folder) => this.ofFunction(folder, name, statistic));
+      .map((folder) => this.ofFunction(folder, name, statistic).with({ label: folder }));
   }
 
   table(name: string): Metric {
@@ -99,6 +100,16 @@ export class ServiceMetrics {
         Operation,
       }),
     );
+  }
+
+  /** Requests that the limit of an address refused. */
+  blockedAddresses(): Metric {
+    const { serviceName } = this.#sources;
+    return this.#metric("AWS/WAFV2", "BlockedRequests", Stats.SUM, {
+      WebACL: firewallMetric(serviceName, "requests"),
+      Rule: firewallMetric(serviceName, "synchronize-per-address"),
+      Region: Aws.REGION,
+    });
   }
 
   #metric(

@@ -32,6 +32,9 @@ const REFRESHERS = {
   "ios-store": "refresh-ios-store-purchases",
   "android-store": "refresh-android-store-purchases",
 } as const satisfies Record<Store, string>;
+/** Lambda itself would run a failed scheduled function twice more, up to six hours later: its next run does the same work. */
+const runOnce = ({ handler }: ServiceFunction): void =>
+  handler.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<EndpointName, Value> =>
@@ -42,7 +45,8 @@ const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<End
 /** Everything that can be deployed again from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
-    super(scope, id, props);
+    // `cdk destroy` begins with this stack, and without a domain of its own the API's address is gone with it.
+    super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
     const { serviceName, secretPrefix, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
@@ -82,6 +86,7 @@ export class ServiceStack extends Stack {
     const onSchedule = ({ name, folder, description, schedule, every }: Scheduled): ServiceFunction => {
       const made = functionOf(name, folder, description);
       scheduled.add(folder);
+      runOnce(made);
       new Schedule(this, schedule, { of: made, every });
       return made;
     };
@@ -98,7 +103,8 @@ export class ServiceStack extends Stack {
       folder: ACKNOWLEDGER,
       description: "Acknowledge due Android-store purchases",
       schedule: "AcknowledgementSchedule",
-      every: Duration.minutes(15),
+      // A licence tester's purchase is refunded after three minutes.
+      every: Duration.minutes(1),
     });
 
     const watcher = onSchedule({
@@ -173,6 +179,8 @@ export class ServiceStack extends Stack {
       ...parameters.alarms,
       serviceName,
       metrics,
+      authorizer: AUTHORIZER,
+      limitsAddresses: parameters.api.synchronizesPerAddress !== null,
       acknowledger: ACKNOWLEDGER,
       sweepers: Object.values(SWEEPERS),
       scheduled,

@@ -23,6 +23,8 @@ export const METRICS = {
   conflictsRetried: "ConflictsRetried",
   /** Purchases whose acknowledgement is still to be retried. */
   acknowledgementsDue: "AcknowledgementsDue",
+  /** Age of the oldest production acknowledgement that a run leaves due, in milliseconds. */
+  acknowledgementAge: "AcknowledgementAge",
   /** Production purchases still due that the store refunds in less than a day. */
   acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
   /** Acknowledgements given up in production: refused for good, or past the store's deadline. */

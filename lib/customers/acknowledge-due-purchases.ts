@@ -22,6 +22,8 @@ export interface AcknowledgementReport {
   readonly done: number;
   /** Processed, and still due. */
   readonly due: number;
+  /** Age in milliseconds of the oldest production purchase still due; 0: none is. */
+  readonly oldest: number;
   /** Production purchases still due, less than a day from their deadline. */
   readonly nearDeadline: number;
   /** Rejected for good, or past the deadline: refunded by the store, or soon to be. Production only. */
@@ -97,7 +99,7 @@ export const acknowledgeDuePurchases = async (
   run: AcknowledgementRun,
   until: Instant,
 ): Promise<AcknowledgementReport> => {
-  const report = { done: 0, due: 0, nearDeadline: 0, failed: 0 };
+  const report = { done: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
   const unusable = new Set<ApplicationId>();
   const rejected = new Set<ApplicationId>();
 
@@ -113,8 +115,10 @@ export const acknowledgeDuePurchases = async (
     const wanted = tried === "due" && isOver ? "failed" : tried;
     const outcome = wanted === "due" ? wanted : await run.queue.remove(due).then(() => wanted, stillDue);
     if (outcome === "unclaimed") return;
-    if (outcome === "due" && inProduction && due.deadline - run.now() < NEAR_MILLISECONDS)
-      report.nearDeadline += 1;
+    if (outcome === "due" && inProduction) {
+      report.oldest = Math.max(report.oldest, run.now() - due.dueSince);
+      if (due.deadline - run.now() < NEAR_MILLISECONDS) report.nearDeadline += 1;
+    }
     if (outcome !== "failed" || inProduction) report[outcome] += 1;
   };
   const work = async (shard: number): Promise<void> => {

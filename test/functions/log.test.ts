@@ -326,6 +326,7 @@ test("every metric is in the service's namespace and has its declared dimensions
     LinksRefused: ["Outcome service"],
     ConflictsRetried: ["service"],
     AcknowledgementsDue: ["service"],
+    AcknowledgementAge: ["service"],
     ColdStarts: ["service"],
   });
 });

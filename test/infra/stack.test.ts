@@ -189,9 +189,25 @@ describe("two stacks", () => {
     expect(templates.join("")).not.toMatch(/"Export"|Fn::ImportValue|Fn::GetStackOutput/);
   });
 
+  /** Stacks in the order in which `cdk destroy --all` deletes them: what needs others first. */
+  const destroyed = ({ manifest }: Synthesis): [name: string, isProtected: boolean][] =>
+    Object.entries<Json>(manifest.artifacts)
+      .filter(([, { type }]) => type === "aws:cloudformation:stack")
+      .sort(([, a], [b]) => (a.dependencies?.includes(b) ? -1 : 1))
+      .map(([name, { properties }]) => [name, properties.terminationProtection === true]);
+
+  test("a destroy of production is refused at its first stack, the service, and at each one alone", () => {
+    expect(destroyed(first)).toEqual([
+      ["customer-entitlements-service", true],
+      ["customer-entitlements-data", true],
+    ]);
+    expect(destroyed(development)).toEqual([
+      ["customer-entitlements-development-service", false],
+      ["customer-entitlements-development-data", false],
+    ]);
+  });
+
   test("the table is retained in production and deleted in development", () => {
-    const { artifacts } = first.manifest;
-    expect(artifacts["customer-entitlements-data"].properties.terminationProtection).toBe(true);
     const production = only("AWS::DynamoDB::GlobalTable");
     expect(production.DeletionPolicy).toBe("Retain");
     expect(production.Properties.Replicas[0]).toMatchObject({
@@ -538,11 +554,7 @@ describe("functions", () => {
   });
 
   test.each([
-    [
-      "due purchases are acknowledged every 15 minutes",
-      "rate(15 minutes)",
-      "AcknowledgeDuePurchasesFunction",
-    ],
+    ["due purchases are acknowledged every minute", "rate(1 minute)", "AcknowledgeDuePurchasesFunction"],
     ["silent applications are looked for every hour", "rate(1 hour)", "WatchNotificationsFunction"],
     ["Google is asked about due purchases every minute", "rate(1 minute)", "RefreshAndroidStorePurchases"],
     ["Apple is asked about due purchases every minute", "rate(1 minute)", "RefreshIosStorePurchases"],
@@ -553,6 +565,22 @@ describe("functions", () => {
     expect(rules).toHaveLength(6);
     const rule = rules.find(({ Targets }) => JSON.stringify(Targets).includes(name));
     expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
+  });
+
+  test("acknowledge within a licence tester's three minutes, one run at a time", () => {
+    expect(functionOf("AcknowledgeDuePurchases").Properties.Timeout).toBeLessThanOrEqual(60);
+  });
+
+  test("are run once by their schedule: Lambda retries nothing, and drops what has waited for a minute", () => {
+    const targets = ofType("AWS::Events::Rule").flatMap(([, { Properties }]): string[] =>
+      Properties.Targets.map(({ Arn }: Json) => Arn["Fn::GetAtt"][0]),
+    );
+    const configured = ofType("AWS::Lambda::EventInvokeConfig").map(([, { Properties }]) => {
+      const { FunctionName, MaximumRetryAttempts, MaximumEventAgeInSeconds } = Properties;
+      return [FunctionName.Ref, MaximumRetryAttempts, MaximumEventAgeInSeconds];
+    });
+    expect(targets).toHaveLength(SCHEDULED.size);
+    expect(configured.sort()).toEqual(targets.sort().map((id) => [id, 0, 60]));
   });
 
   test("have one file of code each, bundled without Docker", () => {
@@ -731,22 +759,34 @@ test("the table is on demand and has the code's keys", () => {
 describe("alarms", () => {
   const NAMES = [
     "acknowledgements-failed",
+    "acknowledgements-late",
     "acknowledgements-near-deadline",
     "acknowledgements-not-running",
+    "addresses-blocked",
     "android-store-refreshes-not-running",
+    "credentials-refused",
     "functions-throttled",
     "ios-store-refreshes-not-running",
+    "link-android-store-customer-failing",
+    "link-ios-store-customer-failing",
     "notifications-refused",
     "notifications-silent",
+    "read-account-entitlements-failing",
+    "reads-slow",
+    "receive-android-store-notification-failing",
+    "receive-ios-store-notification-failing",
     "refreshes-late",
     "schedules-throttled",
     "server-errors",
+    "server-errors-in-a-day",
     "signatures-refused",
     "store-credential-rejected",
     "store-unavailable",
     "sweeps-not-running",
+    "synchronize-ios-store-purchases-failing",
     "table-errors",
     "table-throttled",
+    "transactions-refused",
   ];
   const alarms = () =>
     ofType("AWS::CloudWatch::Alarm").map(([, { Properties }]) => ({
@@ -761,7 +801,11 @@ describe("alarms", () => {
         .sort(),
     ).toEqual(NAMES);
     const runbook = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
-    for (const name of NAMES) expect(runbook).toContain(`### \`${name}\``);
+    const endpointNames = new Set(
+      Object.values<Endpoint>(endpoints).map(({ function: name }) => `${name}-failing`),
+    );
+    for (const name of NAMES)
+      expect(runbook).toContain(`### \`${endpointNames.has(name) ? "<endpoint>-failing" : name}\``);
   });
 
   test("notify the topic, describe the problem, and stay quiet without data", () => {
@@ -792,20 +836,16 @@ describe("alarms", () => {
 
   test("watch metrics that the functions write", () => {
     const own = JSON.stringify(alarms()).matchAll(/"MetricName":"(\w+)","Namespace":"CustomerEntitlements"/g);
-    expect([...own].map(([, name]) => name).sort()).toEqual([
+    const read = new Set([...own].map(([, name]) => name));
+    expect([...read].sort()).toEqual([
+      METRICS.acknowledgementAge,
       METRICS.acknowledgementsFailed,
       METRICS.acknowledgementsNearDeadline,
       METRICS.notifications,
-      METRICS.notifications,
-      METRICS.notifications,
       METRICS.refreshAge,
-      METRICS.refreshAge,
-      METRICS.refreshRuns,
       METRICS.refreshRuns,
       METRICS.requests,
       METRICS.silentApplications,
-      METRICS.storeErrors,
-      METRICS.storeErrors,
       METRICS.storeErrors,
       METRICS.storeLatency,
     ]);

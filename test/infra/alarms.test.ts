@@ -1,0 +1,250 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { alarmState, type MadeUp } from "../support/alarm-state.ts";
+import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
+
+/** A template is any JSON; reading a path that does not exist fails the test. */
+type Json = ReturnType<typeof JSON.parse>;
+
+const SERVICE = "customer-entitlements";
+const HOUR = 3_600_000;
+
+let alarms: ReadonlyMap<string, Json>;
+
+beforeAll(async () => {
+  const { folder } = await synthesizeForTest(FUNCTIONS_APP);
+  const { Resources } = JSON.parse(readFileSync(join(folder, `${SERVICE}-service.template.json`), "utf8"));
+  alarms = new Map(
+    Object.values<Json>(Resources)
+      .filter(({ Type }) => Type === "AWS::CloudWatch::Alarm")
+      .map(({ Properties }) => [Properties.AlarmName.slice(SERVICE.length + 1), Properties]),
+  );
+}, 60_000);
+
+const stateOf = (name: string, data: MadeUp) => {
+  const alarm = alarms.get(name);
+  if (alarm === undefined) throw new Error(`There is no alarm ${name}.`);
+  return alarmState(alarm, data);
+};
+
+/** What an endpoint's alarm reads as its own failures. */
+const OWN_FAILURES: Readonly<Record<string, string>> = {
+  "link-android-store-customer": "Requests link-android INTERNAL_ERROR",
+  "link-ios-store-customer": "Requests link-ios INTERNAL_ERROR",
+  "read-account-entitlements": "Requests read-account INTERNAL_ERROR",
+  "receive-android-store-notification": "Notifications android-store INTERNAL_ERROR",
+  "receive-ios-store-notification": "Notifications ios-store INTERNAL_ERROR",
+  "synchronize-ios-store-purchases": "Requests synchronize INTERNAL_ERROR",
+};
+
+/** Data that fires each alarm, and data that it must bear. */
+const CASES: Readonly<
+  Record<string, { readonly fires: readonly MadeUp[]; readonly bears: readonly MadeUp[] }>
+> = {
+  "server-errors": {
+    fires: [{ "5XXError": [20, 0, 20], Count: 200 }],
+    bears: [
+      // One period in which a deployment went wrong.
+      { "5XXError": [0, 200, 0], Count: 200 },
+      { "5XXError": 4, Count: 4 },
+      { "5XXError": 40, Count: 100, "Requests link-android STORE_UNAVAILABLE": 40 },
+      { "5XXError": 40, Count: 100, "Notifications android-store STORE_UNAVAILABLE": 40 },
+    ],
+  },
+  "server-errors-in-a-day": {
+    fires: [
+      { "5XXError": 3, Count: 3 },
+      { "5XXError": 5, Count: 360 },
+    ],
+    bears: [
+      { "5XXError": 2, Count: 2 },
+      { "5XXError": 3, Count: 10_000 },
+      { "5XXError": 9, Count: 9, "Requests link-android STORE_UNAVAILABLE": 8 },
+    ],
+  },
+  ...Object.fromEntries(
+    Object.entries(OWN_FAILURES).map(([name, failures]) => [
+      `${name}-failing`,
+      {
+        fires: [
+          { [failures]: 5, Invocations: 5 },
+          { Errors: 5, Invocations: 50 },
+          { [failures]: 3, Errors: 2, Invocations: 50 },
+        ],
+        bears: [
+          { Errors: 0, Invocations: 5000 },
+          { [failures]: 4, Errors: 0, Invocations: 4 },
+          { [failures]: 5, Errors: 0, Invocations: 500 },
+        ],
+      },
+    ]),
+  ),
+  "reads-slow": { fires: [{ Duration: 1000 }], bears: [{ Duration: [2000, 2000, 50] }, {}] },
+  "credentials-refused": {
+    fires: [
+      { "Requests authorize-credential REFUSED": [100, 100, 0] },
+      { "Requests receive-android INVALID_CREDENTIAL": 100 },
+      { "Requests authorize REFUSED": 50, "Requests receive-android INVALID_CREDENTIAL": 50 },
+    ],
+    bears: [{ "Requests authorize-credential REFUSED": 99 }],
+  },
+  "transactions-refused": {
+    fires: [
+      { "Requests synchronize INVALID_TRANSACTION": 50, "Invocations Synchronize": 250 },
+      {
+        "Requests synchronize INVALID_APP_TRANSACTION": 20,
+        "Requests link-ios INVALID_APP_TRANSACTION": 20,
+        "Requests link-ios INVALID_TRANSACTION": 20,
+        "Invocations Synchronize": 200,
+        "Invocations LinkIos": 20,
+      },
+    ],
+    bears: [
+      { "Requests synchronize INVALID_TRANSACTION": 49, "Invocations Synchronize": 49 },
+      { "Requests synchronize INVALID_TRANSACTION": 50, "Invocations Synchronize": 2000 },
+    ],
+  },
+  "addresses-blocked": {
+    fires: [{ "BlockedRequests customer-entitlements-synchronize-per-address": [100, 0, 100] }],
+    bears: [{ BlockedRequests: [0, 5000, 99] }],
+  },
+  "store-credential-rejected": {
+    fires: [
+      { "StoreErrors android-store credential-rejected": [1, 0] },
+      { "StoreErrors ios-store credential-rejected": 1 },
+    ],
+    bears: [{}],
+  },
+  "refreshes-late": {
+    fires: [
+      { "RefreshAge ios-store": HOUR / 6, "RefreshAge android-store": 0 },
+      { "RefreshAge android-store": [HOUR, HOUR, null] },
+    ],
+    bears: [{ "RefreshAge ios-store": HOUR / 6 - 1 }, { "RefreshAge ios-store": [HOUR, null, null] }],
+  },
+  "store-unavailable": {
+    fires: [
+      { "StoreErrors android-store unavailable": 3 },
+      { "StoreErrors android-store": 3, "StoreLatency android-store": 3 },
+    ],
+    bears: [
+      { "StoreErrors android-store": 2 },
+      { "StoreErrors android-store": 30, "StoreLatency android-store": 31 },
+    ],
+  },
+  "notifications-refused": {
+    fires: [{ "Notifications ios-store INVALID_NOTIFICATION": 5 }],
+    bears: [{ Notifications: 4 }],
+  },
+  "signatures-refused": {
+    fires: [{ "Notifications ios-store FORGED": 1000 }],
+    bears: [{ Notifications: 999 }],
+  },
+  "notifications-silent": { fires: [{ SilentApplications: 1 }], bears: [{}] },
+  "acknowledgements-late": {
+    fires: [{ AcknowledgementAge: [HOUR, HOUR, null] }],
+    bears: [{ AcknowledgementAge: HOUR - 1 }, { AcknowledgementAge: [HOUR, null, null] }],
+  },
+  "acknowledgements-near-deadline": { fires: [{ AcknowledgementsNearDeadline: 1 }], bears: [{}] },
+  "acknowledgements-failed": { fires: [{ AcknowledgementsFailed: 1 }], bears: [{}] },
+  "acknowledgements-not-running": {
+    fires: [{ Invocations: 60, Errors: 60 }],
+    bears: [{ Invocations: 60, Errors: [60, 59] }],
+  },
+  "ios-store-refreshes-not-running": {
+    fires: [{ "RefreshRuns ios-store": 0 }],
+    bears: [{ RefreshRuns: [null, 1] }],
+  },
+  "android-store-refreshes-not-running": {
+    fires: [{ "RefreshRuns android-store": 0 }],
+    bears: [{ RefreshRuns: [0, 60] }],
+  },
+  "sweeps-not-running": {
+    fires: [
+      {
+        "Invocations SweepIos": 1,
+        "Errors SweepIos": 1,
+        "Invocations SweepAndroid": 1,
+        "Errors SweepAndroid": 0,
+      },
+      {
+        "Invocations SweepIos": 1,
+        "Errors SweepIos": 0,
+        "Invocations SweepAndroid": 1,
+        "Errors SweepAndroid": 1,
+      },
+    ],
+    bears: [{ Invocations: 1, Errors: 0 }],
+  },
+  "functions-throttled": {
+    fires: [{ "Throttles ReadAccountEntitlements": [1, 1, 0] }, { "Throttles AuthorizeCredential": 1 }],
+    bears: [{ "Throttles LinkIos": [0, 9, 0] }],
+  },
+  "schedules-throttled": {
+    fires: [{ "Throttles AcknowledgeDuePurchases": 1 }, { "Throttles SweepIos": [0, 1, 1] }],
+    bears: [{ "Throttles WatchNotifications": [1, 0, 0] }],
+  },
+  "table-throttled": {
+    fires: [{ "ReadThrottleEvents customer-entitlements": 1 }, { WriteThrottleEvents: [1, null, 1] }],
+    bears: [{ WriteThrottleEvents: [1, null, null] }],
+  },
+  "table-errors": {
+    fires: [{ "SystemErrors TransactWriteItems": 5 }, { "SystemErrors Query": 3, "SystemErrors GetItem": 2 }],
+    bears: [{ "SystemErrors Query": 4 }],
+  },
+};
+
+test("every alarm has made-up data here that fires it, and data that it bears", () => {
+  expect([...alarms.keys()].sort()).toEqual(Object.keys(CASES).sort());
+});
+
+test.each(Object.entries(CASES))(
+  "%s fires from the metrics that it reads, and bears what is usual",
+  (name, { fires, bears }) => {
+    expect(fires.map((data) => stateOf(name, data))).toEqual(fires.map(() => "ALARM"));
+    expect(bears.map((data) => stateOf(name, data))).toEqual(bears.map(() => "OK"));
+  },
+);
+
+test("both links may fail whole without a change in the share of all, and their own alarms tell", () => {
+  // 1 % of the requests each.
+  expect(stateOf("server-errors", { "5XXError": 40, Count: 2000 })).toBe("OK");
+  for (const link of ["link-ios-store-customer", "link-android-store-customer"])
+    expect(stateOf(`${link}-failing`, { [OWN_FAILURES[link] ?? ""]: 240, Invocations: 240 })).toBe("ALARM");
+});
+
+test("a whole outage of a service with a request in four minutes is told within a quarter of an hour", () => {
+  expect(stateOf("server-errors", { "5XXError": [1, 1, 2], Count: [1, 1, 2] })).toBe("OK");
+  // So is a link that fails whole, with one request of a hundred, within the day.
+  expect(stateOf("server-errors-in-a-day", { "5XXError": 3, Count: 360 })).toBe("ALARM");
+});
+
+test.each([
+  ["acknowledgements-not-running", {}],
+  ["ios-store-refreshes-not-running", {}],
+  ["android-store-refreshes-not-running", {}],
+  ["sweeps-not-running", {}],
+  ["sweeps-not-running", { "Invocations SweepAndroid": 1, "Errors SweepAndroid": 0 }],
+  ["sweeps-not-running", { "Invocations SweepIos": 1, "Errors SweepIos": 0 }],
+])("%s tells of a function that nothing invokes, whatever the other does: %j", (name, data: MadeUp) => {
+  expect(stateOf(name, data)).toBe("INSUFFICIENT_DATA");
+  expect(alarms.get(name).InsufficientDataActions).toEqual(alarms.get(name).AlarmActions);
+});
+
+test("no alarm reads more metrics, or a longer time, than CloudWatch evaluates", () => {
+  for (const { Metrics = [], Period, EvaluationPeriods } of alarms.values()) {
+    const stats = Metrics.flatMap(({ MetricStat }: Json) => (MetricStat ? [MetricStat] : []));
+    expect(stats.length).toBeLessThanOrEqual(10);
+    const periods = new Set<number>([...(Period ? [Period] : []), ...stats.map((stat: Json) => stat.Period)]);
+    expect(periods.size).toBe(1);
+    expect(Math.max(...periods) * EvaluationPeriods).toBeLessThanOrEqual(86_400);
+  }
+});
+
+test("docs/operations.md counts the metrics that alarms are billed for", () => {
+  const read = [...alarms.values()].flatMap(({ Metrics = [{ MetricStat: true }] }) =>
+    Metrics.filter(({ MetricStat }: Json) => MetricStat !== undefined),
+  );
+  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+  expect(operations).toContain(`| Alarms, ${read.length} metrics × 0.10 `);
+});
