@@ -21,9 +21,9 @@ const DOMAIN = [
 ];
 
 /**
- * Imports run one way: contract ← entitlements ← stores, applications, freshness ← customers ← administration ← table ← functions,
- * operator ← local. Use cases own the ports that they need, and the table fills them; infra reads the contract and the
- * table's keys.
+ * Imports run one way: contract ← entitlements ← stores, applications, freshness, telling ← customers ← administration ←
+ * table ← functions, operator ← local. Use cases own the ports that they need, and the table fills them; infra reads the
+ * contract and the table's keys.
  */
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
@@ -36,6 +36,7 @@ module.exports = {
     only("lib/stores/android-store/", STORES),
     only("lib/applications/", ["lib/entitlements/", "lib/contract/", SMALL]),
     only("lib/freshness/", ["lib/entitlements/", "lib/contract/", SMALL]),
+    only("lib/telling/", ["lib/entitlements/", "lib/contract/", SMALL]),
     only("lib/customers/", DOMAIN),
     only("lib/administration/", ["lib/customers/", ...DOMAIN]),
     only("lib/table/", [

@@ -1,3 +1,36 @@
-/** Stand-in. */
-export const checkDestinationUrl = (url: string): string | null =>
-  url.startsWith("https://") ? null : "must begin with https://";
+import { isIP } from "node:net";
+import { isPublicAddress } from "./public-address.ts";
+
+const LONGEST_URL_CHARACTERS = 2_048;
+
+/** The local run's `DESTINATIONS=any` also allows plain http and addresses that are not public. */
+export interface AddressRules {
+  readonly isAnyAddressAllowed: boolean;
+}
+
+/** The host of a URL as an address or name: an IPv6 literal without its brackets. */
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+
+const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/.test(host);
+
+/**
+ * Why a URL cannot be a destination, as a sentence for a person; null where it can. What its name resolves to is checked at
+ * each attempt. `URL` has turned every way to write an IPv4 address (decimal, hexadecimal, octal, short) into the usual one.
+ */
+export const checkDestinationUrl = (
+  text: string,
+  { isAnyAddressAllowed }: AddressRules = { isAnyAddressAllowed: false },
+): string | null => {
+  if (text.length > LONGEST_URL_CHARACTERS) return "The URL is longer than 2,048 characters.";
+  const url = URL.parse(text);
+  if (url === null) return "The URL cannot be parsed.";
+  if (url.protocol !== "https:" && !(isAnyAddressAllowed && url.protocol === "http:"))
+    return "The URL must begin with https://.";
+  if (url.username !== "" || url.password !== "") return "The URL must not hold a user name or password.";
+  if (text.includes("#")) return "The URL must not have a fragment.";
+  if (isAnyAddressAllowed) return null;
+  const host = hostOf(url);
+  if (isLocalName(host)) return "The URL must not name localhost.";
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return "The URL's address is not public.";
+  return null;
+};

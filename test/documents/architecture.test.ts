@@ -10,6 +10,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   stores: "lib/stores/",
   applications: "lib/applications/",
   freshness: "lib/freshness/",
+  telling: "lib/telling/",
   customers: "lib/customers/",
   administration: "lib/administration/",
   table: "lib/table/",

@@ -1,0 +1,67 @@
+import { ADDRCONFIG, type LookupAddress } from "node:dns";
+import { lookup as systemLookup } from "node:dns/promises";
+import { isIP, type LookupFunction } from "node:net";
+import { callbackify } from "node:util";
+import type { AddressRules } from "./destination-url.ts";
+import { isPublicAddress } from "./public-address.ts";
+
+/** All addresses of a name. Rejects where it has none. */
+export type NameLookup = (name: string) => Promise<readonly string[]>;
+
+/** The system's resolver, asked as Node.js asks it for a connection. */
+export const lookupName: NameLookup = async (name) =>
+  (await systemLookup(name, { all: true, hints: ADDRCONFIG })).map(({ address }) => address);
+
+/** No connection was tried: the name does not resolve (`name`), or not to public addresses alone (`address`). */
+export class LookupError extends Error {
+  readonly reason: "address" | "name";
+
+  constructor(reason: "address" | "name") {
+    super(`The lookup failed: ${reason}.`);
+    this.name = "LookupError";
+    this.reason = reason;
+  }
+}
+
+/**
+ * Shares a lookup that is under way. The system's resolver works on few threads, which the connections to one slow name
+ * would occupy.
+ */
+const shared = (lookup: NameLookup): NameLookup => {
+  const underWay = new Map<string, Promise<readonly string[]>>();
+  const start = (name: string): Promise<readonly string[]> => {
+    const started = Promise.resolve(name)
+      .then(lookup)
+      .finally(() => underWay.delete(name));
+    underWay.set(name, started);
+    return started;
+  };
+  return (name) => underWay.get(name) ?? start(name);
+};
+
+/**
+ * A `lookup` for `net.connect`, which connects to what it answers and asks nobody else: nothing can change between the check
+ * and the connection. One address that is not public refuses the name, because it is not known which one would be used.
+ */
+export const createCheckedLookup = (
+  options: AddressRules & { readonly lookup: NameLookup },
+): LookupFunction => {
+  const { isAnyAddressAllowed } = options;
+  const lookup = shared(options.lookup);
+
+  const addressesOf = async (name: string): Promise<readonly [LookupAddress, ...LookupAddress[]]> => {
+    const addresses = await lookup(name).catch((): readonly string[] => []);
+    const [first, ...others] = addresses.map((address) => ({ address, family: isIP(address) }));
+    if (first === undefined) throw new LookupError("name");
+    if (!isAnyAddressAllowed && !addresses.every(isPublicAddress)) throw new LookupError("address");
+    return [first, ...others];
+  };
+
+  const find = callbackify(addressesOf);
+  return (name, { all }, callback) =>
+    find(name, (error, addresses) => {
+      if (error !== null) callback(error, []);
+      else if (all === true) callback(null, [...addresses]);
+      else callback(null, addresses[0].address, addresses[0].family);
+    });
+};

@@ -1,0 +1,44 @@
+import { createHmac, hkdfSync } from "node:crypto";
+import type { ApplicationId } from "../identifiers.ts";
+
+/** Names one secret of one destination. */
+export interface SecretName {
+  readonly application: ApplicationId;
+  /** UUID made when the destination was added: one that is removed and added again has another secret. */
+  readonly seed: string;
+  /** Raised by each rotation. */
+  readonly epoch: number;
+}
+
+const KEY_BYTES = 32;
+
+/**
+ * Derives a key by HKDF-SHA256 (RFC 5869). The JSON array makes the name unambiguous: no two lists give the same text.
+ *
+ * @throws TypeError if the master secret is shorter than the keys made from it
+ */
+const derivedKey = (master: Uint8Array, name: readonly (string | number)[]): Uint8Array => {
+  if (master.byteLength < KEY_BYTES)
+    throw new TypeError(`The master secret has fewer than ${KEY_BYTES} bytes.`);
+  return new Uint8Array(hkdfSync("sha256", master, "", JSON.stringify(name), KEY_BYTES));
+};
+
+/** The 32 bytes that sign a destination's webhooks. They are derived, so no table holds them. */
+export const webhookSecret = (master: Uint8Array, { application, seed, epoch }: SecretName): Uint8Array =>
+  derivedKey(master, ["webhook-secret", application, seed, epoch]);
+
+/**
+ * A secret as receivers configure it.
+ *
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export const secretText = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString("base64")}`;
+
+/**
+ * HMAC-SHA256 (hex) of a text, under a key of the application. It names what must not be kept in plain, such as an erased
+ * account: only who has the master secret can tell whether a name belongs to a text.
+ */
+export const keyedHash = (master: Uint8Array, application: ApplicationId, text: string): string =>
+  createHmac("sha256", derivedKey(master, ["keyed-hash", application]))
+    .update(text)
+    .digest("hex");

@@ -1,0 +1,73 @@
+import { createHmac } from "node:crypto";
+import { applicationId } from "../../lib/identifiers.ts";
+import { keyedHash, secretText, webhookSecret, type SecretName } from "../../lib/telling/webhook-secret.ts";
+
+const MASTER = Buffer.alloc(32, 7);
+const NAME: SecretName = {
+  application: applicationId("0198c0de-0000-7000-8000-000000000001"),
+  seed: "b7f5a0a4-5c1e-4f0e-9f0e-0f2b5b1f3c11",
+  epoch: 1,
+};
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+// The expected values come from another implementation of RFC 5869 and RFC 2104.
+test("a secret stays what it was: receivers have it", () => {
+  expect(hexOf(webhookSecret(MASTER, NAME))).toBe(
+    "1c3bf5df3689ab9c4f3df8323e2d4336c1e038fe1f8362df246cc9e2b61148ef",
+  );
+});
+
+test("a keyed hash stays what it was: records have it", () => {
+  expect(keyedHash(MASTER, NAME.application, "account-1")).toBe(
+    "bb0d8bfd200a898432f6ac2af28db1067303165597a9ec3731116abf696c0094",
+  );
+});
+
+test.each<[string, Uint8Array, SecretName]>([
+  ["another master secret", Buffer.alloc(32, 8), NAME],
+  ["another application", MASTER, { ...NAME, application: applicationId("another") }],
+  ["another destination", MASTER, { ...NAME, seed: "another" }],
+  ["another epoch", MASTER, { ...NAME, epoch: 2 }],
+])("%s: another secret", (_name, master, name) => {
+  expect(hexOf(webhookSecret(master, name))).not.toBe(hexOf(webhookSecret(MASTER, NAME)));
+});
+
+test.each<[string, Partial<SecretName>, Partial<SecretName>]>([
+  [
+    "application and seed",
+    { application: applicationId("a"), seed: "bc" },
+    { application: applicationId("ab"), seed: "c" },
+  ],
+  ["seed and epoch", { seed: "a1", epoch: 2 }, { seed: "a", epoch: 12 }],
+  ["separators within a part", { seed: 'a",1,"' }, { seed: "a" }],
+])("no two names run together: %s", (_name, one, other) => {
+  const secretOf = (part: Partial<SecretName>): string => hexOf(webhookSecret(MASTER, { ...NAME, ...part }));
+  expect(secretOf(one)).not.toBe(secretOf(other));
+});
+
+test("a secret's text is its bytes after whsec_", () => {
+  const secret = webhookSecret(MASTER, NAME);
+  const text = secretText(secret);
+  expect(text).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(hexOf(Buffer.from(text.slice("whsec_".length), "base64"))).toBe(hexOf(secret));
+});
+
+test("a keyed hash depends on master secret, application and text", () => {
+  const hash = keyedHash(MASTER, NAME.application, "account-1");
+  expect(keyedHash(Buffer.alloc(32, 8), NAME.application, "account-1")).not.toBe(hash);
+  expect(keyedHash(MASTER, applicationId("another"), "account-1")).not.toBe(hash);
+  expect(keyedHash(MASTER, NAME.application, "account-2")).not.toBe(hash);
+});
+
+test("neither the master secret nor a webhook's secret is the key of the hash", () => {
+  const hash = keyedHash(MASTER, NAME.application, "account-1");
+  for (const key of [MASTER, webhookSecret(MASTER, NAME)])
+    expect(createHmac("sha256", key).update("account-1").digest("hex")).not.toBe(hash);
+});
+
+test("a short master secret is refused, and not shown", () => {
+  const short = Buffer.from("too short");
+  expect(() => webhookSecret(short, NAME)).toThrow("The master secret has fewer than 32 bytes.");
+  expect(() => keyedHash(short, NAME.application, "account-1")).toThrow(TypeError);
+});
