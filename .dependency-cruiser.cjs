@@ -5,7 +5,7 @@ const only = (from, allowed) => ({
   severity: "error",
   from: { path: `^${from}` },
   to: {
-    path: "^(lib|functions|infra|local|sandbox|operator|test|bench)/",
+    path: "^(lib|functions|infra|local|sandbox|operator|testing|client|test|bench)/",
     pathNot: [from, ...allowed].map((path) => `^${path}`),
   },
 });
@@ -54,7 +54,17 @@ module.exports = {
     only("operator/", ["lib/"]),
     // The stack is synthesized in a process of its own; what deploys is read from what that writes.
     only("local/", ["sandbox/", "lib/"]),
-    only("bench/", ["infra/bundling/", "functions/", "local/", "sandbox/", "lib/", "test/support/"]),
+    only("testing/", ["functions/", "local/", "sandbox/", "lib/"]),
+    only("client/", []),
+    only("bench/", [
+      "infra/bundling/",
+      "functions/",
+      "local/",
+      "sandbox/",
+      "lib/",
+      "testing/",
+      "test/support/",
+    ]),
     {
       name: "lib-knows-no-lambda",
       severity: "error",

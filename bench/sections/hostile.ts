@@ -2,6 +2,7 @@ import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import { apiGatewayEvent } from "../../testing/index.ts";
 import { hostileBodies } from "../hostile.ts";
 import { inTurn, ratio, type Side } from "../measure.ts";
 import { newDevice, renewals, signedRequest } from "../purchases.ts";
@@ -29,52 +30,9 @@ const TRANSACTIONS = 1_000;
 const ROUNDS = 5;
 const MILLISECONDS = 50;
 
-const { method, path } = endpoints.synchronizeIosStorePurchases;
-
 /** The gateway's event for a request without a credential. */
-const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent => ({
-  resource: path,
-  path,
-  httpMethod: method,
-  headers: {},
-  multiValueHeaders: {},
-  queryStringParameters: null,
-  multiValueQueryStringParameters: null,
-  pathParameters: null,
-  stageVariables: null,
-  requestContext: {
-    accountId: "123456789012",
-    apiId: "api",
-    authorizer: null,
-    protocol: "HTTP/1.1",
-    httpMethod: method,
-    identity: {
-      accessKey: null,
-      accountId: null,
-      apiKey: null,
-      apiKeyId: null,
-      caller: null,
-      clientCert: null,
-      cognitoAuthenticationProvider: null,
-      cognitoAuthenticationType: null,
-      cognitoIdentityId: null,
-      cognitoIdentityPoolId: null,
-      principalOrgId: null,
-      sourceIp: "127.0.0.1",
-      user: null,
-      userAgent: null,
-      userArn: null,
-    },
-    path,
-    stage: "bench",
-    requestId: "1",
-    requestTimeEpoch: 0,
-    resourceId: "1",
-    resourcePath: path,
-  },
-  body,
-  isBase64Encoded,
-});
+const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent =>
+  apiGatewayEvent("synchronizeIosStorePurchases", {}, null, { body, isBase64Encoded });
 
 /**
  * Measures synchronize, which anybody may call, from event to answer. The honest body is the largest that the contract

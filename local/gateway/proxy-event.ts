@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { AuthorizerContext } from "./authorizer.ts";
-import type { RouteMatch } from "./routes.ts";
+import type { Route, RouteMatch } from "./routes.ts";
 import { ACCOUNT } from "../template.ts";
 
 /** Headers that the gateway does not pass on. */
@@ -18,9 +18,18 @@ const NOT_PASSED_ON = new Set([
   "upgrade",
 ]);
 
+/** The parts of a request that an event is made of. */
+export interface ProxiedRequest {
+  /** Names and values in turn, as sent. */
+  readonly rawHeaders: readonly string[];
+  readonly headers: { readonly host?: string | undefined; readonly "user-agent"?: string | undefined };
+  readonly httpVersion: string;
+  readonly socket: { readonly localPort?: number | undefined };
+}
+
 /** A request with what the gateway knows about it. */
-export interface Exchange {
-  readonly request: IncomingMessage;
+export interface Exchange<Request extends ProxiedRequest = IncomingMessage> {
+  readonly request: Request;
   readonly method: string;
   /** Percent-encoded, as sent. */
   readonly path: string;
@@ -51,7 +60,7 @@ const underOneName = (
 const lastOf = (gathered: Record<string, string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(gathered).map(([name, values]) => [name, values.at(-1) ?? ""]));
 
-const headersOf = ({ request, sourceIp }: Exchange): Record<string, string[]> => {
+const headersOf = ({ request, sourceIp }: Exchange<ProxiedRequest>): Record<string, string[]> => {
   const { rawHeaders } = request;
   const sent = rawHeaders
     .flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : []))
@@ -86,8 +95,13 @@ const logTime = (time: Date): string => {
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
  */
 export const proxyEvent = (
-  exchange: Exchange,
-  { route, pathParameters }: RouteMatch,
+  exchange: Exchange<ProxiedRequest>,
+  {
+    route,
+    pathParameters,
+  }: Pick<RouteMatch, "pathParameters"> & {
+    readonly route: Pick<Route, "resourceId" | "resourcePath">;
+  },
   authorizer: AuthorizerContext | null,
   body: string | null,
 ): APIGatewayProxyEvent => {

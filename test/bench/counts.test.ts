@@ -32,6 +32,7 @@ import {
 import { readAssembly, Template } from "../../local/template.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
+import { apiGatewayEvent } from "../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
 import { watchChecks } from "../support/signature-checks.ts";
 
@@ -240,18 +241,13 @@ describe("a hostile body", () => {
       synchronizeIosStorePurchases(customers, call.request),
     );
     const certificates = jest.spyOn(X509Certificate.prototype, "verify");
-    const costOf = async (event: Partial<APIGatewayProxyEvent>) => {
+    const costOf = async (sent: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">) => {
       const before = sum(Object.values(done));
       certificates.mockClear();
       world.meter.take();
       const context: Partial<Context> = { awsRequestId: "1" };
-      const answer = await handler(
-        {
-          ...event,
-          requestContext: { authorizer: null },
-        } as Partial<APIGatewayProxyEvent> as APIGatewayProxyEvent,
-        context as Context,
-      );
+      const event = apiGatewayEvent("synchronizeIosStorePurchases", {}, null, sent);
+      const answer = await handler(event, context as Context);
       return {
         status: answer.statusCode,
         payloads: sum(Object.values(done)) - before,

@@ -19,6 +19,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   sandbox: "sandbox/",
   local: "local/",
   infra: "infra/",
+  testing: "testing/",
   bench: "bench/",
 };
 

@@ -4,20 +4,17 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import type { Call } from "../../functions/http/read-request.ts";
+import { apiGatewayEvent } from "../../testing/index.ts";
 
 const APPLICATION = "0198c0de-0000-7000-8000-000000000001";
 
-const anEvent = (
-  event: Partial<APIGatewayProxyEvent>,
-  authorizer: object | null = { applicationIdentifier: APPLICATION },
-) =>
-  ({
-    body: null,
-    isBase64Encoded: false,
-    pathParameters: null,
-    ...event,
-    requestContext: { authorizer },
-  }) as Partial<APIGatewayProxyEvent> as APIGatewayProxyEvent;
+const CALLER = { applicationIdentifier: APPLICATION };
+
+/** A read of an account, as it is in the URL's path. */
+const readEvent = (pathSegment: string, authorizer: typeof CALLER | null = CALLER): APIGatewayProxyEvent =>
+  apiGatewayEvent("readAccountEntitlements", { path: { applicationAccountIdentifier: "" } }, authorizer, {
+    pathParameters: { applicationAccountIdentifier: pathSegment },
+  });
 
 beforeEach(() => {
   jest.spyOn(process.stdout, "write").mockReturnValue(true);
@@ -50,7 +47,7 @@ const link = async (event: Partial<APIGatewayProxyEvent>, fail?: unknown) => {
       ? Promise.resolve({ customerIdentifier: null, applicationIdentifier: APPLICATION, entitlements: [] })
       : Promise.reject(fail),
   );
-  const response = await handler(anEvent(event), {} as Context);
+  const response = await handler(apiGatewayEvent("linkIosStoreCustomer", {}, CALLER, event), {} as Context);
   return {
     response,
     body: JSON.parse(response.body) as { error?: string; message?: string; issues?: object[] },
@@ -68,18 +65,14 @@ describe("the path parameter is decoded exactly once", () => {
     ["%23", "#"],
     ["android-store", "android-store"],
   ])("%s is %s", async (raw, decoded) => {
-    const { calls, response } = await read(
-      anEvent({ pathParameters: { applicationAccountIdentifier: raw } }),
-    );
+    const { calls, response } = await read(readEvent(raw));
     expect(response.statusCode).toBe(200);
     expect(calls).toEqual([
       { request: { applicationAccountIdentifier: decoded }, applicationIdentifier: APPLICATION },
     ]);
   });
   test.each(["%", "%2", "%zz", "%C3%28", "%ED%A0%80"])("%s is a bad escape: 400", async (raw) => {
-    const { calls, response, body } = await read(
-      anEvent({ pathParameters: { applicationAccountIdentifier: raw } }),
-    );
+    const { calls, response, body } = await read(readEvent(raw));
     expect([response.statusCode, body.error]).toEqual([400, "INVALID_REQUEST"]);
     expect(body.issues).toEqual([
       { path: "applicationAccountIdentifier", message: "The percent-encoding is not valid." },
@@ -182,7 +175,7 @@ describe("an endpoint that reads the Authorization header", () => {
       calls.push(call);
       return Promise.resolve({});
     });
-    const event = anEvent({ body: JSON.stringify(body), headers }, null);
+    const event = apiGatewayEvent("receiveAndroidStoreNotification", { body, headers });
     Object.assign(event.requestContext, { domainName: "api.example.com", path: "/live/v1/n" });
     return { calls, response: await handler(event, {} as Context) };
   };
@@ -215,20 +208,13 @@ describe("an endpoint that reads the Authorization header", () => {
     });
   });
   test("no other endpoint gets it", async () => {
-    const { calls } = await read(
-      anEvent({
-        pathParameters: { applicationAccountIdentifier: "a" },
-        headers: { Authorization: "Bearer a" },
-      }),
-    );
+    const { calls } = await read({ ...readEvent("a"), headers: { Authorization: "Bearer a" } });
     expect(JSON.stringify(calls)).not.toContain("Bearer");
   });
 });
 
 test("an endpoint with a scope fails without calling its use case when the authorizer names no application", async () => {
-  const { calls, response } = await read(
-    anEvent({ pathParameters: { applicationAccountIdentifier: "a" } }, null),
-  );
+  const { calls, response } = await read(readEvent("a", null));
   expect(response.statusCode).toBe(500);
   expect(calls).toEqual([]);
 });

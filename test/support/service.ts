@@ -16,14 +16,17 @@ import {
   type SandboxCustomer,
   type SandboxTransaction,
 } from "../../sandbox/ios-store/app-store.ts";
-import { applyManifest } from "../../lib/administration/apply.ts";
-import { issueCredential } from "../../lib/applications/credential.ts";
-import { readManifest } from "../../lib/administration/manifest.ts";
+import type { Manifest } from "../../lib/administration/manifest.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
-import { SCOPES, type CustomerEntitlement, type Scope } from "../../lib/contract/schemas.ts";
+import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
+import {
+  createApplication,
+  manifestFrom,
+  saveApplication,
+  type AppliedApplication,
+} from "../../testing/application.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
@@ -90,10 +93,7 @@ export interface TestApplication {
   readonly bundleIdentifier: string;
   readonly packageName: string;
   readonly key: string;
-  issue(
-    scopes: readonly Scope[],
-    expiresAt?: number | null,
-  ): Promise<{ apiKey: string; keyIdentifier: string }>;
+  issue: AppliedApplication["issue"];
   /** Applies the manifest again with other products. */
   sell(products: readonly object[]): Promise<void>;
   device(changes?: Partial<SandboxCustomer>): Device;
@@ -187,7 +187,6 @@ export const startTestService = async (environment: Record<string, string> = {})
     return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer["body"] };
   };
 
-  const applications = createApplicationTable(table);
   const credentials = createCredentialTable(table);
 
   const application: TestService["application"] = async (changes = {}) => {
@@ -203,9 +202,9 @@ export const startTestService = async (environment: Record<string, string> = {})
       products: PRODUCTS,
       ...changes,
     };
-    const apply = async (products: readonly object[]): Promise<void> => {
-      const reading = readManifest(
-        JSON.stringify({
+    const manifestSelling = (products: readonly object[]): Manifest =>
+      manifestFrom(
+        {
           application: { identifier, name: "Trails" },
           stores: {
             "ios-store": [{ bundleIdentifier: options.bundleIdentifier, ...options.iosStore }],
@@ -224,24 +223,10 @@ export const startTestService = async (environment: Record<string, string> = {})
           },
           entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
           products,
-        }),
+        },
         originOf(androidRoot),
       );
-      if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
-      const applied = await applyManifest(reading.manifest, identifier, applications);
-      if (applied.outcome !== "applied") throw new Error(applied.outcome);
-    };
-    await apply(options.products);
-
-    const issue: TestApplication["issue"] = async (scopes, expiresAt = null) => {
-      const issued = issueCredential(
-        { application: identifier, label: "test", scopes, expiresAt },
-        Date.now(),
-      );
-      await credentials.add(issued.credential);
-      return { apiKey: issued.apiKey, keyIdentifier: issued.credential.keyIdentifier };
-    };
-    const { apiKey: key } = await issue(SCOPES);
+    const { key, issue } = await createApplication(table, manifestSelling(options.products), Date.now);
     const { bundleIdentifier, packageName } = options;
 
     return {
@@ -250,7 +235,7 @@ export const startTestService = async (environment: Record<string, string> = {})
       packageName,
       key,
       issue,
-      sell: apply,
+      sell: async (products) => void (await saveApplication(table, manifestSelling(products))),
       device: (changes = {}) => {
         const customer: SandboxCustomer = {
           bundleIdentifier,

@@ -1,7 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../../local/dynamodb-local.ts";
+import type { DynamoDbLocal } from "../../local/dynamodb-local.ts";
+import { localAwsVariables, startDynamoDb } from "../../testing/dynamodb.ts";
 
 declare global {
   var dynamoDbLocal: DynamoDbLocal | undefined;
@@ -9,12 +10,9 @@ declare global {
 
 /** Starts one DynamoDB Local for the whole run. Each test file creates its own tables in it. */
 const startLocalEnds = async (): Promise<void> => {
-  globalThis.dynamoDbLocal = await startDynamoDbLocal({ port: await freePort(), folder: null });
-  process.env["AWS_ENDPOINT_URL_DYNAMODB"] = globalThis.dynamoDbLocal.endpoint;
+  globalThis.dynamoDbLocal = await startDynamoDb();
+  Object.assign(process.env, localAwsVariables(globalThis.dynamoDbLocal.endpoint));
   process.env["TEST_RUN_FOLDER"] = mkdtempSync(join(tmpdir(), "test-run-"));
-  process.env["AWS_REGION"] = "us-east-1";
-  process.env["AWS_ACCESS_KEY_ID"] = "local";
-  process.env["AWS_SECRET_ACCESS_KEY"] = "local";
 };
 
 export default startLocalEnds;

@@ -1,15 +1,10 @@
-import { randomUUID } from "node:crypto";
-import {
-  CreateTableCommand,
-  DeleteTableCommand,
-  DynamoDBClient,
-  waitUntilTableExists,
-} from "@aws-sdk/client-dynamodb";
+import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
 import type { AcknowledgementQueue } from "../../lib/customers/acknowledgement-queue.ts";
-import { ACKNOWLEDGEMENT_SHARDS, TABLE } from "../../lib/table/keys.ts";
+import { ACKNOWLEDGEMENT_SHARDS } from "../../lib/table/keys.ts";
 import type { DueAcknowledgement } from "../../lib/customers/records.ts";
 import type { Table } from "../../lib/table/table.ts";
+import { createTable } from "../../testing/dynamodb.ts";
 
 /** A request that left the SDK. */
 export interface SentRequest {
@@ -26,32 +21,8 @@ export interface TestTable extends Table {
 
 /** A new table of its own in DynamoDB Local, keyed as the deployed one. */
 export const createTestTable = async (): Promise<TestTable> => {
-  const name = `test-${randomUUID()}`;
   const base = new DynamoDBClient({});
-  await base.send(
-    new CreateTableCommand({
-      TableName: name,
-      BillingMode: "PAY_PER_REQUEST",
-      KeySchema: [
-        { AttributeName: TABLE.partitionKey, KeyType: "HASH" },
-        { AttributeName: TABLE.sortKey, KeyType: "RANGE" },
-      ],
-      AttributeDefinitions: [TABLE.partitionKey, TABLE.sortKey, TABLE.ownerAttribute].map(
-        (AttributeName) => ({
-          AttributeName,
-          AttributeType: "S",
-        }),
-      ),
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: TABLE.ownerIndex,
-          KeySchema: [{ AttributeName: TABLE.ownerAttribute, KeyType: "HASH" }],
-          Projection: { ProjectionType: "KEYS_ONLY" },
-        },
-      ],
-    }),
-  );
-  await waitUntilTableExists({ client: base, maxWaitTime: 10, minDelay: 0.05 }, { TableName: name });
+  const name = await createTable(base);
   const sent: SentRequest[] = [];
   base.middlewareStack.add(
     (next, context) => async (args) => {

@@ -8,7 +8,8 @@ import * as z from "zod";
 import { hostileBodies } from "../../../bench/hostile.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { readAssembly, Template } from "../../../local/template.ts";
-import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { endpoints, type EndpointName } from "../../../lib/contract/endpoints.ts";
+import { apiGatewayEvent } from "../../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../support/local-gateway.ts";
 import { inLength, LONG, SEED } from "../../support/proof.ts";
 import { startTestService, type TestApplication, type TestService } from "../../support/service.ts";
@@ -87,27 +88,27 @@ const bundles = async (): Promise<Record<string, string>> => {
   );
 };
 
-const requestContext = () => ({
-  requestId: "1",
-  authorizer: { applicationIdentifier: app.identifier, keyIdentifier: "test" },
-});
-const posted = (name: string, body: string | null, isBase64Encoded = false): Invocation => ({
+const caller = () => ({ applicationIdentifier: app.identifier, keyIdentifier: "test" });
+const posted = (name: EndpointName, body: string | null, isBase64Encoded = false): Invocation => ({
   name,
-  event: { body, isBase64Encoded, pathParameters: null, requestContext: requestContext() },
+  event: apiGatewayEvent(name, {}, caller(), { body, isBase64Encoded }),
 });
 const pushed = (body: string, authorization: string | undefined): Invocation => ({
   name: "receiveAndroidStoreNotification",
-  event: {
+  event: apiGatewayEvent("receiveAndroidStoreNotification", {
     body,
-    isBase64Encoded: false,
-    pathParameters: null,
-    requestContext: requestContext(),
-    headers: authorization === undefined ? {} : { Authorization: authorization },
-  },
+    ...(authorization !== undefined && { headers: { Authorization: authorization } }),
+  }),
 });
-const read = (applicationAccountIdentifier: string): Invocation => ({
+/** @param pathSegment percent-encoded, right or wrong */
+const read = (pathSegment: string): Invocation => ({
   name: "readAccountEntitlements",
-  event: { pathParameters: { applicationAccountIdentifier }, requestContext: requestContext() },
+  event: apiGatewayEvent(
+    "readAccountEntitlements",
+    { path: { applicationAccountIdentifier: "" } },
+    caller(),
+    { pathParameters: { applicationAccountIdentifier: pathSegment } },
+  ),
 });
 const authorize = (authorizationToken: string): Invocation => ({
   name: "authorizeCredential",

@@ -1,0 +1,259 @@
+import { readFileSync } from "node:fs";
+import { apiGatewayEvent, startKit, type Kit, type TestApplication } from "../../testing/index.ts";
+import { functionsOf, handlerOf } from "../../testing/functions.ts";
+
+const START = "2026-06-15T12:00:00.000Z";
+const RealDate = Date;
+
+let kit: Kit;
+let app: TestApplication;
+beforeAll(async () => {
+  kit = await startKit({ at: START });
+});
+beforeEach(async () => {
+  app = await kit.application();
+});
+afterAll(async () => {
+  await kit.stop();
+});
+
+const read = async (account = "user-1", key = app.key) =>
+  kit.call("readAccountEntitlements", { key, path: { applicationAccountIdentifier: account } });
+
+const link = async (purchase: object, account = "user-1") =>
+  kit.call("linkIosStoreCustomer", {
+    key: app.key,
+    body: { ...purchase, applicationAccountIdentifier: account },
+  });
+
+const linkAndroid = async (purchaseToken: string, changes = {}) =>
+  kit.call("linkAndroidStoreCustomer", {
+    key: app.key,
+    body: {
+      packageName: app.packageName,
+      purchaseToken,
+      productKind: "subscription",
+      applicationAccountIdentifier: "user-1",
+      ...changes,
+    },
+  });
+
+test("a signed purchase is synchronized, linked and read", async () => {
+  const purchase = await app.buyOnIos({ productIdentifier: "monthly" });
+  const synchronized = await kit.call("synchronizeIosStorePurchases", { body: purchase });
+  expect(synchronized).toMatchObject({ status: 200, body: { entitlements: [{ active: true }] } });
+  expect((await link(purchase)).status).toBe(200);
+  expect(await read()).toMatchObject({
+    status: 200,
+    body: {
+      applicationIdentifier: app.identifier,
+      customerIdentifiers: [synchronized.body.customerIdentifier],
+      entitlements: [{ identifier: "premium", status: "active", startsAt: START }],
+    },
+  });
+});
+
+test("the clock stands still, and moves when the test moves it", async () => {
+  await link(await app.buyOnIos({ productIdentifier: "day_pass", type: "Non-Renewing Subscription" }));
+  const before = kit.clock.now();
+  expect([Date.now(), new Date().getTime()]).toEqual([before, before]);
+  const endsAt = Date.parse((await read()).body.entitlements?.[0]?.expiresAt ?? "");
+  await kit.clock.moveTo(endsAt - 1);
+  expect((await read()).body.entitlements).toMatchObject([{ active: true }]);
+  await kit.clock.moveTo(endsAt);
+  expect((await read()).body.entitlements).toMatchObject([{ active: false, status: "expired" }]);
+  expect(kit.clock.now()).toBe(endsAt);
+  await kit.clock.advance("PT1M");
+  expect(new Date().toISOString()).toBe(new Date(endsAt + 60_000).toISOString());
+  await expect(kit.clock.moveTo(endsAt)).rejects.toThrow("only forwards");
+  await expect(kit.clock.advance("1 month")).rejects.toThrow("not a duration");
+});
+
+test("a second call at one moment comes a millisecond later, the first after a move does not", async () => {
+  await kit.clock.advance("P1D");
+  const moved = kit.clock.now();
+  await read();
+  expect(kit.clock.now()).toBe(moved);
+  await read();
+  expect(kit.clock.now()).toBe(moved + 1);
+});
+
+test("what happens to an Android purchase at one moment is answered in its order", async () => {
+  const token = app.buyOnAndroid();
+  expect((await linkAndroid(token)).body.entitlements).toMatchObject([{ status: "active", willRenew: true }]);
+  kit.android.change(token, "cancel");
+  expect((await linkAndroid(token)).body.entitlements).toMatchObject([
+    { status: "active", willRenew: false },
+  ]);
+  kit.android.change(token, "refund");
+  expect((await linkAndroid(token)).body.entitlements).toMatchObject([{ active: false }]);
+});
+
+test("what happens to an iOS purchase at one moment is answered in its order", async () => {
+  const purchase = await app.buyOnIos({ productIdentifier: "lifetime", type: "Non-Consumable" });
+  expect((await link(purchase)).body.entitlements).toMatchObject([{ status: "active" }]);
+  const [identifier = ""] = purchase.originalTransactionIdentifiers;
+  await link(await kit.ios.change(identifier, { change: "refund" }));
+  expect((await read()).body.entitlements).toMatchObject([{ status: "revoked" }]);
+  await link(await kit.ios.change(identifier, { change: "reverse-refund" }));
+  expect((await read()).body.entitlements).toMatchObject([{ status: "active" }]);
+});
+
+test("stores notify when the test says so, through the endpoints' handlers", async () => {
+  kit.notify(true);
+  try {
+    const purchase = await app.buyOnIos({ productIdentifier: "monthly", period: "P1M" });
+    const token = app.buyOnAndroid();
+    await link(purchase);
+    await linkAndroid(token);
+    await kit.clock.advance("P2M");
+    expect((await read()).body.entitlements).toMatchObject([{ status: "active" }]);
+    await kit.ios.change(purchase.originalTransactionIdentifiers[0] ?? "", { change: "refund" });
+    kit.android.change(token, "refund");
+    await kit.android.pushed();
+    expect((await read()).body.entitlements).toMatchObject([{ active: false }]);
+  } finally {
+    kit.notify(false);
+  }
+});
+
+test("a schedule runs by its name: a lost renewal is asked for", async () => {
+  const token = app.buyOnAndroid({ period: "P1M" });
+  await linkAndroid(token);
+  await kit.clock.advance("P1M");
+  await kit.clock.advance("PT1H");
+  expect((await read()).body.entitlements).toMatchObject([{ active: false }]);
+  expect(await kit.run("refresh-android-store-purchases")).toMatchObject({ failed: 0 });
+  expect((await read()).body.entitlements).toMatchObject([{ active: true }]);
+});
+
+test("the gateway's refusals are answered: no key, a wrong key, a key without the scope", async () => {
+  const account = { path: { applicationAccountIdentifier: "user-1" } };
+  const codes = async (key?: string) => {
+    const { status, body } = await kit.call("readAccountEntitlements", {
+      ...account,
+      ...(key !== undefined && { key }),
+    });
+    return [status, body.error];
+  };
+  expect(await codes()).toEqual([401, "INVALID_CREDENTIAL"]);
+  expect(await codes("cek_1")).toEqual([401, "INVALID_CREDENTIAL"]);
+  expect(await codes(await app.issueKey(["customers:write"]))).toEqual([403, "INSUFFICIENT_SCOPE"]);
+  expect(await codes(await app.issueKey(["entitlements:read"]))).toEqual([200, undefined]);
+  const expiring = await app.issueKey(["entitlements:read"], kit.clock.now() + 1000);
+  await kit.clock.advance("PT1S");
+  expect(await codes(expiring)).toEqual([401, "INVALID_CREDENTIAL"]);
+});
+
+test("a payload of one's own is signed as the App Store signs", async () => {
+  const purchase = await app.buyOnIos();
+  const forged = kit.sign({ bundleId: app.bundleIdentifier });
+  const { status, body } = await link({ ...purchase, signedTransactions: [forged] });
+  expect([status, body.error]).toEqual([400, "INVALID_TRANSACTION"]);
+  expect((await read()).body.customerIdentifiers).toEqual([]);
+});
+
+test("an application of one's own manifest is read by the sandbox's credentials", async () => {
+  const text = readFileSync("README.md", "utf8");
+  const [, manifest = ""] = /```yaml\n(application:[^`]*)```/.exec(text) ?? [];
+  const trails = await kit.application(manifest);
+  expect([trails.bundleIdentifier, trails.packageName]).toEqual(["com.example.trails", "com.example.trails"]);
+  const { body } = await kit.call("linkAndroidStoreCustomer", {
+    key: trails.key,
+    body: {
+      packageName: trails.packageName,
+      purchaseToken: trails.buyOnAndroid(),
+      productKind: "subscription",
+      applicationAccountIdentifier: "user-1",
+    },
+  });
+  expect(body.entitlements).toMatchObject([{ identifier: "premium", active: true }]);
+});
+
+test("a manifest that is not valid says each problem", async () => {
+  await expect(kit.application("application: { name: 7 }")).rejects.toThrow("application.name");
+});
+
+test("a changed catalog is seen a minute later", async () => {
+  const manifest = (products: readonly object[]) => ({
+    application: { name: app.bundleIdentifier },
+    stores: { "ios-store": [{ bundleIdentifier: app.bundleIdentifier, appAppleIdentifier: 1 }] },
+    entitlements: { premium: {}, extra: {} },
+    products,
+  });
+  const product = { store: "ios-store", productIdentifier: "monthly" };
+  await link(await app.buyOnIos({ productIdentifier: "monthly" }));
+  await app.apply(manifest([{ ...product, grants: ["premium", "extra"] }]));
+  await kit.clock.advance("PT1M");
+  expect((await read()).body.entitlements?.map(({ identifier }) => identifier)).toEqual(["extra", "premium"]);
+});
+
+test("a second start gives the same kit", async () => {
+  expect(await startKit()).toBe(kit);
+});
+
+describe("an event", () => {
+  test("is the local gateway's, with the path parameters encoded once", () => {
+    const event = apiGatewayEvent(
+      "readAccountEntitlements",
+      { path: { applicationAccountIdentifier: "a/b c" }, query: { limit: "3" }, headers: { "X-Mine": "1" } },
+      { applicationIdentifier: app.identifier },
+    );
+    expect(event).toMatchObject({
+      httpMethod: "GET",
+      path: "/v1/customers/a%2Fb%20c/entitlements",
+      resource: "/v1/customers/{applicationAccountIdentifier}/entitlements",
+      pathParameters: { applicationAccountIdentifier: "a%2Fb%20c" },
+      queryStringParameters: { limit: "3" },
+      multiValueQueryStringParameters: { limit: ["3"] },
+      headers: { "X-Mine": "1", Host: "localhost" },
+      body: null,
+      isBase64Encoded: false,
+      requestContext: { authorizer: { applicationIdentifier: app.identifier } },
+    });
+  });
+  test("names a path parameter that is missing", () => {
+    expect(() => apiGatewayEvent("readAccountEntitlements")).toThrow("applicationAccountIdentifier");
+  });
+  test.each([
+    [{ a: 1 }, '{"a":1}', false],
+    ["{", "{", false],
+    [Buffer.from("{}"), "e30=", true],
+    [undefined, null, false],
+  ])("with the body %j has %j", (body, text, isBase64Encoded) => {
+    expect(apiGatewayEvent("synchronizeIosStorePurchases", { body })).toMatchObject({
+      body: text,
+      isBase64Encoded,
+    });
+  });
+  test("takes fields that are to be otherwise, for a handler alone", async () => {
+    const event = apiGatewayEvent(
+      "readAccountEntitlements",
+      { path: { applicationAccountIdentifier: "user-1" } },
+      { applicationIdentifier: app.identifier },
+      { pathParameters: { applicationAccountIdentifier: "%" } },
+    );
+    const result = await kit.invoke("readAccountEntitlements", event);
+    expect([result.statusCode, JSON.parse(result.body).error]).toEqual([400, "INVALID_REQUEST"]);
+  });
+});
+
+test("every function of the service can be called by its name", async () => {
+  const folders = (["endpoint", "schedule"] as const).map((kind) => ({ kind, names: functionsOf(kind) }));
+  for (const { kind, names } of folders) {
+    expect(names.length).toBeGreaterThan(4);
+    for (const name of names) expect(typeof (await handlerOf(kind, name))).toBe("function");
+  }
+  await expect(kit.run("refresh")).rejects.toThrow("there are: acknowledge-due-purchases");
+});
+
+test("the last test's stop gives Date and the environment back", async () => {
+  expect(Date).not.toBe(RealDate);
+  expect(process.env["TABLE_NAME"]).toBe(kit.table.name);
+  const store = process.env["ANDROID_PUBLISHER_URL"] ?? "";
+  expect((await fetch(`${store}/certs`)).status).toBe(200);
+  await kit.stop();
+  expect(Date).toBe(RealDate);
+  expect(process.env["TABLE_NAME"]).toBeUndefined();
+  await expect(fetch(`${store}/certs`)).rejects.toThrow("fetch failed");
+});

@@ -1,0 +1,71 @@
+import { v7 as uuid } from "uuid";
+import { applyManifest } from "../lib/administration/apply.ts";
+import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
+import { issueCredential } from "../lib/applications/credential.ts";
+import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { applicationId, type ApplicationId, type KeyId } from "../lib/identifiers.ts";
+import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
+import { createApplicationTable } from "../lib/table/applications.ts";
+import { createCredentialTable } from "../lib/table/credentials.ts";
+import type { Table } from "../lib/table/table.ts";
+
+/** The manifest's fields: see "Describe your application" in the README. */
+export type ManifestFields = Readonly<Record<string, unknown>>;
+
+/** A manifest: its text (YAML or JSON), or its fields. */
+export type GivenManifest = string | ManifestFields;
+
+/** @throws with every problem of the manifest */
+export const manifestFrom = (given: GivenManifest, trustsOrigin?: TrustsOrigin): Manifest => {
+  const reading = readManifest(typeof given === "string" ? given : JSON.stringify(given), trustsOrigin);
+  if (reading.outcome === "valid") return reading.manifest;
+  throw new Error(`The manifest is not valid:\n${reading.problems.map(problemText).join("\n")}`);
+};
+
+/** An application in a table, and the keys that it issues. */
+export interface AppliedApplication {
+  readonly identifier: ApplicationId;
+  /** An API key with every scope. */
+  readonly key: string;
+  issue(scopes: readonly Scope[], expiresAt?: Instant | null): Promise<IssuedKey>;
+}
+
+export interface IssuedKey {
+  readonly apiKey: string;
+  readonly keyIdentifier: KeyId;
+}
+
+/**
+ * Writes an application into the table, or brings it in line. Its identifier is the manifest's, or a new one.
+ *
+ * @throws if one of its bundles or packages belongs to another application of the table
+ */
+export const saveApplication = async (table: Table, manifest: Manifest): Promise<ApplicationId> => {
+  const identifier = manifest.identifier ?? applicationId(uuid());
+  const applied = await applyManifest({ ...manifest, identifier }, identifier, createApplicationTable(table));
+  if (applied.outcome === "applied") return identifier;
+  throw new Error(
+    `The application could not be applied (${applied.outcome}): a bundle or package belongs to one application, so use other names or the same identifier.`,
+  );
+};
+
+/** {@link saveApplication}, with an API key. */
+export const createApplication = async (
+  table: Table,
+  manifest: Manifest,
+  now: () => Instant,
+): Promise<AppliedApplication> => {
+  const identifier = await saveApplication(table, manifest);
+  const credentials = createCredentialTable(table);
+  const issue: AppliedApplication["issue"] = async (scopes, expiresAt = null) => {
+    const { apiKey, credential } = issueCredential(
+      { application: identifier, label: "test", scopes, expiresAt },
+      now(),
+    );
+    await credentials.add(credential);
+    return { apiKey, keyIdentifier: credential.keyIdentifier };
+  };
+  const { apiKey: key } = await issue(SCOPES);
+  return { identifier, key, issue };
+};

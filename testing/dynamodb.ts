@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
+import { TABLE } from "../lib/table/keys.ts";
+import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../local/dynamodb-local.ts";
+
+/** Variables by which the AWS SDK reaches a DynamoDB Local. Any credentials do; without them, the SDK looks for real ones. */
+export const localAwsVariables = (endpoint: string) => ({
+  AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+  AWS_REGION: "us-east-1",
+  AWS_ACCESS_KEY_ID: "local",
+  AWS_SECRET_ACCESS_KEY: "local",
+});
+
+/** Starts DynamoDB Local on a free port, in memory. Needs Java 17 or later, or a running Docker. */
+export const startDynamoDb = async (): Promise<DynamoDbLocal> =>
+  startDynamoDbLocal({ port: await freePort(), folder: null });
+
+/** A host of the internet has a dot in its name; one of this machine or beside it has none. */
+const isAtHand = ({ hostname }: URL): boolean => hostname === "127.0.0.1" || !hostname.includes(".");
+
+/**
+ * The DynamoDB that `AWS_ENDPOINT_URL_DYNAMODB` names, or else one started here.
+ *
+ * @throws if the variable names a host on the internet: no test writes into a real account
+ */
+export const openDynamoDb = async (): Promise<Pick<DynamoDbLocal, "endpoint" | "stop">> => {
+  const given = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
+  if (given === undefined || given === "") return startDynamoDb();
+  if (!isAtHand(new URL(given)))
+    throw new Error(`AWS_ENDPOINT_URL_DYNAMODB names ${given}, which is no DynamoDB Local on this machine.`);
+  return { endpoint: given, stop: () => Promise.resolve() };
+};
+
+/** Creates a table with the deployed one's keys and index, and returns its name. */
+export const createTable = async (client: DynamoDBClient): Promise<string> => {
+  const name = `test-${randomUUID()}`;
+  await client.send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: "PAY_PER_REQUEST",
+      KeySchema: [
+        { AttributeName: TABLE.partitionKey, KeyType: "HASH" },
+        { AttributeName: TABLE.sortKey, KeyType: "RANGE" },
+      ],
+      AttributeDefinitions: [TABLE.partitionKey, TABLE.sortKey, TABLE.ownerAttribute].map(
+        (AttributeName) => ({ AttributeName, AttributeType: "S" }),
+      ),
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: TABLE.ownerIndex,
+          KeySchema: [{ AttributeName: TABLE.ownerAttribute, KeyType: "HASH" }],
+          Projection: { ProjectionType: "KEYS_ONLY" },
+        },
+      ],
+    }),
+  );
+  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.05 }, { TableName: name });
+  return name;
+};

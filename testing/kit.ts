@@ -1,0 +1,238 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import { v7 as uuid } from "uuid";
+import type { EndpointName } from "../lib/contract/endpoints.ts";
+import type { Scope } from "../lib/contract/schemas.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { originOf } from "../lib/stores/android-store/workload-identity.ts";
+import type { Table } from "../lib/table/table.ts";
+import type { AndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
+import type { SandboxPurchase } from "../sandbox/android-store/purchases.ts";
+import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
+import type { PersonsPurchases } from "../sandbox/ios-store/payloads.ts";
+import type { RequestedPurchase } from "../sandbox/ios-store/purchase.ts";
+import { signJws } from "../sandbox/ios-store/signing.ts";
+import {
+  createApplication,
+  manifestFrom,
+  saveApplication,
+  type AppliedApplication,
+  type GivenManifest,
+} from "./application.ts";
+import { callEndpoint, invokeEndpoint, type Answer, type CalledRequest } from "./calling.ts";
+import { instantOf, keepTime, type TestClock } from "./clock.ts";
+import { createTable, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
+import { handlerOf, invocationContext } from "./functions.ts";
+import { startTestServer } from "./server.ts";
+import { createTestStores } from "./stores.ts";
+
+export interface KitOptions {
+  /** The time at which the clock stands; an instant, or a time as ISO 8601. Unset: now. */
+  readonly at?: Instant | string;
+  /** Whether the stores send notifications from the start; unset: they do not. */
+  readonly notifies?: boolean;
+  /** More environment variables of the functions, read when the first of them is loaded. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** One product that an app buys; unset fields: a monthly subscription, bought now. */
+export type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
+
+/** An application of the kit's table. */
+export interface TestApplication extends Omit<AppliedApplication, "issue"> {
+  /** Its first iOS bundle, and its first Android package; empty: it has none. */
+  readonly bundleIdentifier: string;
+  readonly packageName: string;
+  /** Issues a key with these scopes alone. */
+  issueKey(scopes: readonly Scope[], expiresAt?: Instant | null): Promise<string>;
+  /** Changes the application. The functions keep a catalog for up to a minute: `clock.advance("PT1M")` shows it to them. */
+  apply(manifest: GivenManifest): Promise<void>;
+  /** A new person buys in the app: what it sends then, the body of a synchronize or link request without an account. */
+  buyOnIos(...goods: readonly IosGoods[]): Promise<PersonsPurchases>;
+  /** Buys in the Android app; returns the purchase token. Unset fields: a monthly subscription of the default manifest. */
+  buyOnAndroid(purchase?: Partial<SandboxPurchase>): string;
+}
+
+/** The functions of this process on a table of their own, both stores, and the time. */
+export interface Kit {
+  readonly clock: TestClock;
+  readonly table: Table;
+  /** Sells, changes what it sold (`change(id, { change: "refund" })`), and answers the App Store Server API. */
+  readonly ios: IosStoreSandbox;
+  /** Sells, changes what it sold (`change(token, "refund")`), fails (`failNext`), and answers the Publisher API. */
+  readonly android: AndroidPublisherSandbox;
+  /**
+   * An application: of the given manifest, or one with a bundle and a package of its own that sells
+   * {@link DEFAULT_PRODUCTS}. Credentials of the stores in it are replaced by the sandbox's.
+   */
+  application(manifest?: GivenManifest): Promise<TestApplication>;
+  /** Calls an endpoint as a caller would: the authorizer where it has a scope, then its handler. */
+  call<Name extends EndpointName>(name: Name, request?: CalledRequest): Promise<Answer<Name>>;
+  /** Invokes an endpoint's handler with an event of {@link apiGatewayEvent}. */
+  invoke(name: EndpointName, event: APIGatewayProxyEvent): Promise<APIGatewayProxyResult>;
+  /** Runs a function of `functions/schedules/`, by its file's name. */
+  run(schedule: string, event?: unknown): Promise<unknown>;
+  /** Signs any payload as the App Store does: a compact JWS that the functions trust. */
+  sign(payload: Readonly<Record<string, unknown>>): string;
+  /** Switches the stores' notifications on or off. */
+  notify(on: boolean): void;
+  /** Every item of the table. */
+  items(): Promise<Record<string, unknown>[]>;
+  /** Ends everything and gives `Date` and the environment back. Call it once, when the last test is done. */
+  stop(): Promise<void>;
+}
+
+/** What the default manifest sells; `day_pass` lasts a day. */
+export const DEFAULT_PRODUCTS = [
+  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "lifetime", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "day_pass", grants: ["premium"], accessDuration: "P1D" },
+  {
+    store: "android-store",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+    grants: ["premium"],
+  },
+  { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
+] as const;
+
+const defaultManifest = (): GivenManifest => {
+  const identifier = uuid();
+  const name = `com.example.t${identifier.replaceAll("-", "")}`;
+  return {
+    application: { identifier, name },
+    stores: {
+      "ios-store": [{ bundleIdentifier: name, appAppleIdentifier: 1_234_567_890 }],
+      "android-store": [{ packageName: name, credential: { secret: "replaced" } }],
+    },
+    entitlements: { premium: { displayName: "Premium" }, maps: { displayName: "Maps" } },
+    products: DEFAULT_PRODUCTS,
+  };
+};
+
+/** The functions write nothing to the test's output, unless the shell says otherwise. */
+const QUIET = { POWERTOOLS_LOG_LEVEL: "SILENT", POWERTOOLS_METRICS_DISABLED: "true" };
+
+/** Sets environment variables; returns what takes them back. */
+const setEnvironment = (variables: Readonly<Record<string, string>>): (() => void) => {
+  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, variables);
+  return () => {
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  };
+};
+
+let started: Promise<Kit> | undefined;
+
+/**
+ * Starts what the functions need, once in a process: DynamoDB Local (or the one that `AWS_ENDPOINT_URL_DYNAMODB` names) with a
+ * table of its own, and both sandbox stores. A further call in the same process gives the same kit: tests are kept apart by
+ * applications, not by tables.
+ *
+ * The handlers are those of `functions/`, loaded into this process: breakpoints and coverage work.
+ */
+export const startKit = async (options: KitOptions = {}): Promise<Kit> => (started ??= start(options));
+
+const start = async ({ at, notifies = false, environment = {} }: KitOptions): Promise<Kit> => {
+  const startsAt = instantOf(at ?? Date.now());
+  const dynamoDb = await openDynamoDb();
+  const connection = localAwsVariables(dynamoDb.endpoint);
+  const takeBack = [setEnvironment(connection)];
+  const client = new DynamoDBClient({});
+  const name = await createTable(client);
+  const table: Table = { name, client: DynamoDBDocumentClient.from(client) };
+
+  let isNotifying = notifies;
+  const { clock, stores: timed, beginCall, restore } = keepTime(startsAt);
+  takeBack.push(restore);
+  const invoke: Kit["invoke"] = async (endpoint, event) => {
+    beginCall();
+    return invokeEndpoint(endpoint, event);
+  };
+  const server = await startTestServer(invoke);
+  const stores = createTestStores(server.address, clock.now, () => isNotifying);
+  const { ios, android } = stores;
+  timed.push(ios, android);
+  server.serve(stores.mounts);
+  takeBack.push(
+    setEnvironment({
+      POWERTOOLS_SERVICE_NAME: "customer-entitlements",
+      ...stores.environment,
+      TABLE_NAME: name,
+      POWERTOOLS_LOG_LEVEL: process.env["POWERTOOLS_LOG_LEVEL"] ?? QUIET.POWERTOOLS_LOG_LEVEL,
+      POWERTOOLS_METRICS_DISABLED:
+        process.env["POWERTOOLS_METRICS_DISABLED"] ?? QUIET.POWERTOOLS_METRICS_DISABLED,
+      ...environment,
+    }),
+  );
+
+  const trustsOrigin = originOf(stores.environment["ANDROID_PUBLISHER_URL"] ?? "");
+  const read = (given: GivenManifest) => stores.withCredentials(manifestFrom(given, trustsOrigin));
+
+  return {
+    clock,
+    table,
+    ios,
+    android,
+    application: async (given = defaultManifest()) => {
+      const manifest = read(given);
+      const { issue, ...applied } = await createApplication(table, manifest, clock.now);
+      const { identifier } = applied;
+      const [bundle] = manifest.iosStore;
+      const packageName = manifest.androidStore[0]?.packageName ?? "";
+      return {
+        ...applied,
+        bundleIdentifier: bundle?.bundleIdentifier ?? "",
+        packageName,
+        issueKey: async (scopes, expiresAt) => (await issue(scopes, expiresAt)).apiKey,
+        apply: async (changed) => void (await saveApplication(table, { ...read(changed), identifier })),
+        buyOnIos: async (...transactions) =>
+          ios.buy({
+            ...(bundle !== undefined && { bundleIdentifier: bundle.bundleIdentifier }),
+            ...(bundle?.appAppleIdentifier != null && { appAppleIdentifier: bundle.appAppleIdentifier }),
+            transactions: [...transactions],
+          }),
+        buyOnAndroid: (purchase = {}) =>
+          android.buy({
+            packageName,
+            productKind: "subscription",
+            productIdentifier: "premium",
+            ...(purchase.productKind !== "one_time_product" && { basePlanIdentifier: "monthly" }),
+            ...purchase,
+          }),
+      };
+    },
+    call: async (endpoint, request = {}) => {
+      beginCall();
+      return callEndpoint(endpoint, request);
+    },
+    invoke,
+    run: async (schedule, event = {}) => {
+      beginCall();
+      const handler = await handlerOf("schedule", schedule);
+      return handler(event, invocationContext(schedule));
+    },
+    sign: (payload) => signJws(payload, stores.chain),
+    notify: (on) => {
+      isNotifying = on;
+    },
+    items: async () => {
+      const items: Record<string, unknown>[] = [];
+      for await (const page of paginateScan(
+        { client: table.client },
+        { TableName: name, ConsistentRead: true },
+      ))
+        items.push(...(page.Items ?? []));
+      return items;
+    },
+    stop: async () => {
+      for (const undo of takeBack.splice(0).toReversed()) undo();
+      client.destroy();
+      await server.stop();
+      await dynamoDb.stop();
+    },
+  };
+};

@@ -1,0 +1,92 @@
+import type { Manifest } from "../lib/administration/manifest.ts";
+import { endpoints } from "../lib/contract/endpoints.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { createSecretsManager } from "../local/secrets-manager.ts";
+import {
+  createAndroidPublisherSandbox,
+  type AndroidPublisherSandbox,
+} from "../sandbox/android-store/publisher.ts";
+import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
+import { fingerprintOf, makeChain, type SigningChain } from "../sandbox/ios-store/signing.ts";
+import type { Mount } from "../sandbox/mount.ts";
+
+const IOS_PREFIX = "/sandbox/ios-store";
+const ANDROID_PREFIX = "/sandbox/android-publisher";
+/** The secret with the key of the App Store Server API. */
+const SERVER_KEY_SECRET = "sandbox/app-store-key";
+const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
+
+/** For purchases that name no bundle. */
+const DEFAULT_APP = { bundleIdentifier: "com.example.trails", appAppleIdentifier: 1_234_567_890 };
+
+/** Both sandbox stores in this process. */
+export interface TestStores {
+  readonly ios: IosStoreSandbox;
+  readonly android: AndroidPublisherSandbox;
+  /** Certificates with which the iOS store signs. */
+  readonly chain: SigningChain;
+  readonly mounts: readonly Mount[];
+  /** Environment by which the functions reach the stores and trust them. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The manifest with the sandbox's credentials: nothing of a test can reach Apple or Google. */
+  withCredentials(manifest: Manifest): Manifest;
+}
+
+/**
+ * @param address of the server that serves the mounts
+ * @param notifies whether the stores send notifications to that server
+ */
+export const createTestStores = (
+  address: string,
+  now: () => Instant,
+  notifies: () => boolean,
+): TestStores => {
+  const chain = makeChain();
+  const addressIf = (path: string) => () => (notifies() ? address + path : null);
+  const ios = createIosStoreSandbox({
+    prefix: IOS_PREFIX,
+    signer: chain,
+    now,
+    notificationUrl: addressIf(endpoints.receiveIosStoreNotification.path),
+    saved: null,
+    ...DEFAULT_APP,
+  });
+  const pushPath = endpoints.receiveAndroidStoreNotification.path;
+  const audience = address + pushPath;
+  const android = createAndroidPublisherSandbox({
+    now,
+    prefix: ANDROID_PREFIX,
+    pushUrl: addressIf(pushPath),
+    audience,
+    serviceAccount: PUSHES_AS,
+  });
+  const publisherUrl = address + ANDROID_PREFIX;
+  const { issuerIdentifier, keyIdentifier, privateKey } = ios.serverKey;
+  const serverApi = { issuerIdentifier, keyIdentifier, secret: SERVER_KEY_SECRET };
+  const secrets = createSecretsManager(null, "us-east-1", new Map([[SERVER_KEY_SECRET, privateKey]]));
+  return {
+    ios,
+    android,
+    chain,
+    mounts: [ios.handle, android.handle, secrets],
+    environment: {
+      IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
+      APP_STORE_SERVER_URL: address + IOS_PREFIX,
+      ANDROID_PUBLISHER_URL: publisherUrl,
+      GOOGLE_CERTIFICATES_URL: `${publisherUrl}/certs`,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
+    },
+    withCredentials: (manifest) => ({
+      ...manifest,
+      iosStore: manifest.iosStore.map((bundle) => ({
+        ...bundle,
+        serverApi: bundle.serverApi === null ? null : serverApi,
+      })),
+      androidStore: manifest.androidStore.map((androidPackage) => ({
+        ...androidPackage,
+        credential: { workloadIdentity: android.externalAccount(publisherUrl) },
+        notifications: { serviceAccount: PUSHES_AS, audience },
+      })),
+    }),
+  };
+};
