@@ -315,6 +315,10 @@ const EXPECTED: Readonly<Record<string, string>> = {
   record: "a mapping",
 };
 
+/** Fields of the mapping that an issue is about. */
+const fieldsOf = ({ inst }: z.core.$ZodRawIssue): readonly string[] =>
+  inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
+
 /** Message for an invalid value, phrased to follow its path. */
 export const messageOf: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined) return "is required";
@@ -323,6 +327,8 @@ export const messageOf: z.core.$ZodErrorMap = (issue) => {
       return `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
     case "invalid_value":
       return `must be ${issue.values.map(String).join(" or ")}`;
+    case "unrecognized_keys":
+      return `is not a known field: here can be ${fieldsOf(issue).join(", ")}`;
     case "invalid_key":
       return `is not a valid name: it ${issue.issues.map(({ message }) => message).join(", and it ")}`;
     case "too_small":
