@@ -8,7 +8,7 @@ import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, CustomerId } from "../lib/identifiers.ts";
 import type { Table } from "../lib/table/table.ts";
 import { askingJson, askingText } from "./asking-text.ts";
-import { columns, indent, type Answer } from "./answer.ts";
+import { columns, counted, indent, type Answer } from "./answer.ts";
 import { auditJson } from "./application-commands.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
 import { customerReportJson } from "./customer-commands.ts";
@@ -261,7 +261,7 @@ export const unlinkAccount = async (
     await confirm(
       confirmation,
       options,
-      `This unlinks ${claimed.length} customers, which only clients have claimed, from account ${account} of ${application.name}.`,
+      `This unlinks ${counted(claimed.length, "customer")}, which only clients have claimed, from account ${account} of ${application.name}.`,
     );
   const unlinked: CustomerId[] = [];
   for (const { customerIdentifier } of claimed) {
@@ -274,14 +274,14 @@ export const unlinkAccount = async (
     // A credential has confirmed the link in the meantime: it stays.
     if (done?.outcome !== "unlinked") continue;
     unlinked.push(customerIdentifier);
-    confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
+    confirmation.progress(`unlinked ${unlinked.length} of ${counted(claimed.length, "customer")}`);
   }
   return {
     json: { applicationAccountIdentifier: account, unlinkedCustomers: unlinked },
     text:
       unlinked.length === 0
         ? `Account ${account} has no customer that only a client has claimed.`
-        : `${unlinked.length} customers are no longer linked to account ${account}.`,
+        : `${counted(unlinked.length, "customer")} of account ${account} ${unlinked.length === 1 ? "is" : "are"} no longer linked to it.`,
   };
 };
 
@@ -303,7 +303,7 @@ export const eraseAccount = async (
     await confirm(
       confirmation,
       options,
-      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
+      `This erases account ${account} of ${application.name}: ${counted(customers.length, "customer")} with ${counted(purchases, "purchase")}. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
     );
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];
@@ -320,13 +320,13 @@ export const eraseAccount = async (
     // The customer has left the account since the report.
     if (done === null) continue;
     erased.push(customerIdentifier);
-    confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
+    confirmation.progress(`erased ${erased.length} of ${counted(customers.length, "customer")}`);
   }
   return {
     json: { applicationAccountIdentifier: account, erasedCustomers: erased },
     text:
       erased.length === 0
         ? `No customer is linked to account ${account}. To complete an interrupted erasure, run customer erase for the customers that application audit lists.`
-        : `Account ${account} is erased: ${erased.length} customers.`,
+        : `Account ${account} is erased: ${counted(erased.length, "customer")}.`,
   };
 };
