@@ -29,6 +29,7 @@ import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
 import type { DestructiveOptions } from "./destructive.ts";
 import { takenByNpm } from "./npm-options.ts";
+import type { PageOptions } from "./page.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import {
   refreshApplication,
@@ -203,11 +204,15 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
   const account = program.command("account").description("accounts of an application");
   account
     .command("show")
-    .description("show an account's customers, purchases and entitlements, and why")
+    .description("show an account's entitlements, customers and purchases, and why")
     .argument("<application>", "the application's identifier")
     .argument("<account>", "the account's identifier, as the application gives it")
-    .action((applicationText: string, accountText: string) =>
-      answer((session) => showAccount(session, world.composeAccountReport, applicationText, accountText)),
+    .option("--page <number>", "the page of its purchases; 1 by default")
+    .option("--per-page <number>", "purchases on a page; 50 by default")
+    .action((applicationText: string, accountText: string, options: PageOptions) =>
+      answer((session) =>
+        showAccount(session, world.composeAccountReport, applicationText, accountText, options),
+      ),
     );
 
   account

@@ -467,6 +467,21 @@ describe("accounts", () => {
     expect(shown.out).toContain("purchase p1");
     expect(shown.out).toContain("purchase p2");
     expect(shown.out).toMatch(/premium/);
+    const second = await run(["account", "show", identifier, "user-1", "--page", "2", "--per-page", "1"]);
+    expect(second.out).toContain("Purchases 2 to 2 of 2");
+    expect(second.out).toContain("purchase p2");
+    expect(second.out).not.toContain("purchase p1");
+    const refused = await run(["account", "show", identifier, "user-1", "--page", "0"]);
+    expect(refused.err).toContain("--page must be a number from 1 on.");
+    const words = ["account", "show", identifier, "user-1", "--json"];
+    const everything = (await run(words)).json();
+    expect(everything).toMatchObject({ purchases: 2, pages: 1 });
+    expect((await run([...words, "--per-page", "1"])).json()).toMatchObject({ purchases: 2, pages: 2 });
+  });
+  test("list shows every application of the table", async () => {
+    const [one, other] = [await anApplication(), await anApplication()];
+    const listed = (await run(["application", "list"])).out.split("\n");
+    for (const { identifier } of [one, other]) expect(listed).toContain(`${identifier}  Trails`);
   });
 });
 
