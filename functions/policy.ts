@@ -1,6 +1,7 @@
 import type { APIGatewayAuthorizerResult } from "aws-lambda";
 import type { Decision } from "../lib/applications/authorize.ts";
 import { endpoints, type Endpoint } from "../lib/contract/endpoints.ts";
+import { SCOPES } from "../lib/contract/schemas.ts";
 
 type Authorized = Extract<Decision, { outcome: "authorized" }>;
 
@@ -32,6 +33,11 @@ export const policyFor = (
           : { Action: "execute-api:Invoke", Effect: "Deny", Resource: `${stageOf(methodArn)}/*` },
       ],
     },
-    context: { applicationIdentifier, keyIdentifier },
+    context: {
+      applicationIdentifier,
+      keyIdentifier,
+      // For the gateway's answer to a route that the key may not use.
+      missingScopes: SCOPES.filter((scope) => !scopes.includes(scope)).join(", "),
+    },
   };
 };

@@ -1,6 +1,18 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
-import { LocalError } from "./local-error.ts";
+import { lockFolder, type FolderLock } from "./folder-lock.ts";
+import { codeOf, LocalError } from "./local-error.ts";
 
 /** Files that a local service keeps between runs. Without a folder nothing is kept. */
 export interface DataFolder {
@@ -10,15 +22,11 @@ export interface DataFolder {
   read(name: string): string | null;
   /** Writes a file that only its owner can read (mode 0600), as a whole or not at all. */
   write(name: string, content: string): void;
+  /** Notes the id of the process of the database, for a start after this process was killed. */
+  nameDatabase(process: number): void;
   /** Unlocks the folder. */
   release(): void;
 }
-
-/** Holds the id of the process that uses the folder. */
-const LOCK_FILE = ".in-use-by";
-
-const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
 
 /** Creates one level at a time: a recursive `mkdirSync` below `/proc` never returns. */
 const makeFolder = (folder: string): void => {
@@ -27,58 +35,63 @@ const makeFolder = (folder: string): void => {
   mkdirSync(folder);
 };
 
-const isRunning = (holder: number): boolean => {
+const SQLITE_HEADER = "SQLite format 3\0";
+
+const beginsAsSqlite = (file: string): boolean => {
+  const opened = openSync(file, "r");
   try {
-    return process.kill(holder, 0);
-  } catch (error) {
-    return codeOf(error) === "EPERM";
+    const header = Buffer.alloc(SQLITE_HEADER.length);
+    const length = readSync(opened, header, 0, header.length, 0);
+    // SQLite takes an empty file for an empty database.
+    return length === 0 || header.toString("latin1") === SQLITE_HEADER;
+  } finally {
+    closeSync(opened);
   }
 };
 
-const takeLock = (file: string): boolean => {
-  try {
-    writeFileSync(file, String(process.pid), { flag: "wx" });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    throw error;
-  }
+/** DynamoDB Local starts on a file that is no database, and then fails every request. */
+const requireDatabase = (dynamoDb: string): void => {
+  for (const name of readdirSync(dynamoDb).filter((name) => name.endsWith(".db")))
+    if (!beginsAsSqlite(join(dynamoDb, name))) throw damaged(dynamoDb);
 };
 
-/** Locks the folder: two databases in one folder would overwrite each other's data. */
-const lock = (folder: string): (() => void) => {
-  const file = join(folder, LOCK_FILE);
-  if (!takeLock(file)) {
-    const holder = Number(readFileSync(file, "utf8"));
-    // A killed process leaves its lock behind; in a container the next process may have the same id.
-    const isHeld = Number.isInteger(holder) && holder > 0 && holder !== process.pid && isRunning(holder);
-    if (!isHeld) rmSync(file, { force: true });
-    if (isHeld || !takeLock(file))
-      throw new LocalError(
-        `The data folder ${folder} is in use by process ${holder}; stop that one, choose another folder with --data <folder>, or, where that process is no service of this kind, remove ${LOCK_FILE} from it.`,
-      );
-  }
-  return () => rmSync(file, { force: true });
-};
+/** The database's files cannot be read. */
+export const damaged = (dynamoDb: string, cause?: unknown): LocalError =>
+  new LocalError(
+    `The database in ${dynamoDb} is damaged; restore it, remove that folder to start with an empty one, or choose another with --data <folder>.`,
+    { cause },
+  );
 
-/** @throws LocalError if the folder cannot be created or written, or another service uses it */
+/** @throws LocalError if the folder cannot be created or written, holds no database, or another service uses it */
 export const openDataFolder = (folder: string | null): DataFolder => {
   if (folder === null)
-    return { dynamoDb: null, read: () => null, write: () => undefined, release: () => undefined };
+    return {
+      dynamoDb: null,
+      read: () => null,
+      write: () => undefined,
+      nameDatabase: () => undefined,
+      release: () => undefined,
+    };
   const dynamoDb = join(folder, "dynamodb");
-  let release: () => void;
+  let lock: FolderLock;
   try {
     makeFolder(dynamoDb);
     const probe = join(dynamoDb, ".probe");
     writeFileSync(probe, "");
     rmSync(probe);
-    release = lock(folder);
+    lock = lockFolder(folder, dynamoDb);
   } catch (cause) {
     if (cause instanceof LocalError) throw cause;
     throw new LocalError(
       `The data folder ${folder} cannot be written (${codeOf(cause)}); choose another with --data <folder>.`,
       { cause },
     );
+  }
+  try {
+    requireDatabase(dynamoDb);
+  } catch (error) {
+    lock.release();
+    throw error;
   }
   return {
     dynamoDb,
@@ -98,6 +111,7 @@ export const openDataFolder = (folder: string | null): DataFolder => {
       writeFileSync(written, content, { mode: 0o600 });
       renameSync(written, join(folder, name));
     },
-    release,
+    nameDatabase: lock.nameDatabase,
+    release: lock.release,
   };
 };

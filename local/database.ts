@@ -4,11 +4,12 @@ import {
   ANY_CREDENTIALS,
   ANY_REGION,
   freePort,
+  isFreePort,
   requireFreePort,
   startDynamoDbLocal,
   type DynamoDbLocal,
 } from "./dynamodb-local.ts";
-import { LocalError } from "./local-error.ts";
+import { codeOf, LocalError } from "./local-error.ts";
 
 /** A running DynamoDB. Without credentials here, placeholders are used. */
 export interface GivenDynamoDb {
@@ -17,6 +18,8 @@ export interface GivenDynamoDb {
   readonly accessKeyId?: string;
   readonly secretAccessKey?: string;
   readonly sessionToken?: string;
+  /** Port of the endpoint, where DynamoDB Local may be started if nothing answers there. Unset: it may not. */
+  readonly startsAt?: number;
 }
 
 /** Undoes a step of the start. */
@@ -32,8 +35,12 @@ export const connectionVariables = (connection: GivenDynamoDb): Record<string, s
 
 const startOwnDatabase = async (wanted: number, folder: DataFolder): Promise<DynamoDbLocal> => {
   const port = wanted === 0 ? await freePort() : wanted;
-  await requireFreePort(port, "DYNAMODB_PORT");
-  return startDynamoDbLocal({ port, folder: folder.dynamoDb });
+  await requireFreePort(
+    port,
+    "DYNAMODB_PORT",
+    "an earlier run that was killed leaves its DynamoDB Local behind",
+  );
+  return startDynamoDbLocal({ port, folder: folder.dynamoDb, onProcess: folder.nameDatabase });
 };
 
 const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
@@ -48,12 +55,18 @@ const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
     requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
   });
 
+/** What failed, in a word: a connection's code, such as `ECONNREFUSED`, or the name of DynamoDB's own error. */
+const nameOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return "unknown";
+  return error.name === "Error" || error.name === "AggregateError" ? codeOf(error) : error.name;
+};
+
 const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<void> => {
   try {
     await client.send(new ListTablesCommand({ Limit: 1 }));
   } catch (cause) {
     throw new LocalError(
-      `No DynamoDB answers at ${endpoint} (${cause instanceof Error ? cause.name : "unknown"}); start it, or unset AWS_ENDPOINT_URL_DYNAMODB to have one started.`,
+      `No DynamoDB answers at ${endpoint} (${nameOf(cause)}); start it, or unset AWS_ENDPOINT_URL_DYNAMODB to have one started.`,
       { cause },
     );
   }
@@ -79,14 +92,21 @@ export interface Database {
   readonly local: DynamoDbLocal | null;
 }
 
+/** Port to start a database on; null: the given one is used. */
+const portToStartOn = async (given: GivenDynamoDb | { readonly port: number }): Promise<number | null> => {
+  if ("port" in given) return given.port;
+  return given.startsAt !== undefined && (await isFreePort(given.startsAt)) ? given.startsAt : null;
+};
+
 export const openDatabase = async (
   given: GivenDynamoDb | { readonly port: number },
   folder: DataFolder,
   cleanups: Cleanup[],
 ): Promise<Database> => {
-  const local = "endpoint" in given ? null : await startOwnDatabase(given.port, folder);
+  const port = await portToStartOn(given);
+  const local = port === null ? null : await startOwnDatabase(port, folder);
   if (local) cleanups.push(local.stop);
-  const connection = "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
+  const connection = local === null && "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
   const client = clientOf(connection);
   cleanups.push(() => client.destroy());
   await requireAnswer(client, connection.endpoint);

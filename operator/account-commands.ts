@@ -1,24 +1,15 @@
 import type { Application } from "../lib/applications/application.ts";
-import type { CustomerEntitlement } from "../lib/contract/schemas.ts";
-import type { AccountReport, ReportedCustomer } from "../lib/administration/account-report.ts";
-import type { QueueHealths } from "../lib/administration/asking.ts";
-import type { Terms } from "../lib/entitlements/entitlements.ts";
-import { referenceText, type Purchase } from "../lib/entitlements/purchase.ts";
+import type { AccountReport } from "../lib/administration/account-report.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, CustomerId } from "../lib/identifiers.ts";
 import type { Table } from "../lib/table/table.ts";
-import { askingJson, askingText } from "./asking-text.ts";
-import { columns, indent, type Answer } from "./answer.ts";
+import { presentAccount } from "./account-presentation.ts";
+import { counted, type Answer } from "./answer.ts";
 import { auditJson } from "./application-commands.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
 import { customerReportJson } from "./customer-commands.ts";
 import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
-import {
-  explain,
-  type ExplainedCustomer,
-  type ExplainedLine,
-  type ExplainedPurchase,
-} from "./explanation.ts";
+import { EVERYTHING, readPage, type PageOptions } from "./page.ts";
 import { OperatorError } from "./operator-error.ts";
 import {
   findApplication,
@@ -28,182 +19,30 @@ import {
   type Session,
 } from "./session.ts";
 
-const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
-
-const lineJson = ({ line, status, expiresAt, why }: ExplainedLine) => ({
-  transactionIdentifier: line.transactionIdentifier,
-  productIdentifier: line.productIdentifier,
-  basePlanIdentifier: line.basePlanIdentifier,
-  nature: line.nature,
-  standing: line.standing,
-  status,
-  startsAt: timeOrNull(line.startsAt),
-  endsAt: timeOrNull(line.endsAt),
-  expiresAt: timeOrNull(expiresAt),
-  revokedAt: timeOrNull(line.revokedAt),
-  willRenew: line.willRenew,
-  verifiedAt: isoTime(line.verifiedAt),
-  why,
-});
-
-const askingAbout = ({ asking }: ReportedCustomer, purchase: Purchase) => asking.get(referenceText(purchase));
-
-const purchaseJson = (
-  customer: ReportedCustomer,
-  { purchase, why, lines }: ExplainedPurchase,
-  healths: QueueHealths,
-) => ({
-  store: purchase.store,
-  environment: purchase.environment,
-  key: purchase.key,
-  selectedProducts: purchase.selectedProducts,
-  replacedBy: purchase.replacedBy,
-  verifiedAt: timeOrNull(verifiedBy(purchase)?.[0] ?? null),
-  verifiedBy: verifiedBy(purchase)?.[1] ?? null,
-  renewal:
-    purchase.renewal === null
-      ? null
-      : {
-          ...purchase.renewal,
-          periodEndsAt: timeOrNull(purchase.renewal.periodEndsAt),
-          graceEndsAt: timeOrNull(purchase.renewal.graceEndsAt),
-          signedAt: isoTime(purchase.renewal.signedAt),
-        },
-  ...askingJson(purchase, askingAbout(customer, purchase), healths),
-  why,
-  lines: lines.map(lineJson),
-});
-
-const customerJson = ({ customer, purchases }: ExplainedCustomer, healths: QueueHealths) => ({
-  customerIdentifier: customer.customerIdentifier,
-  assertedBy: customer.assertedBy,
-  linkedAt: isoTime(customer.linkedAt),
-  createdAt: isoTime(customer.createdAt),
-  aliases: customer.aliases,
-  purchases: purchases.map((one) => purchaseJson(customer, one, healths)),
-});
-
-const spanText = ({ line }: ExplainedLine): string =>
-  `${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}`;
-
-const lineText = (explained: ExplainedLine): string[] => {
-  const { productIdentifier, basePlanIdentifier, standing } = explained.line;
-  const product =
-    basePlanIdentifier === null ? productIdentifier : `${productIdentifier} ${basePlanIdentifier}`;
-  return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, ...indent(explained.why)];
-};
-
-/** When the store last vouched for a purchase, and by what; null: it is only named by another. */
-const verifiedBy = ({ store, verifiedAt, renewal }: Purchase): readonly [Instant, string] | null => {
-  if (renewal !== null && renewal.signedAt > verifiedAt) return [renewal.signedAt, "a renewal info"];
-  if (verifiedAt === 0) return null;
-  return [verifiedAt, store === "ios-store" ? "a transaction" : "Google's answer"];
-};
-
-const verifiedText = (purchase: Purchase): string => {
-  const verified = verifiedBy(purchase);
-  return verified === null ? "" : `, verified ${isoTime(verified[0])} by ${verified[1]}`;
-};
-
-/** The renewal info, as the App Store signed it. */
-const renewalText = ({ renewal }: Purchase): string[] =>
-  renewal === null
-    ? []
-    : [
-        [
-          renewal.willRenew ? "renews" : "does not renew",
-          ...(renewal.renewsInto === null ? [] : [`into ${renewal.renewsInto}`]),
-          ...(renewal.graceEndsAt === null
-            ? []
-            : [`in a grace period until ${isoTime(renewal.graceEndsAt)}`]),
-          ...(renewal.isInBillingRetry ? ["in billing retry"] : []),
-          `(signed ${isoTime(renewal.signedAt)})`,
-        ].join(" "),
-      ];
-
-const purchaseText = (
-  customer: ReportedCustomer,
-  { purchase, why, lines }: ExplainedPurchase,
-  { healths }: AccountReport,
-  moment: Instant,
-): string[] => [
-  `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
-  ...indent([
-    ...why,
-    ...renewalText(purchase),
-    ...askingText(purchase, askingAbout(customer, purchase), healths, moment),
-    ...lines.flatMap(lineText),
-  ]),
-];
-
-const customerText = (
-  { customer, purchases }: ExplainedCustomer,
-  report: AccountReport,
-  moment: Instant,
-): string[] => [
-  `Customer ${customer.customerIdentifier}`,
-  ...indent([
-    `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.linkedAt)} by a ${customer.assertedBy}`,
-    ...(customer.aliases.length === 0 ? [] : [`merged from ${customer.aliases.join(", ")}`]),
-    ...(purchases.length === 0
-      ? ["no purchases"]
-      : purchases.flatMap((one) => purchaseText(customer, one, report, moment))),
-  ]),
-];
-
-const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
-  entitlement.identifier,
-  entitlement.status,
-  entitlement.active
-    ? entitlement.expiresAt === null
-      ? "for ever"
-      : `until ${entitlement.expiresAt}`
-    : "no access",
-  `${entitlement.store} ${entitlement.productIdentifier ?? ""}`,
-];
-
-/** Presents everything known about an account, and the reasons for its entitlements. Pure. */
-export const presentAccount = (report: AccountReport, terms: Terms, moment: Instant): Answer => {
-  const { application, account, customers, entitlements } = report;
-  const explained = explain(moment, customers, terms);
-  return {
-    json: {
-      applicationIdentifier: application.identifier,
-      applicationName: application.name,
-      applicationAccountIdentifier: account,
-      moment: isoTime(moment),
-      customers: explained.map((customer) => customerJson(customer, report.healths)),
-      entitlements,
-    },
-    text: [
-      `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
-      ...(explained.length === 0
-        ? ["No customer is linked to it."]
-        : explained.flatMap((customer) => customerText(customer, report, moment))),
-      "Entitlements",
-      ...indent(entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow))),
-    ].join("\n"),
-  };
-};
-
 /** Binds the account report to a table. An unknown account has no customers. */
 export type ComposeAccountReport = (
   table: Table,
 ) => (application: Application, account: AccountId, moment: Instant) => Promise<AccountReport>;
 
-/** Shows an account, even one that was never seen. */
+/** Shows an account, even one that was never seen: its entitlements, and its purchases in pages. */
 export const showAccount = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,
   applicationText: string,
   accountText: string,
+  options: PageOptions,
 ): Promise<Answer> => {
+  const page = readPage(options);
   const identifier = readApplicationIdentifier(applicationText);
   const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, identifier);
   const loadAccountReport = composeAccountReport(session.table);
   const report = await loadAccountReport(application, account, session.moment);
-  return presentAccount(report, application, session.moment);
+  return presentAccount(report, application, session.moment, {
+    text: page,
+    // A script that asks for no page gets everything.
+    json: options.page === undefined && options.perPage === undefined ? EVERYTHING : page,
+  });
 };
 
 /** Exports everything known about an account, always as JSON. */
@@ -261,7 +100,7 @@ export const unlinkAccount = async (
     await confirm(
       confirmation,
       options,
-      `This unlinks ${claimed.length} customers, which only clients have claimed, from account ${account} of ${application.name}.`,
+      `This unlinks ${counted(claimed.length, "customer")}, which only clients have claimed, from account ${account} of ${application.name}.`,
     );
   const unlinked: CustomerId[] = [];
   for (const { customerIdentifier } of claimed) {
@@ -274,14 +113,14 @@ export const unlinkAccount = async (
     // A credential has confirmed the link in the meantime: it stays.
     if (done?.outcome !== "unlinked") continue;
     unlinked.push(customerIdentifier);
-    confirmation.progress(`unlinked ${unlinked.length} of ${claimed.length} customers`);
+    confirmation.progress(`unlinked ${unlinked.length} of ${counted(claimed.length, "customer")}`);
   }
   return {
     json: { applicationAccountIdentifier: account, unlinkedCustomers: unlinked },
     text:
       unlinked.length === 0
         ? `Account ${account} has no customer that only a client has claimed.`
-        : `${unlinked.length} customers are no longer linked to account ${account}.`,
+        : `${counted(unlinked.length, "customer")} of account ${account} ${unlinked.length === 1 ? "is" : "are"} no longer linked to it.`,
   };
 };
 
@@ -303,7 +142,7 @@ export const eraseAccount = async (
     await confirm(
       confirmation,
       options,
-      `This erases account ${account} of ${application.name}: ${customers.length} customers with ${purchases} purchases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
+      `This erases account ${account} of ${application.name}: ${counted(customers.length, "customer")} with ${counted(purchases, "purchase")}. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
     );
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];
@@ -320,13 +159,13 @@ export const eraseAccount = async (
     // The customer has left the account since the report.
     if (done === null) continue;
     erased.push(customerIdentifier);
-    confirmation.progress(`erased ${erased.length} of ${customers.length} customers`);
+    confirmation.progress(`erased ${erased.length} of ${counted(customers.length, "customer")}`);
   }
   return {
     json: { applicationAccountIdentifier: account, erasedCustomers: erased },
     text:
       erased.length === 0
         ? `No customer is linked to account ${account}. To complete an interrupted erasure, run customer erase for the customers that application audit lists.`
-        : `Account ${account} is erased: ${erased.length} customers.`,
+        : `Account ${account} is erased: ${counted(erased.length, "customer")}.`,
   };
 };

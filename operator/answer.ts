@@ -10,6 +10,10 @@ export interface Answer {
 export const indent = (lines: readonly string[], spaces = 2): string[] =>
   lines.map((line) => " ".repeat(spaces) + line);
 
+/** A number with its noun: `1 customer`, `2 identities`. */
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
+
 /** Pads cells so that columns line up. */
 export const columns = (rows: readonly (readonly string[])[]): string[] => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

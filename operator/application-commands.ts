@@ -278,19 +278,3 @@ export const showAudit = async (session: Session, applicationText: string): Prom
           ]).join("\n"),
   };
 };
-
-/** Recomputes the holdings of all customers of an application from their purchases. */
-export const reproject = async (
-  session: Session,
-  { progress }: Confirmation,
-  applicationText: string,
-): Promise<Answer> => {
-  const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const done = await operationsOf(session).reproject(application, ({ customers, changed }) =>
-    progress(`${customers} customers, ${changed} changed`),
-  );
-  return {
-    json: { applicationIdentifier: application.identifier, ...done },
-    text: `${done.customers} customers of ${application.name}, ${done.changed} changed.`,
-  };
-};

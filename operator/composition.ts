@@ -5,15 +5,15 @@ import { loadCustomerReport } from "../lib/administration/customer-report.ts";
 import { findCustomersKnownAs } from "../lib/administration/find-customers.ts";
 import {
   eraseCustomer,
-  reprojectApplication,
   unlinkCustomer,
   type Authority,
   type Erasure,
   type Operations,
-  type Reprojection,
   type UnlinkingOptions,
 } from "../lib/administration/operations.ts";
+import type { ScanPosition } from "../lib/administration/operation-table.ts";
 import type { Refreshing } from "../lib/administration/refresh.ts";
+import { reprojectApplication, type Reprojection } from "../lib/administration/reproject.ts";
 import type { Application } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
@@ -96,8 +96,11 @@ export const composeOperations = (table: Table, now: () => Instant, waitForIndex
       progress: (erased: Erasure) => void,
       options: { readonly account?: AccountId } = {},
     ) => eraseCustomer(operations, application, customer, authority, progress, options),
-    reproject: (application: Application, progress: (done: Reprojection) => void) =>
-      reprojectApplication(operations, application, progress),
+    reproject: (
+      application: Application,
+      after: ScanPosition | null,
+      progress: (done: Reprojection) => void,
+    ) => reprojectApplication(operations, application, after, progress),
     audit: (application: ApplicationId) => operations.table.auditOf(application),
     transfers: (application: ApplicationId) => operations.table.transfersOf(application),
   };

@@ -1,7 +1,8 @@
+import type { Erasure } from "../lib/administration/operations.ts";
 import type { CustomerReport } from "../lib/administration/customer-report.ts";
 import { referenceText } from "../lib/entitlements/purchase.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
-import { indent, type Answer } from "./answer.ts";
+import { counted, indent, type Answer } from "./answer.ts";
 import { askingJson, askingText } from "./asking-text.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
 import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
@@ -159,7 +160,7 @@ export const unlinkCustomer = async (
       json: { customerIdentifier, unlinkedFrom: null, linkedTo: null },
       text: `Customer ${customerIdentifier} is linked to no account.`,
     };
-  const purchases = `customer ${customerIdentifier} (${customer.purchases.length} purchases)`;
+  const purchases = `customer ${customerIdentifier} (${counted(customer.purchases.length, "purchase")})`;
   const from = link === null ? "" : ` away from account ${link.account}`;
   await confirm(
     confirmation,
@@ -190,6 +191,13 @@ export const unlinkCustomer = async (
   };
 };
 
+const contentsText = ({ purchases, identities, aliases }: Erasure): string =>
+  [
+    counted(purchases, "purchase"),
+    counted(identities, "identity", "identities"),
+    counted(aliases, "alias", "aliases"),
+  ].join(", ");
+
 /** Erases a customer, or completes an interrupted erasure. */
 export const eraseCustomer = async (
   session: Session,
@@ -206,14 +214,16 @@ export const eraseCustomer = async (
   const what =
     customer === null
       ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
-      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${customer.purchases.length} purchases, ${customer.identities.length} identities, ${customer.aliases.length} aliases. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`;
+      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${contentsText({ purchases: customer.purchases.length, identities: customer.identities.length, aliases: customer.aliases.length })}. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`;
   await confirm(confirmation, options, what);
   const erased = await operations.eraseCustomer(application.identifier, identifier, authority, (sofar) =>
-    confirmation.progress(`erased ${sofar.purchases} purchases, ${sofar.identities} identities`),
+    confirmation.progress(
+      `erased ${counted(sofar.purchases, "purchase")}, ${counted(sofar.identities, "identity", "identities")}`,
+    ),
   );
   if (erased === null) throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
   return {
     json: { customerIdentifier: identifier, erased },
-    text: `Customer ${identifier} is erased: ${erased.purchases} purchases, ${erased.identities} identities, ${erased.aliases} aliases.`,
+    text: `Customer ${identifier} is erased: ${contentsText(erased)}.`,
   };
 };

@@ -14,7 +14,6 @@ import {
   applyApplication,
   findApplicationOf,
   listApplications,
-  reproject,
   showApplication,
   showAudit,
 } from "./application-commands.ts";
@@ -29,6 +28,8 @@ import {
 import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
 import type { DestructiveOptions } from "./destructive.ts";
+import { takenByNpm } from "./npm-options.ts";
+import type { PageOptions } from "./page.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import {
   refreshApplication,
@@ -36,6 +37,7 @@ import {
   type ApplicationRefreshOptions,
   type CustomerRefreshOptions,
 } from "./refresh-commands.ts";
+import { reproject, type ReprojectOptions } from "./reproject-command.ts";
 import { openSession, type Session } from "./session.ts";
 
 /** The program's dependencies. */
@@ -60,7 +62,17 @@ interface GlobalOptions {
   readonly table?: string;
 }
 
+const PROGRAM = "customer-entitlements";
+
 const YES = "--yes";
+
+/** The options that npm does not have itself. */
+const OPTIONS_NOT_OF_NPM: readonly string[] =
+  "table application expires label reason by to asserted-by store since wait".split(" ");
+
+/** Whether these words ask for JSON. After `--` nothing is an option. */
+const wantsJson = (words: readonly string[]): boolean =>
+  words.slice(0, words.includes("--") ? words.indexOf("--") : undefined).includes("--json");
 
 /** Adds the options of a command that takes something away. */
 const destructive = (command: Command): Command =>
@@ -76,15 +88,16 @@ const collect = (value: string, values: readonly string[] = []): readonly string
  *
  * @param unfinished called by a command that is done, and of which something still waits
  */
-const createProgram = (world: World, unfinished: () => void): Command => {
-  const program = new Command("operator")
+const createProgram = (world: World, isJson: boolean, unfinished: () => void): Command => {
+  const program = new Command(PROGRAM)
     .description(
       "Configures applications, issues their API keys, and inspects and changes accounts and customers.",
     )
     .option("--json", "answer with one JSON document")
     .option("--table <name>", "the service's table (or TABLE_NAME)")
     .exitOverride()
-    .configureOutput({ writeOut: world.out, writeErr: world.err })
+    // The error itself is written by runOperator where it is to be JSON.
+    .configureOutput({ writeOut: world.out, writeErr: isJson ? () => undefined : world.err })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError();
 
@@ -103,7 +116,10 @@ const createProgram = (world: World, unfinished: () => void): Command => {
     }
   };
 
-  const confirmation: Confirmation = { ask: world.ask, progress: (line) => world.err(`${line}\n`) };
+  const confirmation: Confirmation = {
+    ask: world.ask,
+    progress: (line) => world.err(isJson ? `${JSON.stringify({ progress: line })}\n` : `${line}\n`),
+  };
 
   const application = program
     .command("application")
@@ -131,7 +147,10 @@ const createProgram = (world: World, unfinished: () => void): Command => {
       "recompute every customer's holdings from its purchases, after the catalog maps more products",
     )
     .argument("<application>", "the application's identifier")
-    .action((identifier: string) => answer((session) => reproject(session, confirmation, identifier)));
+    .option("--after <position>", "go on after the position that an interrupted run has shown")
+    .action((identifier: string, options: ReprojectOptions) =>
+      answer((session) => reproject(session, confirmation, identifier, options)),
+    );
   application
     .command("refresh")
     .description("ask the stores about the purchases of all customers, one after the other")
@@ -185,11 +204,15 @@ const createProgram = (world: World, unfinished: () => void): Command => {
   const account = program.command("account").description("accounts of an application");
   account
     .command("show")
-    .description("show an account's customers, purchases and entitlements, and why")
+    .description("show an account's entitlements, customers and purchases, and why")
     .argument("<application>", "the application's identifier")
     .argument("<account>", "the account's identifier, as the application gives it")
-    .action((applicationText: string, accountText: string) =>
-      answer((session) => showAccount(session, world.composeAccountReport, applicationText, accountText)),
+    .option("--page <number>", "the page of its purchases; 1 by default")
+    .option("--per-page <number>", "purchases on a page; 50 by default")
+    .action((applicationText: string, accountText: string, options: PageOptions) =>
+      answer((session) =>
+        showAccount(session, world.composeAccountReport, applicationText, accountText, options),
+      ),
     );
 
   account
@@ -281,16 +304,36 @@ const createProgram = (world: World, unfinished: () => void): Command => {
 
 /**
  * Runs one command and returns its exit code: 0 if it was done, 1 if not, with the reason on standard error, or if
- * something of it still waits.
+ * something of it still waits. With `--json`, each line on standard error is JSON too: `{ "error": … }`, and
+ * `{ "progress": … }` before it.
  */
 export const runOperator = async (words: readonly string[], world: World): Promise<number> => {
+  const isJson = wantsJson(words);
+  const complain = (message: string): void =>
+    world.err(`${isJson ? JSON.stringify({ error: message }) : message}\n`);
+  const taken = takenByNpm(world.environment, OPTIONS_NOT_OF_NPM);
+  if (taken !== null) {
+    complain(
+      `npm has taken ${taken} for itself, and nothing was done: write npx ${PROGRAM} …, or npm run operator -- … with the -- before the command.`,
+    );
+    return 1;
+  }
   let code = 0;
   try {
-    await createProgram(world, () => (code = 1)).parseAsync([...words], { from: "user" });
+    await createProgram(world, isJson, () => (code = 1)).parseAsync([...words], { from: "user" });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
-    world.err(`${error instanceof OperatorError ? error.message : `The command failed: ${String(error)}`}\n`);
+    if (error instanceof CommanderError) {
+      // Commander has written the others by itself; its code 0 is help that was asked for.
+      if (isJson && error.exitCode !== 0)
+        complain(
+          error.code === "commander.help"
+            ? `The command is not complete: ${PROGRAM} --help lists all commands.`
+            : error.message.replace(/^error: /, ""),
+        );
+      return error.exitCode;
+    }
+    complain(error instanceof OperatorError ? error.message : `The command failed: ${String(error)}`);
     return 1;
   }
 };

@@ -16,7 +16,7 @@ import { entitlementsAt } from "../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { lastHeard } from "../lib/freshness/refresh-times.ts";
-import { indent, type Answer } from "./answer.ts";
+import { counted, indent, type Answer } from "./answer.ts";
 import { notAskedText, pauseJson, pauseText } from "./asking-text.ts";
 import { refreshingOn } from "./composition.ts";
 import type { Confirmation } from "./confirmation.ts";
@@ -29,8 +29,6 @@ import {
 } from "./session.ts";
 
 const SECOND = 1000;
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Longest wait for the answers of the stores: the worker starts within a minute. */
 const WAIT_MILLISECONDS = 90 * SECOND;

@@ -63,7 +63,9 @@ export const openSession = (
 /** @throws OperatorError */
 export const readApplicationIdentifier = (text: string): ApplicationId => {
   if (!z.uuid().safeParse(text).success)
-    throw new OperatorError("An application's identifier must be a UUID.");
+    throw new OperatorError(
+      "An application's identifier must be a UUID: application list shows all, and application find <bundle or package> that of one.",
+    );
   return applicationId(text.toLowerCase());
 };
 

@@ -26,8 +26,23 @@ export type Call<E extends Endpoint> = {
 /** The event, with the call read from it. */
 export type EventWithCall<E extends Endpoint> = APIGatewayProxyEvent & { call: Call<E> };
 
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "a string",
+  array: "an array",
+  object: "an object",
+};
+
 /** Most issues shown for one request; the first ones tell enough. */
 const ISSUES_SHOWN = 20;
+
+/** Message for a field that is missing, or of another type; it follows the field's path in a sentence. */
+const messageOf: z.core.$ZodErrorMap = ({ code, input, ...issue }) => {
+  if (input === undefined) return "is required";
+  if (code === "invalid_type") return `must be ${EXPECTED[String(issue["expected"])] ?? issue["expected"]}`;
+  if (code === "invalid_value" && Array.isArray(issue["values"]))
+    return `must be ${issue["values"].join(" or ")}`;
+  return undefined;
+};
 
 const invalid = (issues: readonly Issue[]): ServiceError => new ServiceError("INVALID_REQUEST", { issues });
 
@@ -51,7 +66,7 @@ const requestOf = <E extends Endpoint>(
     endpoint.method === "GET"
       ? { ...event.queryStringParameters, ...pathParametersOf(event) }
       : readRequestBody(event, endpoint.bodyBytes);
-  const parsed = endpoint.request().safeParse(input);
+  const parsed = endpoint.request().safeParse(input, { error: messageOf });
   if (parsed.success) return parsed.data as z.output<ReturnType<E["request"]>>;
   throw invalid(
     parsed.error.issues

@@ -6,6 +6,8 @@ interface GatewayError {
   /** Unset: API Gateway's default status for the type. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Unset: the code's own message. May name `$context` variables whose values are plain words. */
+  readonly message?: string;
 }
 
 const contractStatus = (code: ErrorCode): GatewayError => ({ code, status: ERRORS[code].status });
@@ -24,7 +26,11 @@ const GATEWAY_RESPONSES = {
     ...contractStatus("INVALID_CREDENTIAL"),
     headers: { "WWW-Authenticate": "Bearer" },
   },
-  ACCESS_DENIED: contractStatus("INSUFFICIENT_SCOPE"),
+  ACCESS_DENIED: {
+    ...contractStatus("INSUFFICIENT_SCOPE"),
+    message:
+      "The API key does not have the scope that this endpoint requires. The key lacks: $context.authorizer.missingScopes.",
+  },
   MISSING_AUTHENTICATION_TOKEN: contractStatus("ROUTE_NOT_FOUND"),
   RESOURCE_NOT_FOUND: contractStatus("ROUTE_NOT_FOUND"),
   INVALID_SIGNATURE: contractStatus("ROUTE_NOT_FOUND"),
@@ -46,12 +52,12 @@ const GATEWAY_RESPONSES = {
 } as const satisfies Record<string, GatewayError>;
 
 /** Contract body of an error that no function answers. */
-export const contractBody = (code: ErrorCode): string =>
-  JSON.stringify({ error: code, message: ERRORS[code].message } satisfies ErrorBody);
+export const contractBody = (code: ErrorCode, message: string = ERRORS[code].message): string =>
+  JSON.stringify({ error: code, message } satisfies ErrorBody);
 
 /** Gives every error that API Gateway answers itself the contract's body. */
 export const addGatewayResponses = (api: RestApi): void => {
-  for (const [type, { code, status, headers }] of Object.entries<GatewayError>(GATEWAY_RESPONSES))
+  for (const [type, { code, status, headers, message }] of Object.entries<GatewayError>(GATEWAY_RESPONSES))
     api.addGatewayResponse(type, {
       type: ResponseType.of(type),
       ...(status !== undefined && { statusCode: String(status) }),
@@ -60,6 +66,6 @@ export const addGatewayResponses = (api: RestApi): void => {
           Object.entries(headers).map(([name, value]) => [name, `'${value}'`]),
         ),
       }),
-      templates: { "application/json": contractBody(code) },
+      templates: { "application/json": contractBody(code, message) },
     });
 };

@@ -303,9 +303,9 @@ const destination = (isAnyAllowed: boolean) =>
     })
     .transform(({ name, url, eventBus }, context): Destination => {
       if (url !== undefined && eventBus === undefined) {
-        const refused = isAnyAllowed ? null : checkDestinationUrl(url);
+        const refused = checkDestinationUrl(url, { isAnyAddressAllowed: isAnyAllowed });
         if (refused === null) return { name, url, secretEpochs: [] };
-        context.addIssue({ code: "custom", path: ["url"], message: refused });
+        context.addIssue({ code: "custom", path: ["url"], message: `cannot be used: ${refused}` });
       } else if (url === undefined && eventBus !== undefined) return { name, eventBus };
       else context.addIssue({ code: "custom", message: "must have either a url or an eventBus" });
       return z.NEVER;
@@ -349,6 +349,10 @@ const EXPECTED: Readonly<Record<string, string>> = {
   record: "a mapping",
 };
 
+/** Fields of the mapping that an issue is about. */
+const fieldsOf = ({ inst }: z.core.$ZodRawIssue): readonly string[] =>
+  inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
+
 /** Message for an invalid value, phrased to follow its path. */
 export const messageOf: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined) return "is required";
@@ -357,6 +361,8 @@ export const messageOf: z.core.$ZodErrorMap = (issue) => {
       return `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
     case "invalid_value":
       return `must be ${issue.values.map(String).join(" or ")}`;
+    case "unrecognized_keys":
+      return `is not a known field: here can be ${fieldsOf(issue).join(", ")}`;
     case "invalid_key":
       return `is not a valid name: it ${issue.issues.map(({ message }) => message).join(", and it ")}`;
     case "too_small":

@@ -39,7 +39,7 @@ interface Problem {
 const shapeProblems = (error: z.ZodError): Problem[] =>
   error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => ({ path: [...issue.path, key], message: "is not a known field" }))
+      ? issue.keys.map((key) => ({ path: [...issue.path, key], message: issue.message }))
       : [{ path: issue.path, message: issue.message }],
   );
 

@@ -36,6 +36,22 @@ export interface OperationTable {
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
   /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */
   customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
+  /** The same from a position on; null: from the beginning. */
+  customerPages(application: ApplicationId, after: ScanPosition | null): AsyncIterable<CustomerPage>;
+  /** Items of the table, as DynamoDB counted them in the last six hours; null: it does not say. */
+  size(): Promise<number | null>;
+}
+
+/** A customer, and the items that a scan had read when it came past it. */
+export interface ScanPosition {
+  readonly customer: CustomerId;
+  readonly scanned: number;
+}
+
+export interface CustomerPage {
+  readonly customers: readonly CustomerId[];
+  /** Items read so far, those before the first page's position included. */
+  readonly scanned: number;
 }
 
 /** All that a customer owns, including what its aliases own. */

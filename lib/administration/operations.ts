@@ -1,9 +1,7 @@
-import { tellsChanges, type Application } from "../applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
-import { operatorChange, type WriteCustomerChange } from "../customers/customer-change.ts";
+import type { WriteCustomerChange } from "../customers/customer-change.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
 import type { AuditEntry, Link, StoredCustomer } from "../customers/records.ts";
-import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
@@ -31,7 +29,7 @@ const ATTEMPTS = 20;
 const EMPTY_LOOKS = 3;
 
 /** Acts on a customer as read, again after each conflict. */
-const withCustomer = async <Outcome, Gone>(
+export const withCustomer = async <Outcome, Gone>(
   { customers, pause }: Operations,
   application: ApplicationId,
   identifier: CustomerId,
@@ -170,54 +168,3 @@ export const eraseCustomer = async (
 
 /** The customer is no longer linked to the given account. */
 const LEFT = Symbol("left");
-
-export interface Reprojection {
-  readonly customers: number;
-  readonly changed: number;
-}
-
-const reprojectCustomer = async (
-  operations: Operations,
-  described: Application,
-  customer: CustomerId,
-): Promise<"changed" | "unchanged" | null> => {
-  const { findOwnership, write, now } = operations;
-  const { identifier: application, catalog } = described;
-  const project = async (stored: StoredCustomer) => {
-    const { purchases } = await findOwnership(application, stored.identifier);
-    const holdings = holdingsOf(
-      new Map([
-        // The index may not list the newest purchases yet; the holdings have them.
-        ...stored.holdings.map((purchase) => [referenceText(purchase), purchase] as const),
-        ...purchases.map(({ purchase }) => [referenceText(purchase), purchase] as const),
-      ]).values(),
-      catalog,
-    );
-    if (sameHoldings(stored.holdings, holdings)) return "unchanged";
-    const change = operatorChange(application, stored, { holdings }, now(), tellsChanges(described));
-    const written = await write(change);
-    return written === "conflict" ? written : "changed";
-  };
-  return withCustomer(operations, application, customer, project, nobody);
-};
-
-/**
- * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
- * purchases that were not held.
- */
-export const reprojectApplication = async (
-  operations: Operations,
-  application: Application,
-  progress: (done: Reprojection) => void,
-): Promise<Reprojection> => {
-  const done = { customers: 0, changed: 0 };
-  for await (const page of operations.table.customersOf(application.identifier)) {
-    for (const customer of page) {
-      const outcome = await reprojectCustomer(operations, application, customer);
-      done.customers += 1;
-      if (outcome === "changed") done.changed += 1;
-    }
-    progress(done);
-  }
-  return done;
-};

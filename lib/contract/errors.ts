@@ -25,7 +25,10 @@ export const ERRORS = {
     status: 400,
     message: "The application does not accept purchases of this environment.",
   },
-  INVALID_CREDENTIAL: { status: 401, message: "A valid credential is required." },
+  INVALID_CREDENTIAL: {
+    status: 401,
+    message: "A valid credential is required, in the header Authorization: Bearer <credential>.",
+  },
   INSUFFICIENT_SCOPE: { status: 403, message: "The API key does not have the scope this endpoint requires." },
   APPLICATION_NOT_FOUND: { status: 404, message: "The application does not exist." },
   STORE_CONFIGURATION_NOT_FOUND: {

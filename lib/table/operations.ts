@@ -1,3 +1,4 @@
+import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { OperationTable } from "../administration/operation-table.ts";
@@ -46,6 +47,28 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
       deletion(TableName, keys.accountCustomer(application, link.account, identifier)),
       ...given.map((one) => claimsWrite(TableName, application, one, 0, ending.has(one.account))),
     ];
+  };
+
+  const customerPages: OperationTable["customerPages"] = async function* (application, after) {
+    const pages = paginateScan(
+      { client, ...(after !== null && { startingToken: keys.customer(application, after.customer) }) },
+      {
+        TableName,
+        FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
+        ProjectionExpression: "pk, customer",
+        ExpressionAttributeValues: {
+          ":prefix": customerPartition(application, customerId("")),
+          ":sk": keys.customer(application, customerId("")).sk,
+          ":none": null,
+        },
+        ConsistentRead: true,
+      },
+    );
+    let scanned = after?.scanned ?? 0;
+    for await (const page of pages) {
+      scanned += page.ScannedCount ?? 0;
+      yield { customers: parseItems(customerOfItem, page.Items).map(({ customer }) => customer), scanned };
+    }
   };
 
   return {
@@ -107,22 +130,19 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
       knownItems(transferItem, await queryItems(table, { pk: transfersPartition(application) })),
 
     customersOf: async function* (application) {
-      const pages = paginateScan(
-        { client },
-        {
-          TableName,
-          FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
-          ProjectionExpression: "pk, customer",
-          ExpressionAttributeValues: {
-            ":prefix": customerPartition(application, customerId("")),
-            ":sk": keys.customer(application, customerId("")).sk,
-            ":none": null,
-          },
-          ConsistentRead: true,
-        },
-      );
-      for await (const page of pages)
-        yield parseItems(customerOfItem, page.Items).map(({ customer }) => customer);
+      for await (const { customers } of customerPages(application, null)) yield customers;
+    },
+
+    customerPages,
+
+    size: async () => {
+      try {
+        const { Table: described } = await client.send(new DescribeTableCommand({ TableName }));
+        return described?.ItemCount ?? null;
+      } catch {
+        // It is for the progress alone, and needs a permission of its own.
+        return null;
+      }
     },
   };
 };

@@ -90,9 +90,13 @@ export const authorizersOf = (
         const result = await results.get({ token, methodArn });
         if (result === null) throw new GatewayError("AUTHORIZER_FAILURE");
         const { principalId, policyDocument, context } = result;
-        if (!allows(policyDocument, methodArn)) throw new GatewayError("ACCESS_DENIED");
+        const texts = Object.entries(context).map(([name, value]) => [name, String(value)] as const);
+        if (!allows(policyDocument, methodArn))
+          throw new GatewayError("ACCESS_DENIED", {
+            variables: Object.fromEntries(texts.map(([name, text]) => [`authorizer.${name}`, text])),
+          });
         return {
-          ...Object.fromEntries(Object.entries(context).map(([name, value]) => [name, String(value)])),
+          ...Object.fromEntries(texts),
           principalId,
           integrationLatency: Math.round(performance.now() - asked),
         };

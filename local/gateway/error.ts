@@ -20,16 +20,22 @@ const RESPONSE_TYPES = {
   DEFAULT_5XX: { status: 502, message: "Internal server error" },
 } as const satisfies Record<string, { status: number; message: string | null }>;
 
+/** Variables of gateway responses, as `$context.<name>`. */
+export type ContextVariables = Readonly<Record<string, string>>;
+
 export type ResponseType = keyof typeof RESPONSE_TYPES;
 
 /** An error that API Gateway answers itself, with the given type of gateway response. */
 export class GatewayError extends Error {
   readonly type: ResponseType;
+  /** Variables that are known of this error only, such as the authorizer's context. */
+  readonly variables: ContextVariables;
 
-  constructor(type: ResponseType, options?: { cause?: unknown }) {
+  constructor(type: ResponseType, options?: { cause?: unknown; variables?: ContextVariables }) {
     super(RESPONSE_TYPES[type].message ?? type, options);
     this.name = "GatewayError";
     this.type = type;
+    this.variables = options?.variables ?? {};
   }
 }
 
@@ -50,9 +56,6 @@ const CONTENT_TYPE = "application/json";
 const HEADER = "gatewayresponse.header.";
 const DEFAULT_TEMPLATE = '{"message":$context.error.messageString}';
 
-/** Variables of gateway responses, as `$context.<name>`. */
-export type ContextVariables = Readonly<Record<string, string>>;
-
 const substitute = (text: string, variables: ContextVariables): string =>
   text.replaceAll(/\$context((?:\.[A-Za-z]\w*)+)/g, (_, path: string) => variables[path.slice(1)] ?? "");
 
@@ -68,11 +71,12 @@ export const gatewayResponsesOf = (
       (response) => [response.ResponseType, response],
     ),
   );
-  return ({ type }, variables) => {
+  return ({ type, variables: known }, variables) => {
     const { status, message } = RESPONSE_TYPES[type];
     const response = responses.get(type) ?? responses.get(status < 500 ? "DEFAULT_4XX" : "DEFAULT_5XX");
     const all = {
       ...variables,
+      ...known,
       "error.message": message ?? "",
       "error.messageString": JSON.stringify(message),
       "error.responseType": type,

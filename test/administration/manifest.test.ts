@@ -357,6 +357,23 @@ describe("a valid manifest", () => {
   });
 });
 
+test.each([
+  ["product: []", "line 2: product is not a known field: here can be .*\\bstores, .*\\bproducts\\b"],
+  [
+    "stores: { web-store: [] }",
+    "line 2: stores.web-store is not a known field: here can be ios-store, android-store$",
+  ],
+  [
+    "products:\n  - { store: ios-store, productIdentifier: a, grants: [a], price: 1 }",
+    "line 3: products\\[0\\].price is not a known field: here can be store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, grants, accessDuration",
+  ],
+])("a field that is not known is answered with those that are: %s", (text, problem) => {
+  const reading = readManifest(`application: { name: A }\n${text}\n`);
+  expect(reading.outcome === "invalid" ? reading.problems.map(problemText) : []).toContainEqual(
+    expect.stringMatching(problem),
+  );
+});
+
 describe("a manifest is refused, with the line of the problem,", () => {
   const ios = "bundleIdentifier: a.b, appAppleIdentifier: 1";
   const android = "packageName: a.b";

@@ -105,6 +105,17 @@ describe("the body", () => {
     ]);
     expect(JSON.stringify(body)).not.toContain("s3cret");
   });
+  test("a missing field is required, and one of another type says what it must be", async () => {
+    const { body } = await link({
+      body: JSON.stringify({ signedAppTransaction: 7, signedTransactions: "a" }),
+    });
+    expect(body.issues).toEqual([
+      { path: "signedAppTransaction", message: "must be a string" },
+      { path: "signedTransactions", message: "must be an array" },
+      { path: "applicationAccountIdentifier", message: "is required" },
+    ]);
+    expect((await link({ body: "[]" })).body.issues).toEqual([{ path: "", message: "must be an object" }]);
+  });
   test("at most 20 issues are listed", async () => {
     const { body } = await link({
       body: JSON.stringify({ signedTransactions: Array.from({ length: 1000 }, () => 1) }),

@@ -1,5 +1,5 @@
 import { policyFor } from "../../functions/policy.ts";
-import type { Scope } from "../../lib/contract/schemas.ts";
+import { SCOPES, type Scope } from "../../lib/contract/schemas.ts";
 import { applicationId, keyId } from "../../lib/identifiers.ts";
 
 const STAGE = "arn:aws:execute-api:eu-west-1:123456789012:abcdef1234/live";
@@ -46,4 +46,11 @@ test("the context holds the application and the key identifier", () => {
       keyIdentifier: "0123456789abcdef",
     },
   });
+});
+
+test("the context names the scopes that the key lacks, for the answer to a route that it may not use", () => {
+  const missing = (scopes: readonly Scope[]) =>
+    String(policy(scopes, "GET/v1/customers/a/entitlements").context?.["missingScopes"]).split(", ");
+  expect(missing(["entitlements:read"])).toEqual(SCOPES.filter((scope) => scope !== "entitlements:read"));
+  expect(missing(SCOPES)).toEqual([""]);
 });

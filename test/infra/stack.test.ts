@@ -473,6 +473,11 @@ describe("gateway responses", () => {
     ["DEFAULT_5XX", undefined, "INTERNAL_ERROR"],
   ];
 
+  const MESSAGES: Readonly<Record<string, string>> = {
+    ACCESS_DENIED:
+      "The API key does not have the scope that this endpoint requires. The key lacks: $context.authorizer.missingScopes.",
+  };
+
   test.each(EXPECTED)("%s: status %s, %s", (type, status, code) => {
     const [, response] = ofType("AWS::ApiGateway::GatewayResponse").find(
       ([, { Properties }]) => Properties.ResponseType === type,
@@ -481,7 +486,7 @@ describe("gateway responses", () => {
     expect(Object.keys(response?.Properties.ResponseTemplates)).toEqual(["application/json"]);
     expect(JSON.parse(response?.Properties.ResponseTemplates["application/json"])).toEqual({
       error: code,
-      message: ERRORS[code].message,
+      message: MESSAGES[type] ?? ERRORS[code].message,
     });
   });
 

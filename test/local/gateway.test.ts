@@ -73,11 +73,16 @@ const shownBy = (answer: Answer) => ({
   body: jsonOf(answer),
 });
 
-const refusal = (status: number, code: ErrorCode) => ({
+const refusal = (status: number, code: ErrorCode, message: string = ERRORS[code].message) => ({
   status,
   contentType: "application/json",
-  body: { error: code, message: ERRORS[code].message },
+  body: { error: code, message },
 });
+const LACKS_A_SCOPE = refusal(
+  403,
+  "INSUFFICIENT_SCOPE",
+  "The API key does not have the scope that this endpoint requires. The key lacks: moon:visit.",
+);
 
 const KEY = `cek_${"a".repeat(16)}_${"0".repeat(72)}`;
 let keys = 0xa000;
@@ -182,17 +187,13 @@ describe("the authorizer", () => {
 
   test("a policy that does not allow the route: 403", async () => {
     const authorization = bearer("0000000000000004");
-    expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(
-      refusal(403, "INSUFFICIENT_SCOPE"),
-    );
+    expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(LACKS_A_SCOPE);
     expect((await read(authorization)).status).toBe(200);
   });
 
   test("a policy that both allows and denies the route: 403", async () => {
     const authorization = bearer("0000000000000005");
-    expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(
-      refusal(403, "INSUFFICIENT_SCOPE"),
-    );
+    expect(shownBy(await send("POST", LINK, { headers: { authorization } }))).toEqual(LACKS_A_SCOPE);
     expect((await read(authorization)).status).toBe(200);
   });
 
@@ -200,7 +201,7 @@ describe("the authorizer", () => {
     const authorization = bearer("0000000000000006");
     expect((await send("POST", LINK, { headers: { authorization } })).status).toBe(200);
     const other = await send("POST", "/v1/customers/android-store/link", { headers: { authorization } });
-    expect(shownBy(other)).toEqual(refusal(403, "INSUFFICIENT_SCOPE"));
+    expect(shownBy(other)).toEqual(LACKS_A_SCOPE);
   });
 
   test("its context reaches the function as text, with the principal and the latency", async () => {
@@ -212,6 +213,7 @@ describe("the authorizer", () => {
       text: "a",
       number: "7",
       truth: "true",
+      missingScopes: "moon:visit",
       invocations: expect.any(String),
       authorizationToken: authorization,
       methodArn: "arn:aws:execute-api:us-east-1:123456789012:local/live/GET/v1/customers/a%2Fb/entitlements",

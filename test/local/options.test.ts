@@ -45,7 +45,7 @@ describe("the options of a local service", () => {
   });
 
   test("may name a running DynamoDB, reached with the shell's credentials if it has any", () => {
-    const endpoint = "http://127.0.0.1:8000";
+    const endpoint = "http://127.0.0.1:8001";
     expect(
       readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ACCESS_KEY_ID: "half" }).dynamoDb,
     ).toEqual({
@@ -66,6 +66,23 @@ describe("the options of a local service", () => {
       secretAccessKey: "secret",
       sessionToken: "session",
     });
+  });
+
+  test.each([
+    ["http://127.0.0.1:8000", {}, 8000],
+    ["http://localhost:8100/", { DYNAMODB_PORT: "8100" }, 8100],
+    ["http://127.0.0.1:8000", { DYNAMODB_PORT: "8100" }, undefined],
+    ["http://db.example:8000", {}, undefined],
+  ])("start the database themselves where %s is their own address, by %j", (endpoint, environment, port) => {
+    const { dynamoDb } = readOptions([], { ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint });
+    expect(dynamoDb).toEqual({ endpoint, ...(port !== undefined && { startsAt: port }) });
+  });
+
+  test.each([
+    [["here"], { npm_config_data: "true" }, "npm start -- --data here"],
+    [[], { npm_config_secrets: "here" }, "npm start -- --secrets here"],
+  ])("that npm has taken are told how to be given: %j", (args, environment, command) => {
+    expect(() => readOptions(args, environment)).toThrow(command);
   });
 
   test.each([[["--data", "here"]], [["--data=here"]]])("may name a folder for the data: %j", (args) => {

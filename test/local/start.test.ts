@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../../local/dynamodb-local.ts";
 
@@ -149,7 +150,46 @@ test("it serves at the printed address, stops everything with exit code 0, and h
   second.child.kill("SIGINT");
   expect(await second.ended).toMatchObject({ exitCode: 0, stderr: "" });
   expect(await leftBy(environment)).toEqual([]);
-}, 120_000);
+}, 240_000);
+
+/** Process of the database that a data folder's lock names. */
+const databaseOf = (data: string): number =>
+  Number(readFileSync(join(data, ".in-use-by"), "utf8").split("\n")[1]);
+
+test("a shell may export the address of the run's own database; killed, the run leaves a database that the next one names", async () => {
+  // What a killed run leaves besides is not looked for: its temporary folder.
+  const own = { ...(await ports()), TMPDIR: mkdtempSync(join(tmpdir(), "killed-")) };
+  const environment = { ...own, AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${own.DYNAMODB_PORT}` };
+  const data = join(folder, "killed");
+  const first = start(environment, "--data", data);
+  expect(printed(await first.ready, "Table")).toBe("customer-entitlements");
+  first.child.kill("SIGKILL");
+  await first.ended;
+  const database = databaseOf(data);
+  expect(await answers(Number(own.DYNAMODB_PORT))).toBe(true);
+
+  expect(await endOf(start(await ports(), "--data", data))).toEqual(
+    refusal(
+      new RegExp(
+        `^An earlier run was killed, and its DynamoDB Local \\(process ${database}\\) still uses the data folder ${data}; end it with kill ${database}, and start again\\.$`,
+      ),
+    ),
+  );
+  process.kill(database);
+  while (await answers(Number(own.DYNAMODB_PORT))) await sleep(50);
+  const next = start(environment, "--data", data);
+  await next.ready;
+  expect(databaseOf(data)).not.toBe(database);
+  next.child.kill("SIGTERM");
+  await next.ended;
+
+  writeFileSync(join(data, "dynamodb", "shared-local-instance.db"), "no database");
+  expect(await endOf(start(own, "--data", data))).toEqual(
+    refusal(new RegExp(`^The database in ${data}/dynamodb is damaged; restore it, remove that folder `)),
+  );
+  expect(readdirSync(data)).not.toContain(".in-use-by");
+  rmSync(own.TMPDIR, { recursive: true });
+}, 240_000);
 
 test("Ctrl-C before it is ready stops everything it started", async () => {
   const environment = await ports();
@@ -168,7 +208,9 @@ describe("an obstacle ends it with exit code 1, one sentence that says what to d
     const environment = { ...(await ports()), [taken]: String(port) };
     expect(await endOf(start(environment))).toEqual(
       refusal(
-        new RegExp(`^Port ${port} is taken; stop what uses it, or choose another with ${taken}=<port>\\.`),
+        new RegExp(
+          `^Port ${port} is taken; stop what uses it(?: \\(.+\\))?, or choose another with ${taken}=<port>\\.`,
+        ),
       ),
     );
     await new Promise((resolve) => void server.close(resolve));
@@ -180,6 +222,13 @@ describe("an obstacle ends it with exit code 1, one sentence that says what to d
       refusal(
         /^Unknown option '--port': npm start takes --data <folder> and --secrets <folder>, and nothing else\.$/m,
       ),
+    );
+  });
+
+  test("an option that npm has taken", async () => {
+    const taken = { npm_config_data: "true" };
+    expect(await endOf(start({ ...(await ports()), ...taken }, "somewhere"))).toEqual(
+      refusal(/^npm has taken --data for itself; write npm start -- --data somewhere$/m),
     );
   });
 
@@ -207,7 +256,7 @@ describe("an obstacle ends it with exit code 1, one sentence that says what to d
     const environment = await ports();
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     expect(await endOf(start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }))).toEqual(
-      refusal(new RegExp(`^No DynamoDB answers at ${endpoint} `)),
+      refusal(new RegExp(`^No DynamoDB answers at ${endpoint} \\(ECONNREFUSED\\); start it, `)),
     );
     expect(await leftBy(environment)).toEqual([]);
   }, 60_000);

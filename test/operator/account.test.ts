@@ -1,4 +1,4 @@
-import { presentAccount } from "../../operator/account-commands.ts";
+import { presentAccount } from "../../operator/account-presentation.ts";
 import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
 import { explain } from "../../operator/explanation.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
@@ -227,14 +227,14 @@ describe("an account is shown", () => {
   test("with its customers, purchases and entitlements", () => {
     const { text, json } = presentAccount(report([aCustomer([aPurchase()])]), TERMS, NOW);
     expect(text).toBe(`Account user-1 of Trail Maps (0198c0de-0000-7000-8000-000000000001) at ${isoTime(NOW)}
+Entitlements
+  premium  active  until ${END}  ios-store monthly
 Customer 0198c0de-0000-7000-8000-0000000000cc
   created ${isoTime(NOW - 2 * DAY)}, linked ${isoTime(NOW - DAY)} by a client
   merged from 0198c0de-0000-7000-8000-0000000000dd
   ios-store production purchase 1, verified ${isoTime(NOW - 1000)} by a transaction
     monthly  ${isoTime(NOW - 10 * DAY)} to ${END}  active
-      grants premium until ${END}
-Entitlements
-  premium  active  until ${END}  ios-store monthly`);
+      grants premium until ${END}`);
     expect(json).toMatchObject({
       applicationAccountIdentifier: "user-1",
       moment: isoTime(NOW),
@@ -250,9 +250,38 @@ Entitlements
 
   test("without a customer", () => {
     expect(presentAccount(report([]), TERMS, NOW).text.split("\n").slice(1)).toEqual([
-      "No customer is linked to it.",
       "Entitlements",
       "  none",
+      "No customer is linked to it.",
     ]);
+  });
+
+  test("shows 2,000 purchases in pages: entitlements, then what grants, then what began last", () => {
+    const over = Array.from({ length: 1999 }, (_, index) =>
+      aPurchase({
+        key: `over-${index}`,
+        lines: [aLine({ startsAt: NOW - (3000 - index) * DAY, endsAt: NOW - (2970 - index) * DAY })],
+      }),
+    );
+    const account = report([aCustomer([...over, aPurchase({ key: "granting" })])]);
+    const everything = { number: 1, size: Infinity };
+    const page = (number: number) =>
+      presentAccount(account, TERMS, NOW, { text: { number, size: 50 }, json: everything });
+    const first = page(1).text.split("\n");
+    expect(first[1]).toBe("Entitlements");
+    expect(first).toContain("Purchases 1 to 50 of 2000; the next ones: --page 2");
+    const keysOf = (text: string): string[] =>
+      [...text.matchAll(/ purchase (\S+?),/g)].map(([, key = ""]) => key);
+    expect(keysOf(page(1).text).slice(0, 3)).toEqual(["granting", "over-1998", "over-1997"]);
+    expect(page(40).text).toContain("Purchases 1951 to 2000 of 2000\n");
+    const shown = Array.from({ length: 40 }, (_, index) => keysOf(page(index + 1).text)).flat();
+    expect([shown.length, new Set(shown).size]).toEqual([2000, 2000]);
+    expect(() => page(41)).toThrow("There is no page 41: it has 40 pages.");
+    const { purchases, pages, customers } = page(1).json as {
+      readonly purchases: number;
+      readonly pages: number;
+      readonly customers: readonly { readonly purchases: readonly unknown[] }[];
+    };
+    expect([purchases, pages, customers[0]?.purchases.length]).toEqual([2000, 1, 2000]);
   });
 });

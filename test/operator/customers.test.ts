@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteCommand, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
+import { reprojectApplication } from "../../lib/administration/reproject.ts";
 import { applyManifest } from "../../lib/administration/apply.ts";
 import { readManifest } from "../../lib/administration/manifest.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
@@ -10,14 +11,21 @@ import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
+import {
+  accountId,
+  applicationId,
+  customerId,
+  type ApplicationId,
+  type CustomerId,
+} from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { bury } from "../../lib/table/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createOperationTable } from "../../lib/table/operations.ts";
 import { createFindOwnership } from "../../lib/table/ownership.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
-import { composeAccountReport, composeOperations } from "../../operator/composition.ts";
+import { composeAccountReport, composeOperations, operationsOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
@@ -152,7 +160,7 @@ describe("customer unlink", () => {
     const words = ["customer", "unlink", identifier, customer?.identifier ?? "", "--reason", "r"];
     const { code, err } = await run(words);
     expect(code).toBe(1);
-    expect(err).toMatch(/takes customer .* \(1 purchases\) away from account user-1.*add --yes/);
+    expect(err).toMatch(/takes customer .* \(1 purchase\) away from account user-1.*add --yes/);
     expect((await run(words, () => Promise.resolve(false))).err).toContain("Nothing was done.");
     expect(await itemsOf(identifier)).toEqual(before);
     expect((await run(words, () => Promise.resolve(true))).code).toBe(0);
@@ -459,6 +467,21 @@ describe("accounts", () => {
     expect(shown.out).toContain("purchase p1");
     expect(shown.out).toContain("purchase p2");
     expect(shown.out).toMatch(/premium/);
+    const second = await run(["account", "show", identifier, "user-1", "--page", "2", "--per-page", "1"]);
+    expect(second.out).toContain("Purchases 2 to 2 of 2");
+    expect(second.out).toContain("purchase p2");
+    expect(second.out).not.toContain("purchase p1");
+    const refused = await run(["account", "show", identifier, "user-1", "--page", "0"]);
+    expect(refused.err).toContain("--page must be a number from 1 on.");
+    const words = ["account", "show", identifier, "user-1", "--json"];
+    const everything = (await run(words)).json();
+    expect(everything).toMatchObject({ purchases: 2, pages: 1 });
+    expect((await run([...words, "--per-page", "1"])).json()).toMatchObject({ purchases: 2, pages: 2 });
+  });
+  test("list shows every application of the table", async () => {
+    const [one, other] = [await anApplication(), await anApplication()];
+    const listed = (await run(["application", "list"])).out.split("\n");
+    for (const { identifier } of [one, other]) expect(listed).toContain(`${identifier}  Trails`);
   });
 });
 
@@ -474,10 +497,69 @@ describe("application reproject", () => {
     expect(await read()).toEqual([]);
     const done = await run(["application", "reproject", identifier, "--json"]);
     expect(done.json()).toMatchObject({ customers: 2, changed: 1 });
-    expect(done.err).toContain("customers");
+    expect(JSON.parse(done.err.split("\n")[0] ?? "")).toEqual({
+      progress: expect.stringMatching(
+        /^2 customers, 1 changed; (?:about \d+ % of the table; )?if this is interrupted, go on with --after [0-9a-f-]{36}:\d+$/,
+      ),
+    });
     expect(await read()).toMatchObject([{ identifier: "premium", productIdentifier: "coins" }]);
     expect((await run(["application", "reproject", identifier, "--json"])).json()).toMatchObject({
       changed: 0,
     });
+  });
+
+  test("goes on after the position of an interrupted run, and says how far it is", async () => {
+    const { identifier, store } = await anApplication();
+    const ended = new Set<string>();
+    for (let number = 0; number < 30; number += 1) {
+      const customer = await store({ purchases: [owned(`r${number}`)] });
+      ended.add(customer?.identifier ?? "");
+    }
+    const operations = createOperationTable(table);
+    const all: CustomerId[] = [];
+    for await (const { customers } of operations.customerPages(identifier, null)) all.push(...customers);
+    expect(new Set<string>(all)).toEqual(ended);
+    const [customer = customerId("")] = all.slice(9);
+    const done = await run(["application", "reproject", identifier, "--after", `${customer}:40`, "--json"]);
+    expect(done.json()).toMatchObject({ customers: 20 });
+    expect(done.err).toMatch(/about \d+ % of the table; .*--after [0-9a-f-]{36}:\d+/);
+    const scanned = Number(/:(\d+)"/.exec(done.err)?.[1]);
+    expect(scanned).toBeGreaterThanOrEqual(60);
+    const refused = await run(["application", "reproject", identifier, "--after", "somewhere"]);
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("--after takes the position") });
+  });
+
+  test("recomputes customers side by side, and begins nothing new after a failure", async () => {
+    const { identifier, store } = await anApplication([]);
+    for (let number = 0; number < 60; number += 1) await store({ purchases: [owned(`s${number}`)] });
+    const application = await createApplicationTable(table).load(identifier);
+    if (application === null) throw new Error("no application");
+    let [running, most, begun] = [0, 0, 0];
+    const findOwnership = createFindOwnership(table, pause);
+    const operations = operationsOn(table, {
+      now: () => NOW,
+      pause,
+      waitForIndex: pause,
+      newEntry: uuid,
+    });
+    const watched = (fails: boolean) => ({
+      ...operations,
+      findOwnership: async (...given: Parameters<typeof findOwnership>) => {
+        [running, begun] = [running + 1, begun + 1];
+        most = Math.max(most, running);
+        const found = await findOwnership(...given);
+        running -= 1;
+        if (fails) throw new Error("broken");
+        return found;
+      },
+    });
+    const done = await reprojectApplication(watched(false), application, null, () => undefined);
+    expect(done).toMatchObject({ customers: 60, changed: 0 });
+    expect(most).toBe(25);
+    begun = 0;
+    await expect(reprojectApplication(watched(true), application, null, () => undefined)).rejects.toThrow(
+      "broken",
+    );
+    expect(begun).toBe(25);
   });
 });

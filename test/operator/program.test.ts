@@ -150,6 +150,50 @@ describe("an operator", () => {
     expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
     expect(failed.err).toContain(UNKNOWN);
   });
+
+  test("gets every line of standard error as JSON with --json", async () => {
+    const linesOf = async (...words: string[]): Promise<unknown[]> => {
+      const { code, out, err } = await run([...words, "--json"]);
+      expect([code, out]).toEqual([1, ""]);
+      return err
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    };
+    expect(await linesOf("application", "show", UNKNOWN)).toEqual([
+      { error: `There is no application ${UNKNOWN} in the table ${table.name}.` },
+    ]);
+    expect(await linesOf("application", "show")).toEqual([
+      { error: "missing required argument 'application'" },
+    ]);
+    expect(await linesOf("application", "list", "--tabel", "x")).toEqual([
+      { error: expect.stringContaining("unknown option '--tabel'") },
+    ]);
+    expect(await linesOf("application")).toEqual([{ error: expect.stringContaining("--help lists all") }]);
+    const application = await applied();
+    const reproject = await run(["application", "reproject", application, "--json"]);
+    for (const line of reproject.err.split("\n").filter(Boolean))
+      expect(JSON.parse(line)).toEqual({ progress: expect.any(String) });
+  });
+
+  test("is told that an application given by its name can be found by a bundle", async () => {
+    const { err } = await run(["application", "show", "Trail Maps"]);
+    expect(err).toMatch(/must be a UUID: application list shows all, and application find </);
+  });
+
+  test.each([
+    ["table", "nope"],
+    ["asserted-by", "client"],
+    ["reason", "true"],
+  ])("is stopped when npm has taken --%s for itself", async (name, value) => {
+    const { code, out, err } = await run(["application", "list"], {
+      ...process.env,
+      TABLE_NAME: table.name,
+      [`npm_config_${name.replace("-", "_")}`]: value,
+    });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(new RegExp(`^npm has taken --${name}.* for itself, and nothing was done: `));
+  });
 });
 
 describe("application apply", () => {
@@ -526,7 +570,7 @@ describe("the command line", () => {
   ])("refuses %j with its usage", async (words) => {
     const refused = await run(words);
     expect(refused).toMatchObject({ code: 1, out: "" });
-    expect(refused.err).toContain("Usage: operator");
+    expect(refused.err).toContain("Usage: customer-entitlements");
   });
 
   test.each([[["--help"]], [["credential", "issue", "--help"]]])("prints help for %j", async (words) => {

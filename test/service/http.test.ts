@@ -1006,7 +1006,10 @@ describe("credentials", () => {
     );
     for (const { status, body } of answers) {
       expect(status).toBe(401);
-      expect(body).toEqual({ error: "INVALID_CREDENTIAL", message: "A valid credential is required." });
+      expect(body).toEqual({
+        error: "INVALID_CREDENTIAL",
+        message: "A valid credential is required, in the header Authorization: Bearer <credential>.",
+      });
     }
   });
 
@@ -1018,7 +1021,9 @@ describe("credentials", () => {
     const link = (key: string) => service.send("POST", "/v1/customers/ios-store/link", { key, body });
     const read = (key: string) => service.send("GET", readPath, { key });
     expect((await read(reads)).status).toBe(200);
-    expect(outcome(await link(reads))).toEqual([403, "INSUFFICIENT_SCOPE"]);
+    const refused = await link(reads);
+    expect(outcome(refused)).toEqual([403, "INSUFFICIENT_SCOPE"]);
+    expect(refused.body.message).toMatch(/ The key lacks: (?:[\w:]+, )*customers:write\b/);
     expect((await link(writes)).status).toBe(200);
     expect(outcome(await read(writes))).toEqual([403, "INSUFFICIENT_SCOPE"]);
     expect((await read(app.key)).status).toBe(200);

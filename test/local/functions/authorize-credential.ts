@@ -17,7 +17,15 @@ export const handler = async ({ authorizationToken, methodArn }: APIGatewayToken
   const allowed = {
     principalId: "somebody",
     policyDocument: policy([statement("Allow", `${api}/*`)]),
-    context: { text: "a", number: 7, truth: true, invocations, methodArn, authorizationToken },
+    context: {
+      text: "a",
+      number: 7,
+      truth: true,
+      missingScopes: "moon:visit",
+      invocations,
+      methodArn,
+      authorizationToken,
+    },
   };
   switch (authorizationToken.split("_")[1]) {
     case "0000000000000001":

@@ -1,0 +1,96 @@
+import { tellsChanges, type Application } from "../applications/application.ts";
+import { operatorChange } from "../customers/customer-change.ts";
+import type { StoredCustomer } from "../customers/records.ts";
+import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
+import { referenceText } from "../entitlements/purchase.ts";
+import type { CustomerId } from "../identifiers.ts";
+import { withCustomer, type Operations } from "./operations.ts";
+import type { ScanPosition } from "./operation-table.ts";
+
+export interface Reprojection {
+  readonly customers: number;
+  readonly changed: number;
+  /** Where to go on if it is interrupted; null: before the first customer. */
+  readonly position: ScanPosition | null;
+  /** Part of the table that was looked through, from 0 to 1; null: its size is not known. */
+  readonly part: number | null;
+}
+
+/** Customers that are recomputed at the same time. */
+const AT_ONCE = 25;
+
+const reprojectCustomer = async (
+  operations: Operations,
+  described: Application,
+  customer: CustomerId,
+): Promise<"changed" | "unchanged" | null> => {
+  const { findOwnership, write, now } = operations;
+  const { identifier: application, catalog } = described;
+  const project = async (stored: StoredCustomer) => {
+    const { purchases } = await findOwnership(application, stored.identifier);
+    const holdings = holdingsOf(
+      new Map([
+        // The index may not list the newest purchases yet; the holdings have them.
+        ...stored.holdings.map((purchase) => [referenceText(purchase), purchase] as const),
+        ...purchases.map(({ purchase }) => [referenceText(purchase), purchase] as const),
+      ]).values(),
+      catalog,
+    );
+    if (sameHoldings(stored.holdings, holdings)) return "unchanged";
+    const change = operatorChange(application, stored, { holdings }, now(), tellsChanges(described));
+    const written = await write(change);
+    return written === "conflict" ? written : "changed";
+  };
+  return withCustomer(operations, application, customer, project, () => null);
+};
+
+/** Does the work of each, {@link AT_ONCE} at the same time. After a failure nothing new begins. */
+const sideBySide = async <Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> => {
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    try {
+      for (const item of waiting) await work(item);
+    } catch (error) {
+      // An iterator that has returned gives the other workers nothing more.
+      waiting.return?.();
+      throw error;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+};
+
+/**
+ * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
+ * purchases that were not held. It may be repeated, and several may run at the same time.
+ *
+ * @param after position that an interrupted run has reported; null: from the beginning
+ */
+export const reprojectApplication = async (
+  operations: Operations,
+  application: Application,
+  after: ScanPosition | null,
+  progress: (done: Reprojection) => void,
+): Promise<Reprojection> => {
+  const { table } = operations;
+  const size = await table.size();
+  let done: Reprojection = { customers: 0, changed: 0, position: after, part: null };
+  for await (const { customers, scanned } of table.customerPages(application.identifier, after)) {
+    let changed = 0;
+    await sideBySide(customers, async (customer) => {
+      if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
+    });
+    const last = customers.at(-1);
+    done = {
+      customers: done.customers + customers.length,
+      changed: done.changed + changed,
+      position: last === undefined ? done.position : { customer: last, scanned },
+      // DynamoDB counts a table's items every six hours only.
+      part: size === null || size === 0 ? null : Math.min(1, scanned / size),
+    };
+    progress(done);
+  }
+  return done;
+};
