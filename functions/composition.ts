@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
+import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ApplicationDirectory } from "../lib/applications/application.ts";
 import { authorize, type Decision } from "../lib/applications/authorize.ts";
+import { isWebhook } from "../lib/applications/destination.ts";
 import { createApplicationDirectory } from "../lib/applications/directory.ts";
 import type { AcknowledgementRun } from "../lib/customers/acknowledge-due-purchases.ts";
 import type { Bury } from "../lib/customers/bury-remains.ts";
@@ -27,18 +29,27 @@ import { createAndroidStore, type AndroidStore } from "../lib/stores/android-sto
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
 import { createAppStoreServer, type AppStoreServer } from "../lib/stores/ios-store/app-store-server.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
-import type { FeedReading } from "../lib/telling/feed.ts";
 import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
 import { bury } from "../lib/table/burial.ts";
+import { createChangeTable } from "../lib/table/changes.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
+import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
 import type { Table } from "../lib/table/table.ts";
 import { createWatermarks } from "../lib/table/watermarks.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
+import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
+import type { DeliveryRun } from "../lib/telling/deliver-messages.ts";
+import { createEventBusSender } from "../lib/telling/event-bus.ts";
+import type { FeedReading } from "../lib/telling/feed.ts";
+import { signingSecrets } from "../lib/telling/signing-secrets.ts";
+import type { TellingRun } from "../lib/telling/tell-changes.ts";
+import { keyedHash } from "../lib/telling/webhook-secret.ts";
+import { createWebhookSender } from "../lib/telling/webhook.ts";
 import {
   observedAndroidStore,
   observedAppStore,
@@ -104,6 +115,61 @@ export const composeFeedReading = ({ table, now }: ServiceConfiguration): FeedRe
   feed: createFeedTable(table),
   now,
 });
+
+export interface MasterSecretAccess {
+  /** The service's master secret, of 32 bytes or more. */
+  readonly masterSecret: () => Promise<Uint8Array>;
+}
+
+export const composeTelling = (configuration: Upkeep & MasterSecretAccess): TellingRun => {
+  const { table, now, masterSecret, onFailure } = configuration;
+  return {
+    directory: directoryOf(configuration),
+    changes: createChangeTable(table, pause, async (application, account) =>
+      keyedHash(await masterSecret(), application, account),
+    ),
+    accounts: createCustomerTable(table, pause),
+    applications: applicationsOf(configuration),
+    newWorker: uuid,
+    now,
+    pause,
+    onFailure,
+  };
+};
+
+export interface DestinationAccess {
+  /** Webhooks that may be private addresses and plain HTTP, as on a developer's machine. */
+  readonly allowsDestination: AllowsDestination;
+  /** Client for the region of a bus, by its ARN. */
+  readonly eventBusClientOf: (eventBus: string) => EventBridgeClient;
+}
+
+export const composeDelivery = (
+  configuration: Upkeep & MasterSecretAccess & DestinationAccess,
+): DeliveryRun => {
+  const { table, now, masterSecret, allowsDestination, eventBusClientOf, onFailure } = configuration;
+  const webhooks = createWebhookSender({ isAnyAddressAllowed: false, now });
+  const unchecked = createWebhookSender({ isAnyAddressAllowed: true, now });
+  return {
+    directory: directoryOf(configuration),
+    queue: createDeliveryQueue(table, pause),
+    applications: applicationsOf(configuration),
+    send: async (application, destination, messages) => {
+      if (!isWebhook(destination))
+        return createEventBusSender(eventBusClientOf(destination.eventBus)).send(
+          destination.eventBus,
+          messages,
+        );
+      const { send } = allowsDestination(destination.url) ? unchecked : webhooks;
+      const secrets = signingSecrets(await masterSecret(), application, destination, now());
+      return Promise.all(messages.map(async (message) => send(destination.url, message, secrets)));
+    },
+    newWorker: uuid,
+    now,
+    wait: async (milliseconds) => sleep(milliseconds),
+    onFailure,
+  };
+};
 
 /** Dependencies of every function that asks a store again. */
 interface Upkeep extends ServiceConfiguration {

@@ -17,6 +17,8 @@ export interface Parameters {
   /** Percentage of requests that X-Ray traces. Default: 5; development stage: 100. */
   readonly tracedPercent: number;
   readonly alarms: AlarmParameters;
+  /** ARNs of the EventBridge buses that destinations may name. Default: none. */
+  readonly eventBuses: readonly string[];
 }
 
 export interface TableParameters {
@@ -133,6 +135,10 @@ const domainName = text(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, "a domain name in lower 
 const certificate = text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, "the ARN of a certificate");
 const zone = text(/^[A-Z0-9]{1,32}$/, "the identifier of a Route 53 zone");
 const topic = text(/^arn:aws[\w-]*:sns:[\w-]+:\d{12}:[\w-]+$/, "the ARN of an SNS topic");
+const eventBuses = text(
+  /^arn:aws[\w-]*:events:[\w-]+:\d{12}:event-bus\/[\w./-]+(?:,arn:aws[\w-]*:events:[\w-]+:\d{12}:event-bus\/[\w./-]+)*$/,
+  "ARNs of event buses, with commas between them",
+);
 const email = text(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
 const units = orNone(whole(1, 1_000_000));
 
@@ -182,6 +188,8 @@ const OTHER_FUNCTIONS = {
   refreshIosStorePurchases: { memory: 512, timeout: 240, longest: 900 },
   sweepAndroidStoreRefunds: { memory: 512, timeout: 300, longest: 900 },
   sweepIosStoreNotifications: { memory: 512, timeout: 300, longest: 900 },
+  tellChanges: { memory: 512, timeout: 120, longest: 900 },
+  deliverMessages: { memory: 512, timeout: 120, longest: 900 },
 } as const;
 
 /** API Gateway's integration timeout is 29 seconds. */
@@ -196,6 +204,8 @@ const FUNCTION_NAMES: readonly FunctionName[] = [
   "refreshIosStorePurchases",
   "sweepAndroidStoreRefunds",
   "sweepIosStoreNotifications",
+  "tellChanges",
+  "deliverMessages",
 ];
 
 const DEFAULT_STAGE = "production";
@@ -324,6 +334,7 @@ const read = (context: Context): Parameters => {
     logRetentionDays: context.take("logRetentionDays", retention, presets.logRetentionDays),
     tracedPercent: context.take("tracedPercent", whole(0, 100), presets.tracedPercent),
     alarms: alarmParameters(context),
+    eventBuses: context.take("eventBuses", orNone(eventBuses), null)?.split(",") ?? [],
   };
 };
 

@@ -6,6 +6,7 @@ import { readManifest, type Manifest } from "../lib/administration/manifest.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
+import { allowedDestinations } from "../lib/telling/allowed-destinations.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
@@ -43,17 +44,24 @@ export interface DemoAppStore {
   readonly serverApi: AppStoreServerKey;
 }
 
-/** The stores of the demo application. */
+/** The stores of the demo application, and where it is told of changes. */
 export interface DemoStores {
+  /** URL of its webhook. */
+  readonly demoDestination: string;
   readonly demoAndroidStore: DemoAndroidStore;
   readonly demoAppStore: DemoAppStore;
 }
 
-const manifest = ({ demoAndroidStore: androidStore, demoAppStore }: DemoStores): Manifest => {
+const manifest = ({
+  demoAndroidStore: androidStore,
+  demoAppStore,
+  demoDestination,
+}: DemoStores): Manifest => {
   // JSON is valid YAML.
   const reading = readManifest(
     JSON.stringify({
       application: { identifier: DEMO.applicationIdentifier, name: DEMO.name },
+      destinations: [{ name: "local", url: demoDestination }],
       stores: {
         "ios-store": [
           {
@@ -87,6 +95,7 @@ const manifest = ({ demoAndroidStore: androidStore, demoAppStore }: DemoStores):
       ],
     }),
     originOf(androidStore.publisherUrl),
+    allowedDestinations(new URL(demoDestination).origin),
   );
   if (reading.outcome === "invalid") throw new Error("The demo application's manifest is not valid.");
   return reading.manifest;

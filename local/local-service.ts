@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
+import { masterSecretName } from "../lib/telling/master-secret.ts";
 import type { Mount } from "../sandbox/mount.ts";
 import { createClockEndpoint } from "./clock/clock-endpoint.ts";
 import { createMovedClock } from "./clock/moved-clock.ts";
@@ -19,11 +20,13 @@ import {
   type GivenDynamoDb,
 } from "./database.ts";
 import { prepareDemo, restoreDemo, type Demo } from "./demo.ts";
+import { createDestination, createEventBus, DESTINATION_PATH } from "./destination.ts";
 import { createDocumentation } from "./documentation.ts";
 import { ANY_REGION } from "./dynamodb-local.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { createKeeper, keptOffset } from "./kept-state.ts";
 import { LocalError } from "./local-error.ts";
+import { localMasterSecret } from "./master-secret.ts";
 import { emptyTable, ensureTable, tableOf } from "./local-table.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
 import { createSchedules, scheduledFunctionsOf } from "./schedules.ts";
@@ -55,6 +58,10 @@ export interface LocalServiceOptions {
   readonly runsByItself?: boolean;
   /** Additional environment variables for all functions. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Destinations that the functions may send to beside public ones: `any`, or origins; unset: the demo's own alone. */
+  readonly destinations?: string;
+  /** Receives a line for each message that the demo application is told; unset: they are dropped. */
+  readonly tell?: (line: string) => void;
   /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
   /** Aborts the start: everything started is stopped, then the signal's reason is thrown. */
@@ -169,8 +176,14 @@ const start = async (
     now: clock.now,
     androidPublisherUrl: options.androidPublisherUrl,
   });
-  const secretsManager = createSecretsManager(options.secretsFolder ?? null, region, stores.secrets);
+  const secretsManager = createSecretsManager(
+    options.secretsFolder ?? null,
+    region,
+    new Map([...stores.secrets, [masterSecretName(TABLE_NAME), localMasterSecret(folder)]]),
+  );
   const { demoAndroidStore, demoAppStore } = stores;
+  const demoStores = { demoAndroidStore, demoAppStore, demoDestination: `${address}${DESTINATION_PATH}` };
+  const { tell = () => undefined } = options;
   const tableDefinition = tableOf(assembly, region);
   const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
   const demo = await preparingTable(connection.endpoint, async () => {
@@ -178,7 +191,7 @@ const start = async (
     await requireTableFormat(table).catch((error: unknown) => {
       throw error instanceof TableFormatError ? new LocalError(error.message) : error;
     });
-    return prepareDemo(table, folder, stores, clock.now);
+    return prepareDemo(table, folder, demoStores, clock.now);
   });
 
   const gateway = createGateway({
@@ -188,6 +201,8 @@ const start = async (
     environment: {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
       AWS_ENDPOINT_URL_STS: address,
+      AWS_ENDPOINT_URL_EVENTBRIDGE: address,
+      DESTINATIONS: [...(options.destinations?.split(",") ?? []), address].join(","),
       APP_STORE_SERVER_URL: demoAppStore.serverUrl,
       ...(stores.googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: stores.googleCertificatesUrl }),
       ...options.environment,
@@ -225,7 +240,7 @@ const start = async (
       await emptyTable(client, tableName, tableDefinition);
       clock.reset();
       stores.reset();
-      await restoreDemo(table, demo, stores, clock.now);
+      await restoreDemo(table, demo, demoStores, clock.now);
       keep();
     });
   };
@@ -237,6 +252,8 @@ const start = async (
       createClockEndpoint({ clock, timekeeper, reset, log: options.log }),
       secretsManager,
       createTokenService(),
+      createDestination(tell),
+      createEventBus(tell),
       ...stores.mounts.map((mount) => keptAfter(mount, keep)),
     ],
   });

@@ -132,6 +132,7 @@ export const readOptions = (
     ...foldersOf(args, environment),
     environment: { ...otherEndpoints(environment), ...storeAddresses(environment) },
     ...trustedRootsOf(environment),
+    ...(environment["DESTINATIONS"] && { destinations: environment["DESTINATIONS"] }),
     ...(androidPublisherUrl && {
       androidPublisherUrl: requireAddress("ANDROID_PUBLISHER_URL", androidPublisherUrl),
     }),

@@ -1,9 +1,10 @@
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeAndroidStoreRefresh } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
+import type { Invocation } from "../invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { refresh, type Invocation, type RefreshEvent } from "../refreshing.ts";
+import { refresh } from "../refreshing.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 
@@ -16,6 +17,6 @@ const run = composeAndroidStoreRefresh({
   onFailure: (error) => logger.error("refresh failed", { error: safely(error) }),
 });
 
-/** Runs on a schedule, and earlier when the table's stream tells of a due refresh. Asks Google about due purchases. */
-export const handler = async (event: RefreshEvent, context: Invocation): Promise<RefreshReport | null> =>
-  refresh(run, event, context);
+/** Runs on a schedule. Asks Google about due purchases. */
+export const handler = async (_event: unknown, context: Invocation): Promise<RefreshReport> =>
+  refresh(run, context);

@@ -1,9 +1,10 @@
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeIosStoreRefresh } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
+import type { Invocation } from "../invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { refresh, type Invocation, type RefreshEvent } from "../refreshing.ts";
+import { refresh } from "../refreshing.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 import { trustedRoots } from "../trusted-roots.ts";
@@ -18,6 +19,6 @@ const run = composeIosStoreRefresh({
   onFailure: (error) => logger.error("refresh failed", { error: safely(error) }),
 });
 
-/** Runs on a schedule, and earlier when the table's stream tells of a due refresh. Asks Apple about due purchases. */
-export const handler = async (event: RefreshEvent, context: Invocation): Promise<RefreshReport | null> =>
-  refresh(run, event, context);
+/** Runs on a schedule. Asks Apple about due purchases. */
+export const handler = async (_event: unknown, context: Invocation): Promise<RefreshReport> =>
+  refresh(run, context);

@@ -2,9 +2,10 @@ import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeIosStoreSweep } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
+import { endOf, type Invocation } from "../invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { endOf, reportSweep, type Invocation } from "../refreshing.ts";
+import { reportSweep } from "../refreshing.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 import { trustedRoots } from "../trusted-roots.ts";

@@ -7,6 +7,8 @@ export const ENTRIES: Readonly<Record<string, string>> = {
     Object.values(endpoints).map(({ function: name }) => [name, `endpoints/${name}.ts`] as const),
   ),
   "acknowledge-due-purchases": "schedules/acknowledge-due-purchases.ts",
+  "tell-changes": "schedules/tell-changes.ts",
+  "deliver-messages": "schedules/deliver-messages.ts",
   "watch-notifications": "schedules/watch-notifications.ts",
   "refresh-android-store-purchases": "schedules/refresh-android-store-purchases.ts",
   "refresh-ios-store-purchases": "schedules/refresh-ios-store-purchases.ts",

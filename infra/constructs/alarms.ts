@@ -18,6 +18,7 @@ import { callerConditions, type CallerAlarmsProps } from "./caller-alarms.ts";
 import type { Condition, Conditions } from "./condition.ts";
 import { failureConditions } from "./failure-alarms.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
+import { tellingConditions } from "./telling-alarms.ts";
 
 export interface AlarmsProps extends AlarmParameters, CallerAlarmsProps {
   readonly serviceName: string;
@@ -140,6 +141,7 @@ const conditions = (props: AlarmsProps): Conditions => ({
   ...failureConditions(props.metrics),
   ...callerConditions(props),
   ...upkeepConditions(props),
+  ...tellingConditions(props.metrics),
 });
 
 const upkeepConditions = ({ metrics, acknowledger, sweepers, scheduled }: AlarmsProps): Conditions => ({

@@ -163,6 +163,24 @@ export class ServiceFunction extends Construct {
     });
   }
 
+  /** Grants reads of the service's master secret, and names it. */
+  readsMasterSecret(name: string): void {
+    // AWS appends a hyphen and six characters to each ARN.
+    const resource = Stack.of(this).formatArn({
+      service: "secretsmanager",
+      resource: "secret",
+      resourceName: `${name}-??????`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    this.#may(["secretsmanager:GetSecretValue"], resource);
+    this.#function.addEnvironment("MASTER_SECRET", name);
+  }
+
+  /** Grants sending of events to these buses, by their ARNs. */
+  putsEvents(buses: readonly string[]): void {
+    for (const bus of buses) this.#may(["events:PutEvents"], bus);
+  }
+
   #uses({ name }: TableReference, actions: string[]): void {
     this.#may(
       actions,

@@ -2,6 +2,7 @@ import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { EntitlementsTable } from "../constructs/entitlements-table.ts";
+import { MasterSecret } from "../constructs/master-secret.ts";
 import type { Parameters } from "../parameters.ts";
 
 export interface DataStackProps extends StackProps {
@@ -23,6 +24,10 @@ export class DataStack extends Stack {
       ...tableParameters,
       // The stage's own table, even where `tableName` points the service to another one.
       tableName: parameters.serviceName,
+    });
+    new MasterSecret(this, "Master", {
+      serviceName: parameters.serviceName,
+      removal: parameters.table.removal,
     });
     new StringParameter(this, "Stream", {
       parameterName: streamParameter(parameters.serviceName),

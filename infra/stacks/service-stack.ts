@@ -4,8 +4,9 @@ import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { STORES, type Store } from "../../lib/contract/schemas.ts";
-import { refreshSuffixes } from "../../lib/table/keys.ts";
+import type { Store } from "../../lib/contract/schemas.ts";
+import { DELIVERIES, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
+import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
@@ -132,15 +133,36 @@ export class ServiceStack extends Stack {
         every: Duration.minutes(1),
       }),
     };
+    const telling = (given: Scheduled): ServiceFunction => {
+      const made = onSchedule(given);
+      made.changes(table);
+      made.readsMasterSecret(masterSecretName(serviceName));
+      return made;
+    };
+    const teller = telling({
+      name: "tellChanges",
+      folder: "tell-changes",
+      description: "Tell of accounts that have changed",
+      schedule: "TellingSchedule",
+      every: Duration.minutes(1),
+    });
+    const deliverer = telling({
+      name: "deliverMessages",
+      folder: "deliver-messages",
+      description: "Deliver messages to destinations",
+      schedule: "DeliverySchedule",
+      every: Duration.minutes(1),
+    });
+    deliverer.putsEvents(parameters.eventBuses);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
     if (table.name === serviceName) {
       const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
-      for (const store of STORES)
-        refreshers[store].wakesOn(stream, {
-          pk: refreshSuffixes(store).map((suffix) => ({ suffix })),
-          // Refreshes begin with their year, and nothing else in a queue does.
-          sk: [{ prefix: "2" }],
-        });
+      // No more than these two: two readers of a stream are the most that DynamoDB serves without throttling.
+      teller.wakesOn(stream, { pk: [{ suffix: LOOKS_SUFFIX }], sk: [{ prefix: "2" }] });
+      deliverer.wakesOn(stream, {
+        pk: [{ prefix: "APPLICATION" }],
+        sk: [{ prefix: DELIVERIES }, { prefix: REQUESTS }],
+      });
     }
 
     asking({

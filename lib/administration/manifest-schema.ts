@@ -9,6 +9,7 @@ import type { Destination } from "../applications/destination.ts";
 import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
+import type { AllowsDestination } from "../telling/allowed-destinations.ts";
 import { checkDestinationUrl } from "../telling/destination-url.ts";
 import {
   readWorkloadIdentity,
@@ -294,7 +295,7 @@ export const destinationName = z
 
 const EVENT_BUS = /^arn:aws[a-z-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[A-Za-z0-9/._-]{1,256}$/;
 
-const destination = (isAnyAllowed: boolean) =>
+const destination = (allows: AllowsDestination) =>
   z
     .strictObject({
       name: destinationName,
@@ -303,7 +304,7 @@ const destination = (isAnyAllowed: boolean) =>
     })
     .transform(({ name, url, eventBus }, context): Destination => {
       if (url !== undefined && eventBus === undefined) {
-        const refused = checkDestinationUrl(url, { isAnyAddressAllowed: isAnyAllowed });
+        const refused = checkDestinationUrl(url, { isAnyAddressAllowed: allows(url) });
         if (refused === null) return { name, url, secretEpochs: [] };
         context.addIssue({ code: "custom", path: ["url"], message: `cannot be used: ${refused}` });
       } else if (url === undefined && eventBus !== undefined) return { name, eventBus };
@@ -317,7 +318,7 @@ const DESTINATIONS = 5;
 const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
 
 /** Schema of a manifest: what each part can check without the others. */
-export const manifestSchema = (trustsOrigin: TrustsOrigin, isAnyDestinationAllowed: boolean) =>
+export const manifestSchema = (trustsOrigin: TrustsOrigin, allowsDestination: AllowsDestination) =>
   z.strictObject({
     application: z.strictObject({
       identifier: uuid.optional(),
@@ -327,7 +328,7 @@ export const manifestSchema = (trustsOrigin: TrustsOrigin, isAnyDestinationAllow
       keepsChanges: z.boolean().optional(),
     }),
     destinations: z
-      .array(destination(isAnyDestinationAllowed))
+      .array(destination(allowsDestination))
       .max(DESTINATIONS, `must be at most ${DESTINATIONS}`)
       .optional(),
     stores: z

@@ -4,6 +4,7 @@ import type { Store } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
+import { ALLOWS_NONE, type AllowsDestination } from "../telling/allowed-destinations.ts";
 import {
   bundleOrPackage,
   destinationName,
@@ -137,12 +138,12 @@ const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.li
  * Reads a manifest from YAML and reports all problems together. No message quotes a credential's value.
  *
  * @param trustsOrigin origins besides Google's from which a workload identity may request tokens; unset: none
- * @param isAnyDestinationAllowed whether a webhook may have a private address or plain HTTP; unset: no
+ * @param allowsDestination webhooks that may have a private address or plain HTTP; unset: none
  */
 export const readManifest = (
   text: string,
   trustsOrigin: TrustsOrigin = () => false,
-  isAnyDestinationAllowed = false,
+  allowsDestination: AllowsDestination = ALLOWS_NONE,
 ): ManifestReading => {
   const yaml = readYaml(text);
   if (yaml.outcome === "malformed")
@@ -150,7 +151,7 @@ export const readManifest = (
       outcome: "invalid",
       problems: yaml.problems.map((problem) => ({ ...problem, path: "" })).sort(byLine),
     };
-  const read = manifestSchema(trustsOrigin, isAnyDestinationAllowed).safeParse(yaml.data, {
+  const read = manifestSchema(trustsOrigin, allowsDestination).safeParse(yaml.data, {
     error: messageOf,
   });
   const problems = [...(read.success ? [] : shapeProblems(read.error)), ...crossProblems(yaml.data)];

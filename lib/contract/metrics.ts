@@ -50,6 +50,16 @@ export const METRICS = {
   swept: "Swept",
   /** Lists of a store that a sweep did not read to the present. Dimension `Store`. */
   sweepsBehind: "SweepsBehind",
+  /** Versions of accounts that were told. */
+  changesTold: "ChangesTold",
+  /** Age of the oldest due look at an account when a run ends, in milliseconds. */
+  changeAge: "ChangeAge",
+  /** Attempts to deliver a message. Dimension `Outcome`: `OK` or `FAILED`. */
+  deliveries: "Deliveries",
+  /** Age of the oldest message that still waits when a run ends, in milliseconds. */
+  deliveryAge: "DeliveryAge",
+  /** Destinations that have taken nothing for an hour, or want no more messages. */
+  destinationsDown: "DestinationsDown",
   coldStarts: "ColdStarts",
 } as const;
 

@@ -6,7 +6,6 @@ import type { QueueReference } from "../customers/refresh-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
-import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
 import { accountDigest } from "../telling/account-state.ts";
 import type { ChangePlace } from "../telling/change.ts";
 import type { Look } from "../telling/look.ts";
@@ -123,10 +122,6 @@ export const acknowledgementKey = (
 
 const refreshSuffix = (store: Store, environment: Environment): string => `#REFRESH#${store}#${environment}`;
 
-/** Ends of the partition keys of all applications' queues of refreshes in a store. */
-export const refreshSuffixes = (store: Store): readonly string[] =>
-  REFRESHED_ENVIRONMENTS.map((environment) => refreshSuffix(store, environment));
-
 /** Queue of an application's refreshes in a store and environment, oldest first; and what is known of it as a whole. */
 export const refreshPartition = ({ application, store, environment }: QueueReference): string =>
   `${applicationPartition(application)}${refreshSuffix(store, environment)}`;
@@ -143,15 +138,6 @@ export const refreshKey = (
   pk: refreshPartition({ application, store, environment }),
   sk: `${isoTime(dueAt)}#${key}`,
 });
-
-/** The refresh that a key names; null for any other key. */
-export const refreshOfKey = ({ pk, sk }: Key): Pick<DueRefresh, "application" | "dueAt"> | null => {
-  const [, application] = /^APPLICATION#([^#]+)#REFRESH#[^#]+#[^#]+$/.exec(pk) ?? [];
-  const dueAt = Date.parse(sk.split("#", 1)[0] ?? "");
-  return application === undefined || Number.isNaN(dueAt)
-    ? null
-    : { application: applicationId(application), dueAt };
-};
 
 /** Lease and pause of a queue. */
 export const refreshStateKey = (queue: QueueReference): Key => ({
@@ -174,6 +160,15 @@ export const lookPartition = (application: ApplicationId): string =>
 
 /** Sort key after those of all looks due by a moment. */
 export const afterLooksDueBy = afterRefreshesDueBy;
+
+/** The look that a key names; null for any other key. */
+export const lookOfKey = ({ pk, sk }: Key): (Pick<Look, "dueAt"> & ApplicationOfKey) | null => {
+  const [, application] = /^APPLICATION#([^#]+)#CHANGED$/.exec(pk) ?? [];
+  const dueAt = Date.parse(sk.split("#", 1)[0] ?? "");
+  return application === undefined || Number.isNaN(dueAt)
+    ? null
+    : { application: applicationId(application), dueAt };
+};
 
 /** Each write of a customer has a look of its own, so that nobody deletes one that was not read. */
 export const lookKey = (application: ApplicationId, { account, dueAt, cause }: Look): Key => ({
@@ -231,6 +226,17 @@ export const destinationHealthKey = (application: ApplicationId, name: string): 
   pk: destinationPartition(application, name),
   sk: "HEALTH",
 });
+
+interface ApplicationOfKey {
+  readonly application: ApplicationId;
+}
+
+/** The application of the delivery that a key names; null for any other key. */
+export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
+  const [, application] = /^APPLICATION#([^#]+)#DESTINATION#[^#]+$/.exec(pk) ?? [];
+  const isDelivery = sk.startsWith(DELIVERIES) || sk.startsWith(REQUESTS);
+  return application === undefined || !isDelivery ? null : applicationId(application);
+};
 
 /** Prefix of the sort keys of accounts to deliver: one item for each account, of its newest version. */
 export const DELIVERIES = "ACCOUNT#";

@@ -1,0 +1,39 @@
+import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
+import { lookOfKey } from "../../lib/table/keys.ts";
+import { composeTelling } from "../composition.ts";
+import { now } from "../configuration.ts";
+import { endOf, type Invocation } from "../invocation.ts";
+import { masterSecret } from "../master-secret.ts";
+import { logger, safely } from "../observability/logger.ts";
+import { count, time } from "../observability/metrics.ts";
+import { calledFor, type ScheduleOrStreamEvent } from "../stream-calls.ts";
+import { table } from "../table.ts";
+
+const run = composeTelling({
+  table,
+  now,
+  masterSecret,
+  onFailure: (error) => logger.error("telling failed", { error: safely(error) }),
+});
+
+/** Difference of clocks up to which a look in a stream's record counts as due. */
+const CLOCKS_DIFFER = 1000;
+
+/**
+ * Runs on a schedule, and earlier when the table's stream tells of a due look. Tells of accounts that differ from what was
+ * last told.
+ */
+export const handler = async (
+  event: ScheduleOrStreamEvent,
+  context: Invocation,
+): Promise<TellingReport | null> => {
+  const only = calledFor(event, (key) => {
+    const look = lookOfKey(key);
+    return look === null || look.dueAt > now() + CLOCKS_DIFFER ? null : look.application;
+  });
+  if (only?.length === 0) return null;
+  const report = await tellChanges(run, endOf(context), only ?? undefined);
+  if (report.told > 0) count("changesTold", {}, report.told);
+  if (report.oldest > 0) time("changeAge", report.oldest);
+  return report;
+};

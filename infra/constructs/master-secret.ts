@@ -1,0 +1,32 @@
+import { RemovalPolicy } from "aws-cdk-lib";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { Construct } from "constructs";
+import { masterSecretName } from "../../lib/telling/master-secret.ts";
+import type { TableParameters } from "../parameters.ts";
+import { acceptFinding } from "./accept-finding.ts";
+
+export interface MasterSecretProps {
+  readonly serviceName: string;
+  /** That of the table. */
+  readonly removal: TableParameters["removal"];
+}
+
+/**
+ * The secret from which destinations' secrets are derived, and by which erased accounts are named. Without it no receiver can
+ * verify a message any more, so it goes only with the table.
+ */
+export class MasterSecret extends Construct {
+  constructor(scope: Construct, id: string, { serviceName, removal }: MasterSecretProps) {
+    super(scope, id);
+    const secret = new Secret(this, "Secret", {
+      secretName: masterSecretName(serviceName),
+      description: "Master secret of the destinations' secrets. Never change it.",
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      removalPolicy: removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    acceptFinding(secret, {
+      "AwsSolutions-SMG4":
+        "A new value would change all destinations' secrets at once; each is rotated by itself, with an overlap.",
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { Duration } from "aws-cdk-lib";
+import type { Conditions } from "./condition.ts";
+import type { ServiceMetrics } from "./service-metrics.ts";
+
+/** Milliseconds for which a change may wait to be told. */
+const LATEST_CHANGE = 10 * 60 * 1000;
+
+/** Milliseconds after which a message that nobody has taken is ten days from being lost. */
+const NEARLY_LOST = 20 * 24 * 3600 * 1000;
+
+/** Conditions of changes that are told late, or are not taken. */
+export const tellingConditions = (metrics: ServiceMetrics): Conditions => ({
+  "changes-late": {
+    alarmDescription: "Changes of accounts wait for ten minutes to be told.",
+    metric: metrics.own("changeAge", {}, "Maximum"),
+    threshold: LATEST_CHANGE,
+    periods: [2, 3],
+  },
+  "destination-down": {
+    alarmDescription: "A destination has taken nothing for an hour, or wants no more messages.",
+    metric: metrics.own("destinationsDown", {}, "Maximum"),
+    threshold: 1,
+    periods: [2, 3],
+  },
+  "messages-nearly-lost": {
+    alarmDescription:
+      "A message waits for 20 days: after 30 days it is dropped, and its destination misses a change.",
+    metric: metrics.own("deliveryAge", {}, "Maximum").with({ period: Duration.hours(1) }),
+    threshold: NEARLY_LOST,
+  },
+});

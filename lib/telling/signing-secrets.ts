@@ -1,0 +1,33 @@
+import type { WebhookDestination } from "../applications/destination.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { webhookSecret } from "./webhook-secret.ts";
+
+/** Time for which the secret before a rotation signs beside the new one. */
+export const OVERLAP_MILLISECONDS = 24 * 3600 * 1000;
+
+/** Epoch of the secret of a destination that was never rotated: nobody has seen it. */
+const NEVER_ROTATED: Instant = 0;
+
+/** The secret of one epoch. */
+export const secretOf = (
+  master: Uint8Array,
+  application: ApplicationId,
+  { name }: WebhookDestination,
+  epoch: Instant,
+): Uint8Array => webhookSecret(master, { application, seed: name, epoch });
+
+/** Secrets that sign a destination's messages at the moment: the newest, and for a day the one before it. */
+export const signingSecrets = (
+  master: Uint8Array,
+  application: ApplicationId,
+  destination: WebhookDestination,
+  moment: Instant,
+): readonly Uint8Array[] => {
+  const { secretEpochs } = destination;
+  const [newest = NEVER_ROTATED, before] = secretEpochs;
+  const isOverlap = before !== undefined && moment < newest + OVERLAP_MILLISECONDS;
+  return [newest, ...(isOverlap ? [before] : [])].map((epoch) =>
+    secretOf(master, application, destination, epoch),
+  );
+};
