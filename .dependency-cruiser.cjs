@@ -1,4 +1,4 @@
-const SMALL = "lib/(?:identifiers|loading-cache|once|order|pause|within)";
+const SMALL = "lib/(?:identifiers|in-turns|loading-cache|once|order|pause|within)";
 
 const only = (from, allowed) => ({
   name: `${from.replace(/\W+/g, "-")}-imports-one-way`,
@@ -21,7 +21,7 @@ const DOMAIN = [
 ];
 
 /**
- * Imports run one way: contract ← entitlements ← stores, applications, freshness, telling ← customers ← administration ←
+ * Imports run one way: contract ← entitlements ← stores, applications, freshness ← customers ← telling ← administration ←
  * table ← functions, operator ← local. Use cases own the ports that they need, and the table fills them; infra reads the
  * contract and the table's keys.
  */
@@ -36,11 +36,18 @@ module.exports = {
     only("lib/stores/android-store/", STORES),
     only("lib/applications/", ["lib/entitlements/", "lib/contract/", SMALL]),
     only("lib/freshness/", ["lib/entitlements/", "lib/contract/", SMALL]),
-    only("lib/telling/", ["lib/entitlements/", "lib/contract/", SMALL]),
     only("lib/customers/", DOMAIN),
-    only("lib/administration/", ["lib/customers/", ...DOMAIN]),
+    only("lib/telling/", [
+      "lib/customers/",
+      "lib/applications/",
+      "lib/entitlements/",
+      "lib/contract/",
+      SMALL,
+    ]),
+    only("lib/administration/", ["lib/telling/", "lib/customers/", ...DOMAIN]),
     only("lib/table/", [
       "lib/administration/",
+      "lib/telling/",
       "lib/customers/",
       "lib/freshness/",
       "lib/applications/",
@@ -49,7 +56,12 @@ module.exports = {
       SMALL,
     ]),
     only("functions/", ["lib/(?!administration/)"]),
-    only("infra/", ["lib/contract/", "lib/table/keys", "lib/applications/credential"]),
+    only("infra/", [
+      "lib/contract/",
+      "lib/table/keys",
+      "lib/applications/credential",
+      "lib/telling/master-secret",
+    ]),
     only("sandbox/", ["lib/contract/", "lib/entitlements/time"]),
     only("operator/", ["lib/"]),
     // The stack is synthesized in a process of its own; what deploys is read from what that writes.
