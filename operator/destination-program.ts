@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Answer } from "./answer.ts";
 import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { listDestinations, resumeDestination, rotateDestination } from "./destination-commands.ts";
+import { resend, type ResendOptions } from "./resend-command.ts";
 import type { Session } from "./session.ts";
 
 interface Frame {
@@ -33,5 +34,14 @@ export const addDestinationCommands = (program: Command, { answer, confirmation 
     .description("end the pause of a destination that failed, or the suspension of one that answered 410")
     .action((application: string, name: string) =>
       answer((session) => resumeDestination(session, confirmation, application, name)),
+    );
+  ofOne(destination.command("resend"))
+    .description("deliver the newest version of each account that has changed since once more")
+    .requiredOption(
+      "--since <cursor or time>",
+      "a cursor of the feed, or a time such as 2027-01-31T00:00:00Z",
+    )
+    .action((application: string, name: string, options: ResendOptions) =>
+      answer((session) => resend(session, confirmation, application, name, options)),
     );
 };
