@@ -10,6 +10,7 @@ import { accountDigest } from "../telling/account-state.ts";
 import type { ChangePlace } from "../telling/change.ts";
 import type { Look } from "../telling/look.ts";
 import {
+  accountId,
   applicationId,
   type AccountId,
   type ApplicationId,
@@ -100,6 +101,12 @@ export const customerPartition = (application: ApplicationId, customer: Customer
 /** One partition per account, so reading an account is one Query. */
 export const accountPartition = (application: ApplicationId, account: AccountId): string =>
   `${applicationPartition(application)}#ACCOUNT#${account}`;
+
+/** The account whose customer a key names; null for any other key. */
+export const accountOfKey = ({ pk, sk }: Key): AccountId | null => {
+  const [, account] = /^APPLICATION#[^#]+#ACCOUNT#(.*)$/s.exec(pk) ?? [];
+  return account === undefined || !sk.startsWith(ACCOUNT_CUSTOMERS) ? null : accountId(account);
+};
 
 /** One partition holds an application, its store configurations, its catalog and its credential index. */
 export const partitionOfApplication = applicationPartition;
