@@ -10,13 +10,8 @@ import {
   type ComposeAccountReport,
 } from "./account-commands.ts";
 import type { Answer } from "./answer.ts";
-import {
-  applyApplication,
-  findApplicationOf,
-  listApplications,
-  showApplication,
-  showAudit,
-} from "./application-commands.ts";
+import { applyApplication } from "./apply-command.ts";
+import { findApplicationOf, listApplications, showApplication, showAudit } from "./application-commands.ts";
 import { connect, tableName, type Environment } from "./connection.ts";
 import {
   eraseCustomer,

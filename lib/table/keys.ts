@@ -241,8 +241,7 @@ interface ApplicationOfKey {
 /** The application of the delivery that a key names; null for any other key. */
 export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
   const [, application] = /^APPLICATION#([^#]+)#DESTINATION#[^#]+$/.exec(pk) ?? [];
-  const isDelivery = sk.startsWith(DELIVERIES) || sk.startsWith(REQUESTS);
-  return application === undefined || !isDelivery ? null : applicationId(application);
+  return application === undefined || !isDelivery({ sk }) ? null : applicationId(application);
 };
 
 /** Prefix of the sort keys of accounts to deliver: one item for each account, of its newest version. */
@@ -250,6 +249,10 @@ export const DELIVERIES = "ACCOUNT#";
 
 /** Prefix of the sort keys of stores' requests to deliver. */
 export const REQUESTS = "REQUEST#";
+
+/** Whether an item of a destination's partition is to be delivered. */
+export const isDelivery = ({ sk }: Pick<Key, "sk">): boolean =>
+  sk.startsWith(DELIVERIES) || sk.startsWith(REQUESTS);
 
 /** @param request identifies the store's request among those of its application */
 export const requestDeliveryKey = (application: ApplicationId, name: string, request: string): Key => ({

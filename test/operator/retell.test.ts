@@ -147,7 +147,7 @@ describe("application retell", () => {
     const all: string[] = [];
     for await (const page of pages.accountPages(application.identifier, null)) all.push(...page.accounts);
     const customers = await application.itemsOf("#ACCOUNT#");
-    const [first] = customers.filter(({ pk }) => String(pk).endsWith(`#${all[0]}`));
+    const first = customers.find(({ pk }) => String(pk).endsWith(`#${all[0]}`));
     const position: AccountPosition = {
       account: accountId(all[0] ?? ""),
       customer: customerId(String(first?.["customer"])),
