@@ -11,6 +11,7 @@ import { customerReportJson } from "./customer-commands.ts";
 import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
 import { EVERYTHING, readPage, type PageOptions } from "./page.ts";
 import { OperatorError } from "./operator-error.ts";
+import { toldJson } from "./told-text.ts";
 import {
   findApplication,
   operationsOf,
@@ -68,6 +69,7 @@ export const exportAccount = async (
     applicationAccountIdentifier: account,
     exportedAt: isoTime(session.moment),
     entitlements: report.entitlements,
+    told: toldJson(report.told),
     customers: customers.filter((customer) => customer !== null).map(customerReportJson),
     audit: audit.filter(({ customer }) => named.has(customer)).map(auditJson),
   };

@@ -12,6 +12,7 @@ import {
   type ExplainedLine,
   type ExplainedPurchase,
 } from "./explanation.ts";
+import { toldJson, toldText } from "./told-text.ts";
 import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from "./page.ts";
 
 const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
@@ -197,6 +198,7 @@ export const presentAccount = (
       applicationAccountIdentifier: account,
       moment: isoTime(moment),
       entitlements,
+      told: toldJson(report.told),
       purchases: total,
       pages: pagesOf(pages.json, total),
       customers: onPage(explained, pages.json).map(({ explained, shown }) =>
@@ -207,6 +209,7 @@ export const presentAccount = (
       `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
       "Entitlements",
       ...indent(entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow))),
+      ...toldText(report.told),
       ...(explained.length === 0 ? ["No customer is linked to it."] : []),
       ...pageText(pages.text, total),
       ...onPage(explained, pages.text).flatMap(({ explained, shown }) =>

@@ -29,6 +29,7 @@ import { createRefreshQueue } from "../lib/table/refreshes.ts";
 import { createForgetTold } from "../lib/table/forget-told.ts";
 import { keyedHash } from "../lib/telling/webhook-secret.ts";
 import { createResendTable } from "../lib/table/resend.ts";
+import { createToldTable } from "../lib/table/told-report.ts";
 import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 
@@ -42,7 +43,7 @@ const reportsOf = (table: Table): Reports => ({
 export const composeAccountReport =
   (table: Table) =>
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
-    loadAccountReport(reportsOf(table), application, account, moment);
+    loadAccountReport({ ...reportsOf(table), told: createToldTable(table) }, application, account, moment);
 
 /** Binds refreshing by hand to a table. */
 export const refreshingOn = (table: Table, effects: Pick<Refreshing, "now" | "wait">): Refreshing => ({

@@ -10,6 +10,7 @@ import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import { askingOf, healthsOf, type Asking, type QueueHealths } from "./asking.ts";
 import type { FindOwnership } from "./operation-table.ts";
+import { loadToldReport, type ToldReport, type ToldTable } from "./told-report.ts";
 
 /** A customer linked to an account, with all its purchases. */
 export interface ReportedCustomer {
@@ -37,6 +38,10 @@ export interface Reports {
   readonly queue: Pick<RefreshQueue, "healthOf">;
 }
 
+export interface AccountReports extends Reports {
+  readonly told: ToldTable;
+}
+
 export interface AccountReport {
   readonly application: Pick<Application, "identifier" | "name">;
   readonly account: AccountId;
@@ -45,11 +50,13 @@ export interface AccountReport {
   readonly healths: QueueHealths;
   /** As a read of the account answers at the moment. */
   readonly entitlements: readonly CustomerEntitlement[];
+  /** What it was told; null: its application tells no changes, and told none of it. */
+  readonly told: ToldReport | null;
 }
 
 /** Reads an account with all purchases of its customers; an unknown account has no customers. */
 export const loadAccountReport = async (
-  { customers, findOwnership, queue }: Reports,
+  { customers, findOwnership, queue, told }: AccountReports,
   application: Application,
   account: AccountId,
   moment: Instant,
@@ -92,5 +99,6 @@ export const loadAccountReport = async (
       all.flatMap(({ purchases }) => purchases),
     ),
     entitlements: entitlementsAt(moment, holdings, application),
+    told: await loadToldReport(told, application, account, moment),
   };
 };

@@ -215,6 +215,7 @@ describe("an account is shown", () => {
     account: accountId("user-1"),
     customers,
     healths: new Map(),
+    told: null,
     entitlements: entitlementsAt(
       NOW,
       customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>

@@ -53,6 +53,7 @@ const composeAccountReport: ComposeAccountReport =
             },
           ],
     healths: new Map(),
+    told: null,
     entitlements: [],
   });
 

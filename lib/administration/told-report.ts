@@ -1,0 +1,71 @@
+import { tellsChanges, type Application } from "../applications/application.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../identifiers.ts";
+import type { Change, ChangePlace } from "../telling/change.ts";
+import type { Told } from "../telling/change-table.ts";
+import type { AccountDelivery, Delivery, DestinationReference } from "../telling/delivery-queue.ts";
+
+/** What waits of an account for a destination. */
+export type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
+
+export interface ToldTable {
+  /** Null: nothing was told, or the account was erased since. */
+  toldOf(application: ApplicationId, account: AccountId): Promise<Told | null>;
+  /** Null: it is not kept any more. */
+  changeAt(application: ApplicationId, place: ChangePlace): Promise<Change | null>;
+  /** Null: nothing of the account waits. */
+  waitingOf(destination: DestinationReference, account: AccountId): Promise<WaitingVersion | null>;
+  /** Time of the account's first look among the oldest that are due; null: none of those is of the account. */
+  lookDueSince(application: ApplicationId, account: AccountId, moment: Instant): Promise<Instant | null>;
+}
+
+/** What an account was last told, and what is still to be told. */
+export interface ToldReport {
+  /** Null: nothing yet. */
+  readonly last: {
+    readonly version: number;
+    /** The change that told it; null: it is not kept any more. */
+    readonly change: Change | null;
+    /** Identifiers of its entitlements. */
+    readonly entitlements: readonly string[];
+  } | null;
+  /** Since when a look is due; null: none is. */
+  readonly lookDueSince: Instant | null;
+  /** The next look that time alone makes due; null: time alone changes nothing. */
+  readonly nextLookAt: Instant | null;
+  readonly destinations: readonly {
+    readonly name: string;
+    readonly waiting: WaitingVersion | null;
+  }[];
+}
+
+/** Null: the application is not told of changes, and nothing was told of the account. */
+export const loadToldReport = async (
+  table: ToldTable,
+  application: Application,
+  account: AccountId,
+  moment: Instant,
+): Promise<ToldReport | null> => {
+  const { identifier, destinations } = application;
+  const told = await table.toldOf(identifier, account);
+  if (told === null && !tellsChanges(application)) return null;
+  const [change, lookDueSince, waiting] = await Promise.all([
+    told?.last == null ? null : table.changeAt(identifier, told.last),
+    table.lookDueSince(identifier, account, moment),
+    Promise.all(
+      destinations.map(async ({ name }) => ({
+        name,
+        waiting: await table.waitingOf({ application: identifier, destination: name }, account),
+      })),
+    ),
+  ]);
+  return {
+    last:
+      told === null || told.version === 0
+        ? null
+        : { version: told.version, change, entitlements: [...told.digest.entitlements.keys()].sort() },
+    lookDueSince,
+    nextLookAt: told?.lookAt ?? null,
+    destinations: waiting,
+  };
+};
