@@ -62,6 +62,9 @@ const SHORT_PAUSE_MILLISECONDS = 10 * SECOND;
 
 const PER_PAGE = 100;
 
+/** Enough that one of them is a delivery, if there is one: the destination's health is stored beside them. */
+const FEW = 2;
+
 /** The identifier is the same for every destination and attempt. */
 const messageOf = (
   application: ApplicationId,
@@ -231,7 +234,7 @@ const isAnythingWaiting = async (
   { queue }: DeliveryRun,
   reference: DestinationReference,
 ): Promise<boolean> => {
-  for await (const page of queue.waiting(reference, 1)) if (page.length > 0) return true;
+  for await (const page of queue.waiting(reference, FEW)) if (page.length > 0) return true;
   return false;
 };
 
