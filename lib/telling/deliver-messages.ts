@@ -99,7 +99,7 @@ const sendingsOf = async (
     if (delivery.kind === "request")
       return { delivery, message: delivery.answerBy > now() ? delivery.message : null };
     const change = found.get(delivery) ?? null;
-    const isKept = change?.data != null && delivery.since + CHANGES_KEPT_MILLISECONDS > now();
+    const isKept = change?.data != null && change.toldAt + CHANGES_KEPT_MILLISECONDS > now();
     return {
       delivery,
       message: isKept ? messageOf(application, delivery, change.toldAt, change.data) : null,

@@ -11,6 +11,7 @@ import { createWebhookSender } from "../../lib/telling/webhook.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
 import { DAY, NOW } from "../support/purchases.ts";
+import { assertInvariants } from "../support/invariants.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { startReceiver, type Receiver } from "./receiver.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";
@@ -28,7 +29,10 @@ afterEach(async () => {
   await Promise.all(receivers.map(({ close }) => close()));
   receivers = [];
 });
-afterAll(() => table.remove());
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
 
 const pause = () => Promise.resolve();
 
@@ -232,6 +236,19 @@ test("two deliverers at once deliver nothing twice", async () => {
   await told.tell();
   await Promise.all([deliver(), deliver()]);
   expect(receiver.got).toHaveLength(5);
+});
+
+test("a version that takes the place of one that waited for 30 days is delivered", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  receiver.answer = () => 500;
+  await store(told, 1);
+  await told.tell();
+  await deliver();
+  await told.world.store({ purchases: [refunded("p0")] });
+  await told.tell(NOW + 31 * DAY);
+  receiver.answer = () => 200;
+  await deliver(NOW + 31 * DAY);
+  expect(receiver.got).toMatchObject([{ version: 2 }]);
 });
 
 test("a message that nobody took for 30 days is dropped", async () => {
