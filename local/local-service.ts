@@ -14,6 +14,7 @@ import { createTimekeeper, ImpossibleMove } from "./clock/timekeeper.ts";
 import { openDataFolder } from "./data-folder.ts";
 import {
   connectionVariables,
+  isAtHand,
   openDatabase,
   preparingTable,
   type Cleanup,
@@ -82,12 +83,6 @@ export interface LocalService {
 
 /** Default name of the local table. */
 const TABLE_NAME = "customer-entitlements";
-
-/** Whether a database is on this machine or beside it: its name is no host's on the internet. */
-const isAtHand = (endpoint: string): boolean => {
-  const { hostname } = new URL(endpoint);
-  return hostname === "127.0.0.1" || !hostname.includes(".");
-};
 
 /**
  * Runs two tasks concurrently. If one fails, the other is aborted and awaited, so that nothing keeps running unnoticed.
