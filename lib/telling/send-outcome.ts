@@ -1,0 +1,39 @@
+import type { Instant } from "../entitlements/time.ts";
+
+/**
+ * Why a message was not delivered:
+ *
+ * - `address`: the URL or an address of its name is not allowed.
+ * - `name`: the name does not resolve.
+ * - `connect`: no connection, or it broke before an answer.
+ * - `tls`: no TLS connection, or a certificate that is not valid for the name.
+ * - `timeout`: no answer in time.
+ * - `protocol`: an answer that is not HTTP, or exceeds the limits.
+ * - `status`: an answer that is not a success.
+ */
+export type FailureReason = "address" | "name" | "connect" | "tls" | "timeout" | "protocol" | "status";
+
+/** The end of one attempt to send a message. It quotes neither the URL nor the answer. */
+export type SendOutcome =
+  | { readonly outcome: "delivered" }
+  /** The destination wants no further message. */
+  | { readonly outcome: "gone" }
+  | {
+      readonly outcome: "failed";
+      readonly because: FailureReason;
+      /** HTTP status of the answer; null where there was none. */
+      readonly status: number | null;
+      /** Time before which the destination wants no further attempt, at most 24 hours ahead; null: none named. */
+      readonly retryAt: Instant | null;
+    };
+
+/** A failure without an answer. */
+export const failedBecause = (because: FailureReason): SendOutcome => ({
+  outcome: "failed",
+  because,
+  status: null,
+  retryAt: null,
+});
+
+/** Time limit of an attempt, in milliseconds: name, connection, TLS and the whole answer. */
+export const ATTEMPT_MILLISECONDS = 15_000;

@@ -1,0 +1,106 @@
+import * as http from "node:http";
+import * as https from "node:https";
+import type { Instant } from "../entitlements/time.ts";
+import { createCheckedLookup, lookupName, type NameLookup } from "./checked-lookup.ts";
+import { checkDestinationUrl, type AddressRules } from "./destination-url.ts";
+import { messageText, SENDER, type Message } from "./message.ts";
+import { post, type PostResult } from "./post.ts";
+import { retryTime } from "./retry-after.ts";
+import { ATTEMPT_MILLISECONDS, failedBecause, type SendOutcome } from "./send-outcome.ts";
+import { signedHeaders } from "./webhook-signature.ts";
+
+export { checkDestinationUrl } from "./destination-url.ts";
+export { signedHeaders } from "./webhook-signature.ts";
+
+/** Kept connections to one host. A message beyond them waits for one, within its own time limit. */
+export const CONNECTIONS_PER_HOST = 64;
+
+/** Below the five seconds after which Node.js's own servers close an idle connection, and most others later. */
+const IDLE_MILLISECONDS = 4_000;
+
+export interface WebhookSenderOptions extends AddressRules {
+  /** The system's resolver where it is absent. */
+  readonly lookup?: NameLookup;
+  readonly now: () => Instant;
+  /** Time limit of an attempt; 15 seconds where it is absent. */
+  readonly attemptMilliseconds?: number;
+}
+
+export interface WebhookSender {
+  /**
+   * Makes one attempt to deliver a message. Only a 2xx is a delivery, and redirects are not followed. A failed attempt is a
+   * value.
+   *
+   * @param secrets sign the message; two during a rotation
+   * @throws TypeError where `signedHeaders` does
+   */
+  send(url: string, message: Message, secrets: readonly Uint8Array[]): Promise<SendOutcome>;
+}
+
+interface Agents {
+  readonly kept: http.Agent;
+  /** Opens a connection for each request. */
+  readonly fresh: http.Agent;
+}
+
+/**
+ * The agents look names up, so no connection is made without the check, and a kept one had it when it was made. No TLS
+ * session is resumed: each connection verifies the certificate. That holds whatever the environment says.
+ */
+const agentsOf = (
+  { Agent }: typeof http | typeof https,
+  options: Pick<https.AgentOptions, "lookup">,
+): Agents => {
+  const common = {
+    ...options,
+    maxSockets: CONNECTIONS_PER_HOST,
+    maxCachedSessions: 0,
+    rejectUnauthorized: true,
+  };
+  return {
+    kept: new Agent({ ...common, keepAlive: true, timeout: IDLE_MILLISECONDS }),
+    fresh: new Agent({ ...common, keepAlive: false }),
+  };
+};
+
+const outcomeOf = (result: PostResult, now: Instant): SendOutcome => {
+  if ("because" in result) return failedBecause(result.because);
+  const { status, retryAfter } = result;
+  if (status >= 200 && status < 300) return { outcome: "delivered" };
+  if (status === 410) return { outcome: "gone" };
+  const retryAt = status === 429 || status === 503 ? retryTime(retryAfter, now) : null;
+  return { outcome: "failed", because: "status", status, retryAt };
+};
+
+/** Sends webhooks to public https addresses. One sender serves all destinations and keeps their connections. */
+export const createWebhookSender = ({
+  isAnyAddressAllowed,
+  lookup = lookupName,
+  now,
+  attemptMilliseconds = ATTEMPT_MILLISECONDS,
+}: WebhookSenderOptions): WebhookSender => {
+  const checked = { lookup: createCheckedLookup({ isAnyAddressAllowed, lookup }) };
+  const secure = agentsOf(https, checked);
+  const plain = agentsOf(http, checked);
+
+  return {
+    send: async (target, message, secrets) => {
+      const text = messageText(message);
+      const headers = {
+        "content-type": "application/json",
+        "content-length": String(Buffer.byteLength(text)),
+        "user-agent": SENDER,
+        ...signedHeaders({ identifier: message.identifier, text }, secrets, now()),
+      };
+      const url = URL.parse(target);
+      if (url === null || checkDestinationUrl(target, { isAnyAddressAllowed }) !== null)
+        return failedBecause("address");
+      const { kept, fresh } = url.protocol === "https:" ? secure : plain;
+      const attempt = { url, headers, text, deadline: AbortSignal.timeout(attemptMilliseconds) };
+      const result = await post({ ...attempt, agent: kept });
+      // A kept connection that the other end has closed meanwhile says nothing about the destination.
+      const isStale = "because" in result && result.because === "connect" && result.isKeptConnection;
+      return outcomeOf(isStale ? await post({ ...attempt, agent: fresh }) : result, now());
+    },
+  };
+};
