@@ -5,7 +5,7 @@ const only = (from, allowed) => ({
   severity: "error",
   from: { path: `^${from}` },
   to: {
-    path: "^(lib|functions|infra|local|sandbox|operator|test|bench)/",
+    path: "^(lib|functions|infra|local|sandbox|operator|smoke|test|bench)/",
     pathNot: [from, ...allowed].map((path) => `^${path}`),
   },
 });
@@ -51,6 +51,7 @@ module.exports = {
     only("infra/", ["lib/contract/", "lib/table/keys", "lib/applications/credential"]),
     only("sandbox/", ["lib/contract/", "lib/entitlements/time"]),
     only("operator/", ["lib/"]),
+    only("smoke/", ["operator/", "sandbox/ios-store/", "lib/contract/"]),
     // The stack is synthesized in a process of its own; what deploys is read from what that writes.
     only("local/", ["sandbox/", "lib/"]),
     only("bench/", ["infra/bundling/", "functions/", "local/", "sandbox/", "lib/", "test/support/"]),
