@@ -1,4 +1,4 @@
-const SMALL = "lib/(?:identifiers|loading-cache|once|order|pause|within)";
+const SMALL = "lib/(?:identifiers|loading-cache|once|order|pause|unanswered|within)";
 
 const only = (from, allowed) => ({
   name: `${from.replace(/\W+/g, "-")}-imports-one-way`,

@@ -16,6 +16,8 @@ export interface Parameters {
   readonly logRetentionDays: number;
   /** Percentage of requests that X-Ray traces. Default: 5; development stage: 100. */
   readonly tracedPercent: number;
+  /** Whether Lambda logs a report of each invocation: time of initialization, duration, memory. Default: false. */
+  readonly invocationReports: boolean;
   readonly alarms: AlarmParameters;
 }
 
@@ -323,6 +325,7 @@ const read = (context: Context): Parameters => {
     secretPrefix: context.take("secretPrefix", prefix, `${serviceName}/`),
     logRetentionDays: context.take("logRetentionDays", retention, presets.logRetentionDays),
     tracedPercent: context.take("tracedPercent", whole(0, 100), presets.tracedPercent),
+    invocationReports: context.take("invocationReports", flag, false),
     alarms: alarmParameters(context),
   };
 };

@@ -57,6 +57,7 @@ export class ServiceStack extends Stack {
         description,
         serviceName,
         logRetentionDays,
+        reportsInvocations: parameters.invocationReports,
         ...parameters.functions[name],
       });
       functionNames[folder] = made.name;

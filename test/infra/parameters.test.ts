@@ -114,6 +114,7 @@ test.each([
   ["synchronizesPerAddress", "9"],
   ["iosNotificationsFromAppleOnly", "apple"],
   ["managesLogRole", "maybe"],
+  ["invocationReports", "INFO"],
   ["alarmEmail", "nobody"],
   ["alarmTopicArn", "arn:aws:sns:somewhere"],
   ["certificateArn", "arn:aws:iam::123456789012:server-certificate/x"],

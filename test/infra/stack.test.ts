@@ -68,6 +68,7 @@ const DEVELOPMENT = {
   hostedZoneId: "Z0123456789",
   alarmEmail: "operator@example.com",
   managesLogRole: "false",
+  invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
   "readAccountEntitlements.provisionedConcurrency": "2",
   "linkIosStoreCustomer.memory": "1769",
@@ -485,6 +486,13 @@ describe("gateway responses", () => {
     });
   });
 
+  test.each(["THROTTLED", "QUOTA_EXCEEDED"])("%s tells when to try again", (type) => {
+    const [, response] = ofType("AWS::ApiGateway::GatewayResponse").find(
+      ([, { Properties }]) => Properties.ResponseType === type,
+    ) ?? ["", null];
+    expect(response?.Properties.ResponseParameters).toEqual({ "gatewayresponse.header.Retry-After": "'5'" });
+  });
+
   test("there are no other responses", () => {
     expect(ofType("AWS::ApiGateway::GatewayResponse")).toHaveLength(EXPECTED.length);
   });
@@ -502,6 +510,11 @@ describe("functions", () => {
         TracingConfig: { Mode: "Active" },
         LoggingConfig: { LogFormat: "JSON", ApplicationLogLevel: "INFO", SystemLogLevel: "WARN" },
       });
+  });
+
+  test("have Lambda's report of each invocation only where a parameter asks for it", () => {
+    for (const [, { Properties }] of ofType("AWS::Lambda::Function", development))
+      expect(Properties.LoggingConfig.SystemLogLevel).toBe("INFO");
   });
 
   test("have log groups that expire their lines and are deleted with the stack", () => {
