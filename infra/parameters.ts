@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
+import { concurrencyLimit, reservationProblem, routeLimits } from "./account-concurrency.ts";
 
 /** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
 export interface Parameters {
@@ -9,6 +10,11 @@ export interface Parameters {
   readonly serviceName: string;
   readonly table: TableParameters;
   readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
+  /**
+   * Executions at a time that this stage can count on: the account's limit, or its part of it; null (default): unknown, and
+   * perhaps the ten of a new account.
+   */
+  readonly accountConcurrency: number | null;
   readonly api: ApiParameters;
   /** Name prefix of the secrets that functions may read. Default: the service's name and a slash. */
   readonly secretPrefix: string;
@@ -43,14 +49,20 @@ export interface FunctionParameters {
   readonly memory: number;
   /** In seconds. Default: the endpoint's; authorizer: 10; sweeps: 300; refreshes: 240; acknowledger and watcher: 60. */
   readonly timeout: number;
-  /** Concurrent executions reserved for this function, and its maximum; null (default): the account's shared pool. */
+  /**
+   * Concurrent executions reserved for this function, and its maximum; null: the account's shared pool. Default: null;
+   * of a permanent stage with a known concurrency, a share for each endpoint that takes no API key.
+   */
   readonly reservedConcurrency: number | null;
   /** Execution environments kept initialized; null (default): none. */
   readonly provisionedConcurrency: number | null;
 }
 
 export interface ApiParameters {
-  /** Default: each endpoint's own; development stage: 10 requests per second and a burst of 20 per endpoint. */
+  /**
+   * Default: each endpoint's own, but less for those that take no API key while the account's concurrency is unknown;
+   * development stage: 10 requests per second and a burst of 20 per endpoint.
+   */
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
   /**
    * Requests without a credential per IP address in five minutes, counted by AWS WAF: synchronize, and iOS-store
@@ -85,6 +97,8 @@ export interface AlarmParameters {
   readonly topicArn: string | null;
   /** Subscribed to the created topic; null (default): nobody is. */
   readonly email: string | null;
+  /** US dollars that the account may cost in a month before the topic is notified; null (default): no budget. */
+  readonly monthlyBudget: number | null;
 }
 
 const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
@@ -245,19 +259,27 @@ const functionDefaults = (name: FunctionName) => {
   return { memory: memoryMegabytes, timeout: timeoutSeconds, longest: LONGEST_REQUEST_SECONDS };
 };
 
-const functionParameters = (context: Context, name: FunctionName): FunctionParameters => {
+const functionParameters = (
+  context: Context,
+  name: FunctionName,
+  reserved: number | null,
+): FunctionParameters => {
   const { memory, timeout, longest } = functionDefaults(name);
   return {
     memory: context.take(`${name}.memory`, whole(128, 10_240), memory),
     timeout: context.take(`${name}.timeout`, whole(1, longest), timeout),
-    reservedConcurrency: context.take(`${name}.reservedConcurrency`, orNone(whole(1, 10_000)), null),
+    reservedConcurrency: context.take(`${name}.reservedConcurrency`, orNone(whole(1, 10_000)), reserved),
     provisionedConcurrency: context.take(`${name}.provisionedConcurrency`, orNone(whole(1, 10_000)), null),
   };
 };
 
-const throttling = (context: Context, name: EndpointName, presets: StagePresets): Throttling => {
-  const { requestsPerSecond, burst } = endpoints[name].defaults;
-  const preset = presets.throttling ?? { rate: requestsPerSecond, burst };
+const throttling = (
+  context: Context,
+  name: EndpointName,
+  presets: StagePresets,
+  accountConcurrency: number | null,
+): Throttling => {
+  const preset = presets.throttling ?? routeLimits(name, accountConcurrency);
   return {
     rate: context.take(`${name}.rate`, whole(1, 10_000), preset.rate),
     burst: context.take(`${name}.burst`, whole(1, 5000), preset.burst),
@@ -281,7 +303,8 @@ const alarmParameters = (context: Context): AlarmParameters => {
     context.problems.push(
       "alarmEmail and alarmTopicArn exclude each other: the e-mail address subscribes to a topic that the stack creates.",
     );
-  return { topicArn, email: address };
+  const monthlyBudget = context.take("monthlyBudget", orNone(whole(1, 1_000_000)), null);
+  return { topicArn, email: address, monthlyBudget };
 };
 
 const forEach = <Name extends string, Value>(
@@ -298,6 +321,20 @@ const read = (context: Context): Parameters => {
     stage === "development" ? "development" : "production",
   );
   const presets = STAGE_PRESETS[kind];
+  const accountConcurrency = context.take("accountConcurrency", orNone(whole(10, 1_000_000)), null);
+  const functions = forEach(FUNCTION_NAMES, (name) =>
+    // Stages that can be thrown away leave the account's executions to the others.
+    functionParameters(
+      context,
+      name,
+      presets.throttling === null ? concurrencyLimit(name, accountConcurrency) : null,
+    ),
+  );
+  const problem = reservationProblem(
+    Object.values(functions).map(({ reservedConcurrency }) => reservedConcurrency),
+    accountConcurrency,
+  );
+  if (problem !== null) context.problems.push(problem);
   const serviceName = stage === "production" ? "customer-entitlements" : `customer-entitlements-${stage}`;
   return {
     stage,
@@ -310,9 +347,10 @@ const read = (context: Context): Parameters => {
       maxReadCapacity: context.take("maxReadCapacity", units, presets.maxReadCapacity),
       maxWriteCapacity: context.take("maxWriteCapacity", units, presets.maxWriteCapacity),
     },
-    functions: forEach(FUNCTION_NAMES, (name) => functionParameters(context, name)),
+    functions,
+    accountConcurrency,
     api: {
-      throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets)),
+      throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets, accountConcurrency)),
       synchronizesPerAddress: context.take(
         "synchronizesPerAddress",
         orNone(whole(10, 2_000_000_000)),

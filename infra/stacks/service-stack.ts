@@ -10,6 +10,7 @@ import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { HealthDashboard } from "../constructs/health-dashboard.ts";
+import { MonthlyBudget } from "../constructs/monthly-budget.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
@@ -186,6 +187,9 @@ export class ServiceStack extends Stack {
       sweepers: Object.values(SWEEPERS),
       scheduled,
     });
+    const { monthlyBudget } = parameters.alarms;
+    if (monthlyBudget !== null)
+      new MonthlyBudget(this, "Budget", { serviceName, dollars: monthlyBudget, topic: alarms.topic });
     new HealthDashboard(this, "Health", {
       serviceName,
       metrics,

@@ -67,6 +67,7 @@ const DEVELOPMENT = {
   certificateArn: "arn:aws:acm:us-east-1:123456789012:certificate/0198c0de",
   hostedZoneId: "Z0123456789",
   alarmEmail: "operator@example.com",
+  monthlyBudget: "50",
   managesLogRole: "false",
   invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
@@ -310,9 +311,9 @@ describe("the API", () => {
       "GET /v1/customers/{applicationAccountIdentifier}/entitlements": [500, 1000],
       "POST /v1/customers/android-store/link": [50, 100],
       "POST /v1/customers/ios-store/link": [50, 100],
-      "POST /v1/customers/ios-store/synchronize": [200, 400],
-      "POST /v1/notifications/android-store": [50, 100],
-      "POST /v1/notifications/ios-store": [50, 100],
+      "POST /v1/customers/ios-store/synchronize": [20, 3],
+      "POST /v1/notifications/android-store": [10, 1],
+      "POST /v1/notifications/ios-store": [10, 3],
     });
     expect(throttles(only("AWS::ApiGateway::Stage", development))).toMatchObject({
       "POST /v1/customers/ios-store/synchronize": [33, 20],
@@ -767,6 +768,38 @@ test("the table is on demand and has the code's keys", () => {
     ],
     TimeToLiveSpecification: { AttributeName: TABLE.timeToLiveAttribute, Enabled: true },
   });
+});
+
+test("the table's index has a part of the table's caps", () => {
+  const { GlobalSecondaryIndexes, Replicas } = only("AWS::DynamoDB::GlobalTable").Properties;
+  expect(GlobalSecondaryIndexes[0].WriteOnDemandThroughputSettings).toEqual({ MaxWriteRequestUnits: 2000 });
+  expect(Replicas[0].GlobalSecondaryIndexes[0]).toMatchObject({
+    IndexName: TABLE.ownerIndex,
+    ReadOnDemandThroughputSettings: { MaxReadRequestUnits: 400 },
+  });
+});
+
+test("a budget notifies the alarms' topic where a parameter asks for it, and may", () => {
+  expect(ofType("AWS::Budgets::Budget")).toEqual([]);
+  const { Budget, NotificationsWithSubscribers } = only("AWS::Budgets::Budget", development).Properties;
+  expect(Budget).toMatchObject({ TimeUnit: "MONTHLY", BudgetLimit: { Amount: 50, Unit: "USD" } });
+  const topic = { Ref: ofType("AWS::SNS::Topic", development)[0]?.[0] };
+  expect(
+    NotificationsWithSubscribers.map(({ Notification, Subscribers }: Json) => [
+      Notification.NotificationType,
+      Notification.Threshold,
+      Subscribers,
+    ]),
+  ).toEqual([
+    ["ACTUAL", 80, [{ SubscriptionType: "SNS", Address: topic }]],
+    ["ACTUAL", 100, [{ SubscriptionType: "SNS", Address: topic }]],
+    ["FORECASTED", 100, [{ SubscriptionType: "SNS", Address: topic }]],
+  ]);
+  const statements = (synthesis: Synthesis): Json[] =>
+    only("AWS::SNS::TopicPolicy", synthesis).Properties.PolicyDocument.Statement;
+  const allowed = { Principal: { Service: "budgets.amazonaws.com" }, Action: "sns:Publish", Resource: topic };
+  expect(statements(development)).toContainEqual(expect.objectContaining(allowed));
+  expect(JSON.stringify(statements(first))).not.toContain("budgets");
 });
 
 describe("alarms", () => {
