@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
+import { addressBlocks, hasBlocks, NO_BLOCKS, type AddressBlocks } from "./address-blocks.ts";
 import { concurrencyLimit, reservationProblem, routeLimits } from "./account-concurrency.ts";
 
 /** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
@@ -71,6 +72,12 @@ export interface ApiParameters {
   readonly synchronizesPerAddress: number | null;
   /** Whether AWS WAF refuses iOS-store notifications from elsewhere than Apple's addresses. Default: false. */
   readonly iosNotificationsFromAppleOnly: boolean;
+  /** Addresses that AWS WAF refuses on every route. Default: none. */
+  readonly blockedAddresses: AddressBlocks;
+  /** Whether AWS WAF logs a line for each request that it refuses. Default: false. */
+  readonly addressLimitLogs: boolean;
+  /** Whether the access log has the caller's IP address. Default: false. */
+  readonly accessLogAddresses: boolean;
   /** Custom domain. Default: null, API Gateway's own address. */
   readonly domain: DomainParameters | null;
   /** Whether the stack sets API Gateway's logging role, of which an account and region has one. Default: true. */
@@ -307,6 +314,35 @@ const alarmParameters = (context: Context): AlarmParameters => {
   return { topicArn, email: address, monthlyBudget };
 };
 
+/** Whether AWS WAF stands before the API. */
+export const hasFirewall = ({
+  synchronizesPerAddress,
+  iosNotificationsFromAppleOnly,
+  blockedAddresses,
+}: Pick<
+  ApiParameters,
+  "synchronizesPerAddress" | "iosNotificationsFromAppleOnly" | "blockedAddresses"
+>): boolean =>
+  synchronizesPerAddress !== null || iosNotificationsFromAppleOnly || hasBlocks(blockedAddresses);
+
+const firewallParameters = (context: Context, presets: StagePresets) => {
+  const firewall = {
+    synchronizesPerAddress: context.take(
+      "synchronizesPerAddress",
+      orNone(whole(10, 2_000_000_000)),
+      presets.synchronizesPerAddress,
+    ),
+    iosNotificationsFromAppleOnly: context.take("iosNotificationsFromAppleOnly", flag, false),
+    blockedAddresses: context.take("blockedAddresses", addressBlocks, NO_BLOCKS),
+    addressLimitLogs: context.take("addressLimitLogs", flag, false),
+  };
+  if (firewall.addressLimitLogs && !hasFirewall(firewall))
+    context.problems.push(
+      "addressLimitLogs needs synchronizesPerAddress, iosNotificationsFromAppleOnly or blockedAddresses: without them nothing is refused by address.",
+    );
+  return firewall;
+};
+
 const forEach = <Name extends string, Value>(
   names: readonly Name[],
   valueOf: (name: Name) => Value,
@@ -351,12 +387,8 @@ const read = (context: Context): Parameters => {
     accountConcurrency,
     api: {
       throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets, accountConcurrency)),
-      synchronizesPerAddress: context.take(
-        "synchronizesPerAddress",
-        orNone(whole(10, 2_000_000_000)),
-        presets.synchronizesPerAddress,
-      ),
-      iosNotificationsFromAppleOnly: context.take("iosNotificationsFromAppleOnly", flag, false),
+      ...firewallParameters(context, presets),
+      accessLogAddresses: context.take("accessLogAddresses", flag, false),
       domain: domainParameters(context),
       managesLogRole: context.take("managesLogRole", flag, true),
     },

@@ -122,6 +122,12 @@ test.each([
   ["domainName", "https://api.example.com"],
   ["hostedZoneId", "zone"],
   ["accountConcurrency", "9"],
+  ["accessLogAddresses", "yes"],
+  ["addressLimitLogs", "all"],
+  ["blockedAddresses", "198.51.100.7/33"],
+  ["blockedAddresses", "198.51.100.7/0"],
+  ["blockedAddresses", ["2001:db8::/129"]],
+  ["blockedAddresses", "example.com"],
   ["monthlyBudget", "a lot"],
   ["readAccountEntitlements.memory", "64"],
   ["readAccountEntitlements.timeout", "29"],
@@ -187,6 +193,21 @@ describe("endpoints that anybody can flood", () => {
     ]);
     expect(problemsOf({ ...reserved, "readAccountEntitlements.reservedConcurrency": 400 })).toEqual([]);
   });
+});
+
+test("blocked addresses are a text or a list, once each, by kind", () => {
+  const blocked = { ipv4: ["198.51.100.7/32", "203.0.113.0/24"], ipv6: ["2001:db8::1/128"] };
+  for (const blockedAddresses of [
+    "203.0.113.0/24,198.51.100.7 2001:db8::1",
+    ["203.0.113.0/24", "198.51.100.7/32", "198.51.100.7", "2001:db8::1"],
+  ])
+    expect(readParameters({ blockedAddresses }).api.blockedAddresses).toEqual(blocked);
+});
+
+test("logs of the limit of an address need something that refuses by address", () => {
+  const logs = { stage: "development", addressLimitLogs: true };
+  expect(problemsOf(logs)).toEqual([expect.stringContaining("addressLimitLogs needs")]);
+  expect(problemsOf({ ...logs, blockedAddresses: "198.51.100.7" })).toEqual([]);
 });
 
 test("all problems are reported at once, unknown parameters included", () => {

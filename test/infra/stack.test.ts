@@ -79,6 +79,17 @@ const DEVELOPMENT = {
 let first: Synthesis;
 let second: Synthesis;
 let development: Synthesis;
+/** A stage whose callers are looked at. */
+let guarded: Synthesis;
+
+const GUARDED = {
+  stage: "guarded",
+  synchronizesPerAddress: "none",
+  iosNotificationsFromAppleOnly: "true",
+  blockedAddresses: "203.0.113.0/24, 198.51.100.7 2001:db8::/32",
+  addressLimitLogs: "true",
+  accessLogAddresses: "true",
+};
 
 beforeAll(async () => {
   const [one, two] = await Promise.all([
@@ -91,7 +102,11 @@ beforeAll(async () => {
     await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(DEVELOPMENT) }),
     "customer-entitlements-development",
   );
-}, 120_000);
+  guarded = read(
+    await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(GUARDED) }),
+    "customer-entitlements-guarded",
+  );
+}, 180_000);
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -155,7 +170,7 @@ test("the same sources give the same assembly, whatever the environment, checked
 
 describe("the checks (cdk-nag's packs for solutions and serverless, and CloudFormation's schemas)", () => {
   test("find nothing unexplained, in production and with every option on", () => {
-    for (const { folder } of [second, development])
+    for (const { folder } of [second, development, guarded])
       expect(JSON.parse(readFileSync(join(folder, "validation-report.json"), "utf8")).pluginReports).toEqual(
         [],
       );
@@ -324,7 +339,11 @@ describe("the API", () => {
     const { AccessLogSetting, TracingEnabled, MethodSettings } = only("AWS::ApiGateway::Stage").Properties;
     expect(TracingEnabled).toBe(true);
     const format = JSON.parse(AccessLogSetting.Format);
-    expect(format).toMatchObject({ requestId: "$context.requestId", route: "$context.resourcePath" });
+    expect(format).toMatchObject({
+      requestId: "$context.requestId",
+      extendedRequestId: "$context.extendedRequestId",
+      route: "$context.resourcePath",
+    });
     expect(AccessLogSetting.Format).not.toMatch(/\$context\.(?:path|identity|customDomain|protocol)|\$input/);
     for (const setting of MethodSettings) {
       expect(setting.DataTraceEnabled).toBe(false);
@@ -356,7 +375,10 @@ describe("the API", () => {
     },
   });
   const applesAddresses = (synthesis = first) => {
-    const [[id, set] = []] = ofType("AWS::WAFv2::IPSet", synthesis);
+    const [id, set] =
+      ofType("AWS::WAFv2::IPSet", synthesis).find(([, { Properties }]) =>
+        Properties.Name.endsWith("-apple"),
+      ) ?? [];
     expect(set?.Properties).toMatchObject({
       Addresses: ["17.0.0.0/8"],
       IPAddressVersion: "IPV4",
@@ -406,15 +428,10 @@ describe("the API", () => {
     );
   });
 
-  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", async () => {
-    const context = {
-      stage: "apple",
-      synchronizesPerAddress: "none",
-      iosNotificationsFromAppleOnly: "true",
-    };
-    const folder = await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(context) });
-    const synthesis = read(folder, "customer-entitlements-apple");
-    const { Rules, CustomResponseBodies } = only("AWS::WAFv2::WebACL", synthesis).Properties;
+  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", () => {
+    const { Rules: all, CustomResponseBodies } = only("AWS::WAFv2::WebACL", guarded).Properties;
+    const Rules = all.filter(({ Name }: Json) => Name !== "blocked-addresses");
+    const synthesis = guarded;
     expect(Rules).toHaveLength(1);
     expect(Rules[0].Statement).toEqual(notifiedByOthers(applesAddresses(synthesis)));
     const { CustomResponseBodyKey, ResponseCode } = Rules[0].Action.Block.CustomResponse;
@@ -423,7 +440,58 @@ describe("the API", () => {
       "ROUTE_NOT_FOUND",
     ]);
     expect(ofType("AWS::WAFv2::WebACL", development)).toEqual([]);
-  }, 60_000);
+  });
+
+  test("refuses blocked addresses on every route, before anything else", () => {
+    const [rule] = only("AWS::WAFv2::WebACL", guarded).Properties.Rules;
+    expect([rule.Name, rule.Priority]).toEqual(["blocked-addresses", 0]);
+    const sets = ofType("AWS::WAFv2::IPSet", guarded).filter(([, { Properties }]) =>
+      Properties.Name.includes("blocked"),
+    );
+    expect(sets.map(([, { Properties }]) => [Properties.IPAddressVersion, Properties.Addresses])).toEqual([
+      ["IPV4", ["198.51.100.7/32", "203.0.113.0/24"]],
+      ["IPV6", ["2001:db8::/32"]],
+    ]);
+    expect(rule.Statement.OrStatement.Statements).toEqual(
+      sets.map(([id]) => ({ IPSetReferenceStatement: { Arn: { "Fn::GetAtt": [id, "Arn"] } } })),
+    );
+    expect(rule.Action.Block.CustomResponse.ResponseCode).toBe(429);
+  });
+
+  test("logs what the firewall refuses only where it is told to, without path, query and credentials", () => {
+    expect(ofType("AWS::WAFv2::LoggingConfiguration")).toEqual([]);
+    const { LoggingFilter, RedactedFields, LogDestinationConfigs } = only(
+      "AWS::WAFv2::LoggingConfiguration",
+      guarded,
+    ).Properties;
+    expect(RedactedFields).toEqual([
+      { UriPath: {} },
+      { QueryString: {} },
+      { SingleHeader: { Name: "authorization" } },
+      { SingleHeader: { Name: "cookie" } },
+    ]);
+    expect(LoggingFilter).toEqual({
+      DefaultBehavior: "DROP",
+      Filters: [
+        {
+          Behavior: "KEEP",
+          Requirement: "MEETS_ANY",
+          Conditions: [{ ActionCondition: { Action: "BLOCK" } }],
+        },
+      ],
+    });
+    const [group = ""] =
+      ofType("AWS::Logs::LogGroup", guarded).find(([, { Properties }]) =>
+        String(Properties.LogGroupName).startsWith("aws-waf-logs-"),
+      ) ?? [];
+    expect(JSON.stringify(LogDestinationConfigs)).toContain(group);
+  });
+
+  test("has the caller's address in the access log only where it is told to", () => {
+    const formatOf = (synthesis: Synthesis): Json =>
+      JSON.parse(only("AWS::ApiGateway::Stage", synthesis).Properties.AccessLogSetting.Format);
+    expect(formatOf(guarded)).toEqual({ ...formatOf(first), address: "$context.identity.sourceIp" });
+  });
 
   test("is reachable only through its own domain when it has one", () => {
     expect(only("AWS::ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(false);
