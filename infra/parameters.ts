@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
 import { addressBlocks, hasBlocks, NO_BLOCKS, type AddressBlocks } from "./address-blocks.ts";
@@ -9,6 +10,8 @@ export interface Parameters {
   readonly stage: string;
   /** Name of every named resource: `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
   readonly serviceName: string;
+  /** Version that is deployed, for a tag and an output. Default: the package's. */
+  readonly version: string;
   readonly table: TableParameters;
   readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
   /**
@@ -157,6 +160,7 @@ const certificate = text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/
 const zone = text(/^[A-Z0-9]{1,32}$/, "the identifier of a Route 53 zone");
 const topic = text(/^arn:aws[\w-]*:sns:[\w-]+:\d{12}:[\w-]+$/, "the ARN of an SNS topic");
 const email = text(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
+const versionName = text(/^[\w.+-]{1,64}$/, "a version or a commit");
 const units = orNone(whole(1, 1_000_000));
 
 /** Context keys that belong to the CDK itself. */
@@ -222,6 +226,10 @@ const FUNCTION_NAMES: readonly FunctionName[] = [
 ];
 
 const DEFAULT_STAGE = "production";
+
+const packageFile = z.object({ version: z.string() });
+const packageVersion = (): string =>
+  packageFile.parse(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))).version;
 
 interface StagePresets {
   readonly removal: TableParameters["removal"];
@@ -375,6 +383,7 @@ const read = (context: Context): Parameters => {
   return {
     stage,
     serviceName,
+    version: context.take("version", versionName, packageVersion()),
     table: {
       name: context.take("tableName", tableName, serviceName),
       removal: context.take("removal", oneOf("retain", "destroy"), presets.removal),

@@ -201,6 +201,7 @@ export class ServiceStack extends Stack {
       new CfnOutput(this, name, { description, value });
     };
     output("Address", "Base URL of the API, without the contract's paths.", api.address);
+    output("Version", "Version that is deployed.", parameters.version);
     output("TableName", "The table's name, for the operator's command line.", table.name);
     output(
       "AndroidStoreRoles",

@@ -103,6 +103,7 @@ test.each([
   ["stage", ""],
   ["presets", "staging"],
   ["tableName", "a/b"],
+  ["version", "a version"],
   ["removal", "delete"],
   ["deletionProtection", "yes"],
   ["pointInTimeRecovery", "1"],

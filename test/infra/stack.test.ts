@@ -32,6 +32,7 @@ interface Synthesis {
   readonly manifest: Json;
 }
 
+const { version: VERSION } = JSON.parse(readFileSync("package.json", "utf8"));
 const CHECKED_APP = fileURLToPath(new URL("checked-app.ts", import.meta.url));
 const folders: string[] = [];
 
@@ -68,6 +69,7 @@ const DEVELOPMENT = {
   hostedZoneId: "Z0123456789",
   alarmEmail: "operator@example.com",
   monthlyBudget: "50",
+  version: "4f2a91c",
   managesLogRole: "false",
   invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
@@ -990,7 +992,21 @@ describe("alarms", () => {
   });
 });
 
-test("the outputs are the base address, the table's name, the roles to register with Google, and the alarms' topic", () => {
+test("the service's stack is tagged with its stage and version, and the data's is not", () => {
+  const tagsOf = ({ manifest }: Synthesis, name: string): Json => manifest.artifacts[name].properties.tags;
+  expect(tagsOf(first, "customer-entitlements-service")).toEqual({
+    "customer-entitlements:stage": "production",
+    "customer-entitlements:version": VERSION,
+  });
+  expect(tagsOf(development, "customer-entitlements-development-service")).toEqual({
+    "customer-entitlements:stage": "development",
+    "customer-entitlements:version": "4f2a91c",
+  });
+  expect(development.outputs["Version"]?.Value).toBe("4f2a91c");
+  expect(tagsOf(first, "customer-entitlements-data")).toBeUndefined();
+});
+
+test("the outputs are the base address, the version, the table's name, the roles to register with Google, and the alarms' topic", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
   const [[topic] = [""]] = ofType("AWS::SNS::Topic");
   const roleOf = (name: string) => ofType("AWS::IAM::Role").find(([id]) => id.startsWith(name))?.[0];
@@ -1010,6 +1026,7 @@ test("the outputs are the base address, the table's name, the roles to register 
           ],
         ],
       },
+      Version: VERSION,
       TableName: "customer-entitlements",
       AlarmTopic: { Ref: topic },
       AndroidStoreRoles: {
