@@ -2,7 +2,8 @@ import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent } from 
 import { composeAuthorize } from "./composition.ts";
 import { now } from "./configuration.ts";
 import { logger, safely } from "./observability/logger.ts";
-import { count, takeColdStart } from "./observability/metrics.ts";
+import { peakMegabytes, takeEnvironment } from "./observability/environment.ts";
+import { count } from "./observability/metrics.ts";
 import { table } from "./table.ts";
 import { policyFor } from "./policy.ts";
 
@@ -29,10 +30,17 @@ export const handler = async (
   event: Pick<APIGatewayTokenAuthorizerEvent, "authorizationToken" | "methodArn">,
 ): Promise<APIGatewayAuthorizerResult> => {
   const startedAt = now();
-  const coldStart = takeColdStart();
+  const environment = takeEnvironment();
   const record = (outcome: Outcome, decided: object = {}): void => {
     count("requests", { endpoint: FOLDER, outcome });
-    const line = { endpoint: FOLDER, ...decided, outcome, milliseconds: now() - startedAt, coldStart };
+    const line = {
+      endpoint: FOLDER,
+      ...decided,
+      outcome,
+      milliseconds: now() - startedAt,
+      ...environment,
+      peakMegabytes: peakMegabytes(),
+    };
     if (outcome === "FAILED") logger.error("authorization", line);
     else logger.info("authorization", line);
   };

@@ -36,6 +36,9 @@ export class EntitlementsTable extends Construct {
           indexName: TABLE.ownerIndex,
           partitionKey: text(TABLE.ownerAttribute),
           projectionType: ProjectionType.KEYS_ONLY,
+          // A new purchase is a third as many units in the index as in the table, and only the operator reads it.
+          ...(maxReadCapacity !== null && { maxReadRequestUnits: Math.ceil(maxReadCapacity / 10) }),
+          ...(maxWriteCapacity !== null && { maxWriteRequestUnits: Math.ceil(maxWriteCapacity / 2) }),
         },
       ],
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },

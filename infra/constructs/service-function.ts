@@ -26,6 +26,8 @@ export interface ServiceFunctionProps extends FunctionParameters {
   /** Service name in logs and metrics. */
   readonly serviceName: string;
   readonly logRetentionDays: RetentionDays;
+  /** Whether Lambda logs a report of each invocation. */
+  readonly reportsInvocations: boolean;
 }
 
 /** The table that a function uses; the data stack, or a restore, creates it. */
@@ -65,8 +67,8 @@ export class ServiceFunction extends Construct {
       logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      // Lambda's INFO reports repeat what the function logs itself.
-      systemLogLevelV2: SystemLogLevel.WARN,
+      // Lambda's INFO reports mostly repeat what the function logs itself.
+      systemLogLevelV2: props.reportsInvocations ? SystemLogLevel.INFO : SystemLogLevel.WARN,
       tracing: Tracing.ACTIVE,
       environment: { POWERTOOLS_SERVICE_NAME: props.serviceName },
       ...(reservedConcurrency !== null && { reservedConcurrentExecutions: reservedConcurrency }),

@@ -11,6 +11,7 @@ import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { HealthDashboard } from "../constructs/health-dashboard.ts";
+import { MonthlyBudget } from "../constructs/monthly-budget.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
@@ -58,6 +59,7 @@ export class ServiceStack extends Stack {
         description,
         serviceName,
         logRetentionDays,
+        reportsInvocations: parameters.invocationReports,
         ...parameters.functions[name],
       });
       functionNames[folder] = made.name;
@@ -207,6 +209,9 @@ export class ServiceStack extends Stack {
       sweepers: Object.values(SWEEPERS),
       scheduled,
     });
+    const { monthlyBudget } = parameters.alarms;
+    if (monthlyBudget !== null)
+      new MonthlyBudget(this, "Budget", { serviceName, dollars: monthlyBudget, topic: alarms.topic });
     new HealthDashboard(this, "Health", {
       serviceName,
       metrics,
@@ -218,6 +223,7 @@ export class ServiceStack extends Stack {
       new CfnOutput(this, name, { description, value });
     };
     output("Address", "Base URL of the API, without the contract's paths.", api.address);
+    output("Version", "Version that is deployed.", parameters.version);
     output("TableName", "The table's name, for the operator's command line.", table.name);
     output(
       "AndroidStoreRoles",

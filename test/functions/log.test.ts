@@ -106,10 +106,17 @@ describe("one line for each request", () => {
       outcome: "OK",
       status: 200,
       coldStart: true,
+      initializationMilliseconds: expect.any(Number),
+      peakMegabytes: expect.any(Number),
       milliseconds: expect.any(Number),
     });
+    expect(line.initializationMilliseconds).toBeGreaterThan(0);
+    // A process of Node.js alone holds some 40 MB.
+    expect(line.peakMegabytes).toBeGreaterThan(20);
+    expect(line.peakMegabytes).toBeLessThan(4096);
     const again = await lineOf(await app.link(request, ACCOUNT));
     expect(again).toMatchObject({ outcome: "OK", coldStart: false });
+    expect(again).not.toHaveProperty("initializationMilliseconds");
     expect(measured("requests", { Endpoint: "link-ios-store-customer", Outcome: "OK" })).toBe(2);
   });
 
@@ -169,6 +176,7 @@ describe("one line for each request", () => {
       "message",
       "milliseconds",
       "outcome",
+      "peakMegabytes",
       "sampling_rate",
       "service",
       "timestamp",

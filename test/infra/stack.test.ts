@@ -32,6 +32,7 @@ interface Synthesis {
   readonly manifest: Json;
 }
 
+const { version: VERSION } = JSON.parse(readFileSync("package.json", "utf8"));
 const CHECKED_APP = fileURLToPath(new URL("checked-app.ts", import.meta.url));
 const folders: string[] = [];
 
@@ -67,7 +68,10 @@ const DEVELOPMENT = {
   certificateArn: "arn:aws:acm:us-east-1:123456789012:certificate/0198c0de",
   hostedZoneId: "Z0123456789",
   alarmEmail: "operator@example.com",
+  monthlyBudget: "50",
+  version: "4f2a91c",
   managesLogRole: "false",
+  invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
   "readAccountEntitlements.provisionedConcurrency": "2",
   "linkIosStoreCustomer.memory": "1769",
@@ -77,6 +81,17 @@ const DEVELOPMENT = {
 let first: Synthesis;
 let second: Synthesis;
 let development: Synthesis;
+/** A stage whose callers are looked at. */
+let guarded: Synthesis;
+
+const GUARDED = {
+  stage: "guarded",
+  synchronizesPerAddress: "none",
+  iosNotificationsFromAppleOnly: "true",
+  blockedAddresses: "203.0.113.0/24, 198.51.100.7 2001:db8::/32",
+  addressLimitLogs: "true",
+  accessLogAddresses: "true",
+};
 
 beforeAll(async () => {
   const [one, two] = await Promise.all([
@@ -89,7 +104,11 @@ beforeAll(async () => {
     await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(DEVELOPMENT) }),
     "customer-entitlements-development",
   );
-}, 120_000);
+  guarded = read(
+    await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(GUARDED) }),
+    "customer-entitlements-guarded",
+  );
+}, 180_000);
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -153,7 +172,7 @@ test("the same sources give the same assembly, whatever the environment, checked
 
 describe("the checks (cdk-nag's packs for solutions and serverless, and CloudFormation's schemas)", () => {
   test("find nothing unexplained, in production and with every option on", () => {
-    for (const { folder } of [second, development])
+    for (const { folder } of [second, development, guarded])
       expect(JSON.parse(readFileSync(join(folder, "validation-report.json"), "utf8")).pluginReports).toEqual(
         [],
       );
@@ -309,9 +328,9 @@ describe("the API", () => {
       "GET /v1/customers/{applicationAccountIdentifier}/entitlements": [500, 1000],
       "POST /v1/customers/android-store/link": [50, 100],
       "POST /v1/customers/ios-store/link": [50, 100],
-      "POST /v1/customers/ios-store/synchronize": [200, 400],
-      "POST /v1/notifications/android-store": [50, 100],
-      "POST /v1/notifications/ios-store": [50, 100],
+      "POST /v1/customers/ios-store/synchronize": [20, 3],
+      "POST /v1/notifications/android-store": [10, 1],
+      "POST /v1/notifications/ios-store": [10, 3],
     });
     expect(throttles(only("AWS::ApiGateway::Stage", development))).toMatchObject({
       "POST /v1/customers/ios-store/synchronize": [33, 20],
@@ -322,7 +341,11 @@ describe("the API", () => {
     const { AccessLogSetting, TracingEnabled, MethodSettings } = only("AWS::ApiGateway::Stage").Properties;
     expect(TracingEnabled).toBe(true);
     const format = JSON.parse(AccessLogSetting.Format);
-    expect(format).toMatchObject({ requestId: "$context.requestId", route: "$context.resourcePath" });
+    expect(format).toMatchObject({
+      requestId: "$context.requestId",
+      extendedRequestId: "$context.extendedRequestId",
+      route: "$context.resourcePath",
+    });
     expect(AccessLogSetting.Format).not.toMatch(/\$context\.(?:path|identity|customDomain|protocol)|\$input/);
     for (const setting of MethodSettings) {
       expect(setting.DataTraceEnabled).toBe(false);
@@ -354,7 +377,10 @@ describe("the API", () => {
     },
   });
   const applesAddresses = (synthesis = first) => {
-    const [[id, set] = []] = ofType("AWS::WAFv2::IPSet", synthesis);
+    const [id, set] =
+      ofType("AWS::WAFv2::IPSet", synthesis).find(([, { Properties }]) =>
+        Properties.Name.endsWith("-apple"),
+      ) ?? [];
     expect(set?.Properties).toMatchObject({
       Addresses: ["17.0.0.0/8"],
       IPAddressVersion: "IPV4",
@@ -404,15 +430,10 @@ describe("the API", () => {
     );
   });
 
-  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", async () => {
-    const context = {
-      stage: "apple",
-      synchronizesPerAddress: "none",
-      iosNotificationsFromAppleOnly: "true",
-    };
-    const folder = await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(context) });
-    const synthesis = read(folder, "customer-entitlements-apple");
-    const { Rules, CustomResponseBodies } = only("AWS::WAFv2::WebACL", synthesis).Properties;
+  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", () => {
+    const { Rules: all, CustomResponseBodies } = only("AWS::WAFv2::WebACL", guarded).Properties;
+    const Rules = all.filter(({ Name }: Json) => Name !== "blocked-addresses");
+    const synthesis = guarded;
     expect(Rules).toHaveLength(1);
     expect(Rules[0].Statement).toEqual(notifiedByOthers(applesAddresses(synthesis)));
     const { CustomResponseBodyKey, ResponseCode } = Rules[0].Action.Block.CustomResponse;
@@ -421,7 +442,58 @@ describe("the API", () => {
       "ROUTE_NOT_FOUND",
     ]);
     expect(ofType("AWS::WAFv2::WebACL", development)).toEqual([]);
-  }, 60_000);
+  });
+
+  test("refuses blocked addresses on every route, before anything else", () => {
+    const [rule] = only("AWS::WAFv2::WebACL", guarded).Properties.Rules;
+    expect([rule.Name, rule.Priority]).toEqual(["blocked-addresses", 0]);
+    const sets = ofType("AWS::WAFv2::IPSet", guarded).filter(([, { Properties }]) =>
+      Properties.Name.includes("blocked"),
+    );
+    expect(sets.map(([, { Properties }]) => [Properties.IPAddressVersion, Properties.Addresses])).toEqual([
+      ["IPV4", ["198.51.100.7/32", "203.0.113.0/24"]],
+      ["IPV6", ["2001:db8::/32"]],
+    ]);
+    expect(rule.Statement.OrStatement.Statements).toEqual(
+      sets.map(([id]) => ({ IPSetReferenceStatement: { Arn: { "Fn::GetAtt": [id, "Arn"] } } })),
+    );
+    expect(rule.Action.Block.CustomResponse.ResponseCode).toBe(429);
+  });
+
+  test("logs what the firewall refuses only where it is told to, without path, query and credentials", () => {
+    expect(ofType("AWS::WAFv2::LoggingConfiguration")).toEqual([]);
+    const { LoggingFilter, RedactedFields, LogDestinationConfigs } = only(
+      "AWS::WAFv2::LoggingConfiguration",
+      guarded,
+    ).Properties;
+    expect(RedactedFields).toEqual([
+      { UriPath: {} },
+      { QueryString: {} },
+      { SingleHeader: { Name: "authorization" } },
+      { SingleHeader: { Name: "cookie" } },
+    ]);
+    expect(LoggingFilter).toEqual({
+      DefaultBehavior: "DROP",
+      Filters: [
+        {
+          Behavior: "KEEP",
+          Requirement: "MEETS_ANY",
+          Conditions: [{ ActionCondition: { Action: "BLOCK" } }],
+        },
+      ],
+    });
+    const [group = ""] =
+      ofType("AWS::Logs::LogGroup", guarded).find(([, { Properties }]) =>
+        String(Properties.LogGroupName).startsWith("aws-waf-logs-"),
+      ) ?? [];
+    expect(JSON.stringify(LogDestinationConfigs)).toContain(group);
+  });
+
+  test("has the caller's address in the access log only where it is told to", () => {
+    const formatOf = (synthesis: Synthesis): Json =>
+      JSON.parse(only("AWS::ApiGateway::Stage", synthesis).Properties.AccessLogSetting.Format);
+    expect(formatOf(guarded)).toEqual({ ...formatOf(first), address: "$context.identity.sourceIp" });
+  });
 
   test("is reachable only through its own domain when it has one", () => {
     expect(only("AWS::ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(false);
@@ -490,6 +562,13 @@ describe("gateway responses", () => {
     });
   });
 
+  test.each(["THROTTLED", "QUOTA_EXCEEDED"])("%s tells when to try again", (type) => {
+    const [, response] = ofType("AWS::ApiGateway::GatewayResponse").find(
+      ([, { Properties }]) => Properties.ResponseType === type,
+    ) ?? ["", null];
+    expect(response?.Properties.ResponseParameters).toEqual({ "gatewayresponse.header.Retry-After": "'5'" });
+  });
+
   test("there are no other responses", () => {
     expect(ofType("AWS::ApiGateway::GatewayResponse")).toHaveLength(EXPECTED.length);
   });
@@ -507,6 +586,11 @@ describe("functions", () => {
         TracingConfig: { Mode: "Active" },
         LoggingConfig: { LogFormat: "JSON", ApplicationLogLevel: "INFO", SystemLogLevel: "WARN" },
       });
+  });
+
+  test("have Lambda's report of each invocation only where a parameter asks for it", () => {
+    for (const [, { Properties }] of ofType("AWS::Lambda::Function", development))
+      expect(Properties.LoggingConfig.SystemLogLevel).toBe("INFO");
   });
 
   test("have log groups that expire their lines and are deleted with the stack", () => {
@@ -761,6 +845,38 @@ test("the table is on demand and has the code's keys", () => {
   });
 });
 
+test("the table's index has a part of the table's caps", () => {
+  const { GlobalSecondaryIndexes, Replicas } = only("AWS::DynamoDB::GlobalTable").Properties;
+  expect(GlobalSecondaryIndexes[0].WriteOnDemandThroughputSettings).toEqual({ MaxWriteRequestUnits: 2000 });
+  expect(Replicas[0].GlobalSecondaryIndexes[0]).toMatchObject({
+    IndexName: TABLE.ownerIndex,
+    ReadOnDemandThroughputSettings: { MaxReadRequestUnits: 400 },
+  });
+});
+
+test("a budget notifies the alarms' topic where a parameter asks for it, and may", () => {
+  expect(ofType("AWS::Budgets::Budget")).toEqual([]);
+  const { Budget, NotificationsWithSubscribers } = only("AWS::Budgets::Budget", development).Properties;
+  expect(Budget).toMatchObject({ TimeUnit: "MONTHLY", BudgetLimit: { Amount: 50, Unit: "USD" } });
+  const topic = { Ref: ofType("AWS::SNS::Topic", development)[0]?.[0] };
+  expect(
+    NotificationsWithSubscribers.map(({ Notification, Subscribers }: Json) => [
+      Notification.NotificationType,
+      Notification.Threshold,
+      Subscribers,
+    ]),
+  ).toEqual([
+    ["ACTUAL", 80, [{ SubscriptionType: "SNS", Address: topic }]],
+    ["ACTUAL", 100, [{ SubscriptionType: "SNS", Address: topic }]],
+    ["FORECASTED", 100, [{ SubscriptionType: "SNS", Address: topic }]],
+  ]);
+  const statements = (synthesis: Synthesis): Json[] =>
+    only("AWS::SNS::TopicPolicy", synthesis).Properties.PolicyDocument.Statement;
+  const allowed = { Principal: { Service: "budgets.amazonaws.com" }, Action: "sns:Publish", Resource: topic };
+  expect(statements(development)).toContainEqual(expect.objectContaining(allowed));
+  expect(JSON.stringify(statements(first))).not.toContain("budgets");
+});
+
 describe("alarms", () => {
   const NAMES = [
     "acknowledgements-failed",
@@ -881,7 +997,21 @@ describe("alarms", () => {
   });
 });
 
-test("the outputs are the base address, the table's name, the roles to register with Google, and the alarms' topic", () => {
+test("the service's stack is tagged with its stage and version, and the data's is not", () => {
+  const tagsOf = ({ manifest }: Synthesis, name: string): Json => manifest.artifacts[name].properties.tags;
+  expect(tagsOf(first, "customer-entitlements-service")).toEqual({
+    "customer-entitlements:stage": "production",
+    "customer-entitlements:version": VERSION,
+  });
+  expect(tagsOf(development, "customer-entitlements-development-service")).toEqual({
+    "customer-entitlements:stage": "development",
+    "customer-entitlements:version": "4f2a91c",
+  });
+  expect(development.outputs["Version"]?.Value).toBe("4f2a91c");
+  expect(tagsOf(first, "customer-entitlements-data")).toBeUndefined();
+});
+
+test("the outputs are the base address, the version, the table's name, the roles to register with Google, and the alarms' topic", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
   const [[topic] = [""]] = ofType("AWS::SNS::Topic");
   const roleOf = (name: string) => ofType("AWS::IAM::Role").find(([id]) => id.startsWith(name))?.[0];
@@ -901,6 +1031,7 @@ test("the outputs are the base address, the table's name, the roles to register 
           ],
         ],
       },
+      Version: VERSION,
       TableName: "customer-entitlements",
       AlarmTopic: { Ref: topic },
       AndroidStoreRoles: {

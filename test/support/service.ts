@@ -30,7 +30,7 @@ import {
 import { synthesizeForTest } from "./local-gateway.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
-const APP = fileURLToPath(new URL("../../infra/app.ts", import.meta.url));
+const APP = fileURLToPath(new URL("../../infra/default-app.ts", import.meta.url));
 const DAY = 86_400_000;
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
