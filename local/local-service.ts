@@ -57,6 +57,8 @@ export interface LocalServiceOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
+  /** Receives a readable line for each request to the API; unset: nobody does. */
+  readonly onRequest?: (line: string) => void;
   /** Aborts the start: everything started is stopped, then the signal's reason is thrown. */
   readonly signal?: AbortSignal;
 }
@@ -197,6 +199,7 @@ const start = async (
     },
     clock,
     log: options.log,
+    ...(options.onRequest && { onRequest: options.onRequest }),
   });
   cleanups.push(gateway.stop);
 

@@ -57,6 +57,8 @@ export interface TestService {
   readonly log: string[];
   /** Standard output of the functions: their log and metrics. */
   readonly output: string[];
+  /** The readable line of each request. */
+  readonly requests: string[];
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
   /** Runs the scheduled function that acknowledges due purchases. */
   acknowledgeDuePurchases(): Promise<InvocationResult>;
@@ -144,6 +146,7 @@ export const startTestService = async (environment: Record<string, string> = {})
   const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });
   const log: string[] = [];
   const output: string[] = [];
+  const requests: string[] = [];
   const serving = Promise.withResolvers<ReturnType<typeof createGateway>>();
   const server = createServer((request, response) => {
     void (async () => {
@@ -168,6 +171,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     },
     log: (line) => void log.push(line),
     output: (line) => void output.push(line),
+    onRequest: (line) => void requests.push(line),
   });
   serving.resolve(gateway);
 
@@ -310,6 +314,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     android,
     log,
     output,
+    requests,
     send,
     acknowledgeDuePurchases: () => gateway.invoke("AcknowledgeDuePurchases"),
     watchNotifications: () => gateway.invoke("WatchNotifications"),
