@@ -25,6 +25,7 @@ import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { createKeeper, keptOffset } from "./kept-state.ts";
 import { LocalError } from "./local-error.ts";
 import { emptyTable, ensureTable, tableOf } from "./local-table.ts";
+import { sandboxDocument } from "./sandbox-document.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
 import { createSchedules, scheduledFunctionsOf } from "./schedules.ts";
 import { createSecretsManager } from "./secrets-manager.ts";
@@ -236,7 +237,11 @@ const start = async (
   serving.resolve({
     gateway,
     mounts: [
-      createDocumentation(),
+      createDocumentation({
+        live: stores.liveExamples,
+        sandboxDocument: sandboxDocument(),
+        apiKey: demo.apiKey,
+      }),
       createClockEndpoint({ clock, timekeeper, reset, log: options.log }),
       secretsManager,
       createTokenService(),

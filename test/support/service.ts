@@ -25,6 +25,7 @@ import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
+import { undocumented } from "./openapi.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
 const APP = fileURLToPath(new URL("../../infra/app.ts", import.meta.url));
@@ -187,8 +188,10 @@ export const startTestService = async (environment: Record<string, string> = {})
         body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
       }),
     });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer["body"] };
+    const answered = JSON.parse(await response.text()) as Answer["body"];
+    const wrong = undocumented(method, path, response.status, answered);
+    if (wrong.length > 0) throw new Error(`The answer is not as documented: ${wrong.join("; ")}`);
+    return { status: response.status, headers: response.headers, body: answered };
   };
 
   const applications = createApplicationTable(table);
