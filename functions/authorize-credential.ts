@@ -1,4 +1,4 @@
-import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent } from "aws-lambda";
+import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Context } from "aws-lambda";
 import { composeAuthorize } from "./composition.ts";
 import { now } from "./configuration.ts";
 import { logger, safely } from "./observability/logger.ts";
@@ -28,6 +28,7 @@ type Outcome = "ALLOWED" | "REFUSED" | "FAILED";
  */
 export const handler = async (
   event: Pick<APIGatewayTokenAuthorizerEvent, "authorizationToken" | "methodArn">,
+  context?: Pick<Context, "awsRequestId">,
 ): Promise<APIGatewayAuthorizerResult> => {
   const startedAt = now();
   const environment = takeEnvironment();
@@ -35,6 +36,7 @@ export const handler = async (
     count("requests", { endpoint: FOLDER, outcome });
     const line = {
       endpoint: FOLDER,
+      invocation: context?.awsRequestId,
       ...decided,
       outcome,
       milliseconds: now() - startedAt,
@@ -50,7 +52,7 @@ export const handler = async (
     throw new Error("Internal error");
   });
   if (decision.outcome === "refused") {
-    record("REFUSED");
+    record("REFUSED", { because: decision.because });
     throw unauthorized();
   }
   record("ALLOWED", { application: decision.applicationIdentifier, keyIdentifier: decision.keyIdentifier });

@@ -55,6 +55,7 @@ export const writeLine = ({
       ...takeObservations(),
       outcome,
       status: shown?.status ?? 200,
+      ...(shown?.because !== undefined && { because: shown.because }),
       milliseconds: now() - (internal.startedAt ?? now()),
       ...internal.environment,
       peakMegabytes: peakMegabytes(),
