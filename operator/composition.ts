@@ -14,15 +14,18 @@ import {
 import type { ScanPosition } from "../lib/administration/operation-table.ts";
 import type { Refreshing } from "../lib/administration/refresh.ts";
 import { reprojectApplication, type Reprojection } from "../lib/administration/reproject.ts";
+import type { Resending } from "../lib/administration/resend.ts";
 import type { Application } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
+import { createFeedTable } from "../lib/table/feed.ts";
 import { createOperationTable } from "../lib/table/operations.ts";
 import { createFindOwnership } from "../lib/table/ownership.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createResendTable } from "../lib/table/resend.ts";
 import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 
@@ -47,6 +50,14 @@ export const refreshingOn = (table: Table, effects: Pick<Refreshing, "now" | "wa
   findOwnership: createFindOwnership(table, pause),
   queue: createRefreshQueue(table),
   table: createOperationTable(table),
+});
+
+/** Binds the delivering of changes once more to a table. */
+export const resendingOn = (table: Table, now: () => Instant): Resending => ({
+  feed: createFeedTable(table),
+  table: createResendTable(table, pause),
+  now,
+  pause,
 });
 
 /** The owner index usually follows its table within a fraction of a second; DynamoDB guarantees no bound. */

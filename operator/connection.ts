@@ -1,7 +1,10 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { once } from "../lib/once.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
+import { allowedDestinations, type AllowsDestination } from "../lib/telling/allowed-destinations.ts";
+import { readMasterSecret } from "./master-secret.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,6 +14,14 @@ export interface Connection extends Place {
   readonly store: Table;
   /** Origins besides Google's from which this table's workload identities may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
+  /** Webhooks that may be private addresses or plain HTTP: those that `DESTINATIONS` names. */
+  readonly allowsDestination: AllowsDestination;
+  /**
+   * The service's master secret, read once.
+   *
+   * @throws OperatorError where it cannot be read
+   */
+  readonly masterSecret: () => Promise<Uint8Array>;
   close(): void;
 }
 
@@ -51,11 +62,12 @@ export const connect = async (table: string, environment: Environment): Promise<
   const hasCredentials = Boolean(environment["AWS_ACCESS_KEY_ID"] || environment["AWS_PROFILE"]);
   const region =
     environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"] || (isLocal ? LOCAL_REGION : undefined);
-  const client = new DynamoDBClient({
+  const options = {
     requestHandler: TIMEOUTS,
     ...(region !== undefined && { region }),
     ...(isLocal && !hasCredentials && { credentials: LOCAL_CREDENTIALS }),
-  });
+  };
+  const client = new DynamoDBClient(options);
   const resolvedRegion = await client.config.region().catch(() => {
     throw new OperatorError(
       "No AWS region is configured: set AWS_REGION, or a region in the profile of this shell.",
@@ -66,6 +78,8 @@ export const connect = async (table: string, environment: Environment): Promise<
     where: endpoint || resolvedRegion,
     store: { client: DynamoDBDocumentClient.from(client), name: table },
     trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
+    allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
+    masterSecret: once(() => readMasterSecret({ table, environment, isLocal, client: options })),
     close: () => client.destroy(),
   };
 };

@@ -28,6 +28,7 @@ import {
 } from "./customer-commands.ts";
 import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
+import { addDestinationCommands } from "./destination-program.ts";
 import type { DestructiveOptions } from "./destructive.ts";
 import type { PageOptions } from "./page.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
@@ -179,7 +180,11 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
     .command("issue")
     .description("issue an API key, which is shown only once")
     .requiredOption("--application <identifier>", "the application's identifier")
-    .requiredOption("--scope <scope>", "customers:write or entitlements:read; may be repeated", collect)
+    .requiredOption(
+      "--scope <scope>",
+      "customers:write, entitlements:read or changes:read; may be repeated",
+      collect,
+    )
     .option("--expires <time or duration>", "such as 2027-01-31T00:00:00Z or P90D; never by default")
     .option("--label <text>", "a label of your choice")
     .action((options: Parameters<typeof issueApiKey>[1]) =>
@@ -200,6 +205,8 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
     .action((key: string, options: Parameters<typeof revokeCredential>[2]) =>
       answer((session) => revokeCredential(session, key, options)),
     );
+
+  addDestinationCommands(program, { answer, confirmation });
 
   const account = program.command("account").description("accounts of an application");
   account

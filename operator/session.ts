@@ -22,7 +22,12 @@ import type { NotificationTimes } from "../lib/customers/notification-log.ts";
 import { createCredentialTable, type CredentialTable } from "../lib/table/credentials.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
+import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
+import { createDestinationTable, type DestinationTable } from "../lib/table/destinations.ts";
+import { pause } from "../lib/pause.ts";
 import type { Table } from "../lib/table/table.ts";
+import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
+import type { DeliveryQueue } from "../lib/telling/delivery-queue.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
@@ -36,6 +41,11 @@ export interface Session {
   readonly watermarks: Pick<Watermarks, "read">;
   /** Origins besides Google's from which a workload identity may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
+  /** Webhooks that may be private addresses or plain HTTP. */
+  readonly allowsDestination: AllowsDestination;
+  readonly masterSecret: Connection["masterSecret"];
+  readonly destinations: DestinationTable;
+  readonly deliveries: Pick<DeliveryQueue, "waiting" | "healthOf" | "retry" | "resume">;
   readonly moment: Instant;
   readonly now: () => Instant;
   /** Waits this many milliseconds. */
@@ -44,7 +54,7 @@ export interface Session {
 }
 
 export const openSession = (
-  { store: table, trustsOrigin }: Connection,
+  { store: table, trustsOrigin, allowsDestination, masterSecret }: Connection,
   { now, wait, waitForIndex }: Pick<Session, "now" | "wait" | "waitForIndex">,
 ): Session => ({
   table,
@@ -52,6 +62,10 @@ export const openSession = (
   credentials: createCredentialTable(table),
   notifications: createNotificationTimes(table),
   trustsOrigin,
+  allowsDestination,
+  masterSecret,
+  destinations: createDestinationTable(table),
+  deliveries: createDeliveryQueue(table, pause),
   queue: createRefreshQueue(table),
   watermarks: createWatermarks(table),
   moment: now(),

@@ -6,6 +6,7 @@ import { referenceText } from "../entitlements/purchase.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 import type { ScanPosition } from "./operation-table.ts";
+import { sideBySide } from "./side-by-side.ts";
 
 export interface Reprojection {
   readonly customers: number;
@@ -15,9 +16,6 @@ export interface Reprojection {
   /** Part of the table that was looked through, from 0 to 1; null: its size is not known. */
   readonly part: number | null;
 }
-
-/** Customers that are recomputed at the same time. */
-const AT_ONCE = 25;
 
 const reprojectCustomer = async (
   operations: Operations,
@@ -42,24 +40,6 @@ const reprojectCustomer = async (
     return written === "conflict" ? written : "changed";
   };
   return withCustomer(operations, application, customer, project, () => null);
-};
-
-/** Does the work of each, {@link AT_ONCE} at the same time. After a failure nothing new begins. */
-const sideBySide = async <Item>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<void>,
-): Promise<void> => {
-  const waiting = items.values();
-  const worker = async (): Promise<void> => {
-    try {
-      for (const item of waiting) await work(item);
-    } catch (error) {
-      // An iterator that has returned gives the other workers nothing more.
-      waiting.return?.();
-      throw error;
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 };
 
 /**

@@ -1,3 +1,4 @@
+import type { WebhookDestination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { customerPartition, TABLE } from "./keys.ts";
@@ -59,6 +60,15 @@ export const sequenceUnchanged = (worker: string, sequence: number): Condition =
 
 /** No newer version has taken the place of the delivery. */
 export const deliveryUnchanged = versionUnchanged;
+
+/** The destination is still this webhook, with the secrets that were read. */
+export const secretsUnchanged = ({ url, secretEpochs }: WebhookDestination): Condition => ({
+  ConditionExpression: `#url = :url AND ${
+    secretEpochs.length === 0 ? "attribute_not_exists(secretEpochs)" : "secretEpochs = :epochs"
+  }`,
+  ExpressionAttributeNames: { "#url": "url" },
+  ExpressionAttributeValues: { ":url": url, ...(secretEpochs.length > 0 && { ":epochs": secretEpochs }) },
+});
 
 /** No owner: absent, or an expired tombstone. */
 export const unowned = (moment: Instant): Condition => ({

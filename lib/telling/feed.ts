@@ -35,7 +35,8 @@ const LIMIT = 100;
 /** Bytes of changes in one answer, below the 6 MB that a function can answer. */
 const BYTES = 4_000_000;
 
-const textOf = ({ day, sequence }: ChangePlace): string =>
+/** Cursor of the changes after a place. */
+export const cursorOf = ({ day, sequence }: ChangePlace): string =>
   Buffer.from(`${day} ${sequence}`).toString("base64url");
 
 /** Cursor of an application of which no change is kept: from the oldest on. */
@@ -43,12 +44,16 @@ const START = Buffer.from("start").toString("base64url");
 
 const CURSOR = /^(\d{4}-\d{2}-\d{2}) ([1-9]\d{0,15})$/;
 
-/** @throws ServiceError `INVALID_REQUEST` */
-const placeOf = (cursor: string): ChangePlace | null => {
+/**
+ * Place after which a cursor's changes come; null: the oldest that is kept comes first.
+ *
+ * @throws ServiceError `INVALID_REQUEST`
+ */
+export const placeOfCursor = (cursor: string): ChangePlace | null => {
   if (cursor === START) return null;
   const [, day = "", sequence = ""] = CURSOR.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
   const place = { day, sequence: Number(sequence) };
-  if (Number.isNaN(Date.parse(day)) || textOf(place) !== cursor)
+  if (Number.isNaN(Date.parse(day)) || cursorOf(place) !== cursor)
     throw new ServiceError("INVALID_REQUEST", {
       issues: [{ path: "after", message: "must be a cursor that this endpoint has answered" }],
     });
@@ -56,7 +61,7 @@ const placeOf = (cursor: string): ChangePlace | null => {
 };
 
 /** The days from one to another, both included. */
-const daysFrom = (from: string, to: string): readonly string[] => {
+export const daysFrom = (from: string, to: string): readonly string[] => {
   const days: string[] = [];
   for (let at = Date.parse(from); at <= Date.parse(to); at += DAY) days.push(dayOf(at));
   return days;
@@ -98,7 +103,7 @@ const shownAs = (data: ChangeData, { toldAt, place }: FeedChange): AccountChange
   customerIdentifiers: [...data.customerIdentifiers],
   entitlements: [...data.entitlements],
   timestamp: isoTime(toldAt),
-  cursor: textOf(place),
+  cursor: cursorOf(place),
 });
 
 /**
@@ -113,7 +118,7 @@ export const readChanges = async (
   application: ApplicationId,
   { after: cursor = START, limit = LIMIT }: ChangesRequest,
 ): Promise<ChangesPage> => {
-  const after = placeOf(cursor);
+  const after = placeOfCursor(cursor);
   const last = await feed.lastPlace(application);
   if ((last?.sequence ?? 0) < (after?.sequence ?? 0)) throw new ServiceError("CURSOR_EXPIRED");
   if (last === null || last.sequence === after?.sequence) return { changes: [], next: cursor };
@@ -136,5 +141,5 @@ export const readChanges = async (
     place = change.place;
     if (changes.length === limit) break;
   }
-  return { changes, next: place === null ? START : textOf(place) };
+  return { changes, next: place === null ? START : cursorOf(place) };
 };

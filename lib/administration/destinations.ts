@@ -1,0 +1,126 @@
+import type { Application } from "../applications/application.ts";
+import type { Destination, WebhookDestination } from "../applications/destination.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
+import type { DestinationHealth } from "../telling/destination-health.ts";
+import { OVERLAP_MILLISECONDS, secretOf } from "../telling/signing-secrets.ts";
+import { secretText } from "../telling/webhook-secret.ts";
+import { sideBySide } from "./side-by-side.ts";
+
+/** What waits for a destination. */
+export interface Waiting {
+  /** Accounts of which a version waits. */
+  readonly accounts: number;
+  /** Stores' requests. */
+  readonly requests: number;
+  /** Time of the oldest message; null: nothing waits. */
+  readonly since: Instant | null;
+}
+
+export interface DestinationReport {
+  readonly destination: Destination;
+  readonly health: DestinationHealth;
+  readonly waiting: Waiting;
+}
+
+const PER_PAGE = 1000;
+
+const waitingFor = async (
+  queue: Pick<DeliveryQueue, "waiting">,
+  reference: DestinationReference,
+): Promise<Waiting> => {
+  let [accounts, requests] = [0, 0];
+  let since: Instant | null = null;
+  for await (const page of queue.waiting(reference, PER_PAGE))
+    for (const delivery of page) {
+      if (delivery.kind === "account") accounts += 1;
+      else requests += 1;
+      since = Math.min(since ?? delivery.since, delivery.since);
+    }
+  return { accounts, requests, since };
+};
+
+/** State of an application's destinations. Reads all that waits for them. */
+export const reportDestinations = async (
+  queue: Pick<DeliveryQueue, "waiting" | "healthOf">,
+  { identifier, destinations }: Application,
+): Promise<readonly DestinationReport[]> =>
+  Promise.all(
+    destinations.map(async (destination) => {
+      const reference = { application: identifier, destination: destination.name };
+      const [health, waiting] = await Promise.all([queue.healthOf(reference), waitingFor(queue, reference)]);
+      return { destination, health, waiting };
+    }),
+  );
+
+/** Time until which the secret before the newest signs too; null: it does not. */
+export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant): Instant | null => {
+  const [newest, before] = secretEpochs;
+  if (newest === undefined || before === undefined) return null;
+  const end = newest + OVERLAP_MILLISECONDS;
+  return moment < end ? end : null;
+};
+
+/** Secrets of destinations, as stored. */
+export interface DestinationSecrets {
+  /** `conflict`: the destination is no longer as it was read. */
+  setSecretEpochs(
+    application: ApplicationId,
+    before: WebhookDestination,
+    secretEpochs: readonly Instant[],
+  ): Promise<"written" | "conflict">;
+}
+
+export interface Rotation {
+  /** As its receiver configures it. */
+  readonly secret: string;
+  /** The destination with its new secret. */
+  readonly destination: WebhookDestination;
+}
+
+/**
+ * Makes a webhook's secret anew. The one before signs beside it for {@link OVERLAP_MILLISECONDS}; no third one does. The
+ * master secret is needed before anything is written, so that no secret takes effect that nobody sees.
+ *
+ * @returns null: the destination is no longer as it was read
+ */
+export const rotateSecret = async (
+  secrets: DestinationSecrets,
+  master: Uint8Array,
+  application: ApplicationId,
+  before: WebhookDestination,
+  moment: Instant,
+): Promise<Rotation | null> => {
+  const [newest] = before.secretEpochs;
+  // Each epoch names a secret of its own, whatever the clock of this machine says.
+  const epoch = newest === undefined ? moment : Math.max(moment, newest + 1);
+  const secretEpochs = newest === undefined ? [epoch] : [epoch, newest];
+  const destination = { ...before, secretEpochs };
+  const secret = secretText(secretOf(master, application, destination, epoch));
+  const written = await secrets.setSecretEpochs(application, before, secretEpochs);
+  return written === "conflict" ? null : { secret, destination };
+};
+
+/**
+ * Ends a destination's pause or suspension, and makes all that waits for it due at once.
+ *
+ * @param progress takes the deliveries that were made due so far
+ */
+export const resume = async (
+  queue: Pick<DeliveryQueue, "waiting" | "retry" | "resume">,
+  reference: DestinationReference,
+  moment: Instant,
+  progress: (hastened: number) => void,
+): Promise<number> => {
+  let hastened = 0;
+  for await (const page of queue.waiting(reference, PER_PAGE)) {
+    const later = page.filter(({ nextTryAt }) => nextTryAt > moment);
+    await sideBySide(later, async (delivery) => queue.retry(reference, delivery, delivery.tries, 0));
+    hastened += later.length;
+    if (later.length > 0) progress(hastened);
+  }
+  // Last, so that whoever delivers then finds them due.
+  await queue.resume(reference);
+  return hastened;
+};

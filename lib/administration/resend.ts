@@ -1,0 +1,135 @@
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../identifiers.ts";
+import {
+  CHANGES_KEPT_MILLISECONDS,
+  dayOf,
+  type ChangeData,
+  type ChangePlace,
+  type FeedChange,
+} from "../telling/change.ts";
+import type { DestinationReference } from "../telling/delivery-queue.ts";
+import { cursorOf, daysFrom, placeOfCursor, readChanges, type FeedTable } from "../telling/feed.ts";
+import { sideBySide } from "./side-by-side.ts";
+
+/** A version that an account was told. */
+export interface ToldVersion extends Pick<ChangeData, "version"> {
+  readonly account: AccountId;
+  readonly place: ChangePlace;
+}
+
+export interface ResendTable {
+  /** Versions that accounts were last told; those that were told nothing, or were erased, are left out. */
+  newestOf(
+    application: ApplicationId,
+    accounts: readonly AccountId[],
+  ): Promise<ReadonlyMap<AccountId, number>>;
+  /**
+   * Makes a version due at a destination, in place of what waits there for the account. `newer`: the account was told a newer
+   * version meanwhile, or was erased, and nothing was written. `conflict`: try again.
+   */
+  deliverAgain(
+    destination: DestinationReference,
+    version: ToldVersion,
+    since: Instant,
+  ): Promise<"written" | "newer" | "conflict">;
+}
+
+export interface Resending {
+  readonly feed: FeedTable;
+  readonly table: ResendTable;
+  readonly now: () => Instant;
+  readonly pause: (attempt: number) => Promise<void>;
+}
+
+/** The changes to deliver again: those after a cursor of the feed, or told at a time or later. */
+export type ResendStart = { readonly cursor: string } | { readonly time: Instant };
+
+export interface Resent {
+  /** Accounts whose newest version is due again. */
+  readonly accounts: number;
+  /** Changes that were looked through. */
+  readonly changes: number;
+  /** Where to go on if it is interrupted; null: before the first change. */
+  readonly cursor: string | null;
+  /** Part that was looked through, from 0 to 1. */
+  readonly part: number;
+}
+
+const PER_PAGE = 250;
+const ATTEMPTS = 20;
+
+/** Time before which no change is kept. */
+export const oldestKept = (moment: Instant): Instant => moment - CHANGES_KEPT_MILLISECONDS;
+
+const deliverAgain = async (
+  { table, now, pause }: Resending,
+  destination: DestinationReference,
+  version: ToldVersion,
+): Promise<"written" | "newer"> => {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await pause(attempt);
+    const outcome = await table.deliverAgain(destination, version, now());
+    if (outcome !== "conflict") return outcome;
+  }
+  throw new Error("An account kept changing concurrently; try again.");
+};
+
+/** The changes that told what their accounts were told last. Others are followed by those. */
+const newestIn = async (
+  { table }: Resending,
+  application: ApplicationId,
+  changes: readonly FeedChange[],
+): Promise<readonly ToldVersion[]> => {
+  const versions = changes.flatMap(({ data, place }) =>
+    data === null ? [] : [{ account: data.applicationAccountIdentifier, version: data.version, place }],
+  );
+  const newest = await table.newestOf(
+    application,
+    versions.map(({ account }) => account),
+  );
+  return versions.filter(({ account, version }) => newest.get(account) === version);
+};
+
+/**
+ * Delivers to a destination once more the newest version of each account that has changed. It may be repeated, and an older
+ * version never takes the place of a newer one. Changes of erased accounts are passed over.
+ *
+ * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no longer
+ * kept
+ */
+export const resendChanges = async (
+  resending: Resending,
+  destination: DestinationReference,
+  start: ResendStart,
+  progress: (done: Resent) => void,
+): Promise<Resent> => {
+  const { feed, now } = resending;
+  const { application } = destination;
+  if ("cursor" in start) await readChanges(resending, application, { after: start.cursor, limit: 1 });
+  const after = "cursor" in start ? placeOfCursor(start.cursor) : null;
+  const from = "time" in start ? start.time : oldestKept(now());
+  let done: Resent = { accounts: 0, changes: 0, cursor: null, part: 0 };
+  const last = await feed.lastPlace(application);
+  if (last === null) return { ...done, part: 1 };
+  let first = after?.sequence ?? null;
+  for (const day of daysFrom(after?.day ?? dayOf(from), last.day))
+    for await (const page of feed.changesOf(application, day, after?.sequence ?? 0, PER_PAGE)) {
+      const changes = page.filter(({ toldAt }) => after !== null || toldAt >= from);
+      const end = changes.at(-1)?.place;
+      if (end === undefined) continue;
+      first ??= (changes[0]?.place.sequence ?? 1) - 1;
+      let accounts = 0;
+      await sideBySide(await newestIn(resending, application, changes), async (version) => {
+        if ((await deliverAgain(resending, destination, version)) === "written") accounts += 1;
+      });
+      done = {
+        accounts: done.accounts + accounts,
+        changes: done.changes + changes.length,
+        cursor: cursorOf(end),
+        // What is told meanwhile is delivered by itself, and looked through all the same.
+        part: Math.min(1, (end.sequence - first) / Math.max(1, last.sequence - first)),
+      };
+      progress(done);
+    }
+  return { ...done, part: 1 };
+};

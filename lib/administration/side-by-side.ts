@@ -1,0 +1,20 @@
+/** Items that are worked on at the same time. */
+const AT_ONCE = 25;
+
+/** Does the work of each, {@link AT_ONCE} at the same time. After a failure nothing new begins. */
+export const sideBySide = async <Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> => {
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    try {
+      for (const item of waiting) await work(item);
+    } catch (error) {
+      // An iterator that has returned gives the other workers nothing more.
+      waiting.return?.();
+      throw error;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+};

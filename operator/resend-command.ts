@@ -1,0 +1,84 @@
+import * as z from "zod";
+import { oldestKept, resendChanges, type Resent, type ResendStart } from "../lib/administration/resend.ts";
+import { ServiceError } from "../lib/contract/errors.ts";
+import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+import { counted, type Answer } from "./answer.ts";
+import { resendingOn } from "./composition.ts";
+import type { Confirmation } from "./confirmation.ts";
+import { findDestination, healthText } from "./destination-commands.ts";
+import { OperatorError } from "./operator-error.ts";
+import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
+
+export interface ResendOptions {
+  /** A cursor of the feed, or a time. */
+  readonly since: string;
+}
+
+const INSTEAD =
+  "changes are kept for 30 days. Whoever has missed more reads each account once; destination resend then delivers what has changed since.";
+
+const readStart = (text: string, moment: Instant): ResendStart => {
+  if (!z.iso.datetime({ offset: true }).safeParse(text).success) return { cursor: text };
+  const time = Date.parse(text);
+  if (time < oldestKept(moment))
+    throw new OperatorError(`--since is before ${isoTime(oldestKept(moment))}: ${INSTEAD}`);
+  return { time };
+};
+
+const sentenceOf = (error: unknown): unknown => {
+  if (!(error instanceof ServiceError)) return error;
+  if (error.code === "CURSOR_EXPIRED")
+    return new OperatorError(`The cursor is not kept any more: ${INSTEAD}`);
+  if (error.code === "INVALID_REQUEST")
+    return new OperatorError(
+      "--since takes a cursor that the feed has answered, or a time such as 2027-01-31T00:00:00Z: this is neither.",
+    );
+  return error;
+};
+
+const progressText = ({ accounts, changes, cursor, part }: Resent): string =>
+  [
+    `${counted(accounts, "account")} of ${counted(changes, "change")}`,
+    `${Math.floor(part * 100)} %`,
+    ...(cursor === null ? [] : [`if this is interrupted, go on with --since ${cursor}`]),
+  ].join("; ");
+
+/** Delivers the newest version of each account that has changed since to a destination once more. */
+export const resend = async (
+  session: Session,
+  { progress }: Confirmation,
+  applicationText: string,
+  name: string,
+  options: ResendOptions,
+): Promise<Answer> => {
+  const start = readStart(options.since, session.moment);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const reference = {
+    application: application.identifier,
+    destination: findDestination(application, name).name,
+  };
+  const { accounts, changes, cursor } = await resendChanges(
+    resendingOn(session.table, session.now),
+    reference,
+    start,
+    (done) => progress(progressText(done)),
+  ).catch((error: unknown) => {
+    throw sentenceOf(error);
+  });
+  const health = await session.deliveries.healthOf(reference);
+  return {
+    json: {
+      applicationIdentifier: application.identifier,
+      destination: name,
+      accounts,
+      changes,
+      cursor: cursor ?? ("cursor" in start ? start.cursor : null),
+    },
+    text: [
+      `${counted(accounts, "account")} of ${application.name} ${accounts === 1 ? "is" : "are"} told to ${name} again, each with its newest version (${counted(changes, "change")}).`,
+      ...(health.failures > 0
+        ? [`${name} is ${healthText(health)}; destination resume has it tried at once.`]
+        : []),
+    ].join("\n"),
+  };
+};

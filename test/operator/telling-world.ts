@@ -1,0 +1,185 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { v7 as uuid } from "uuid";
+import type { Destination } from "../../lib/applications/destination.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createChangeTable } from "../../lib/table/changes.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import type { TestTable } from "../support/table.ts";
+import { masterSecretName } from "../../lib/telling/master-secret.ts";
+import { tellChanges } from "../../lib/telling/tell-changes.ts";
+import { keyedHash } from "../../lib/telling/webhook-secret.ts";
+import { createSecretsManager } from "../../local/secrets-manager.ts";
+import { close, listen } from "../../local/server.ts";
+import { composeAccountReport } from "../../operator/composition.ts";
+import type { Environment } from "../../operator/connection.ts";
+import { runOperator } from "../../operator/program.ts";
+import { createWorld, type World } from "../customers/world.ts";
+import { NOW } from "../support/purchases.ts";
+
+export const MASTER = "a master secret that only these tests have";
+const master = new TextEncoder().encode(MASTER);
+
+export const BACKEND = { name: "backend", url: "https://api.example.com/hooks" };
+export const BUS = {
+  name: "bus",
+  eventBus: "arn:aws:events:eu-central-1:123456789012:event-bus/entitlements",
+};
+
+const pause = () => Promise.resolve();
+
+export interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  json(): Record<string, unknown>;
+}
+
+/** The operator's program on a table, with a Secrets Manager that holds the table's master secret. */
+export interface Operator {
+  /** Endpoint of the Secrets Manager. */
+  readonly secretsManager: string;
+  run(words: readonly string[], changes?: Environment, moment?: Instant): Promise<Run>;
+  apply(manifest: object, changes?: Environment): Promise<Run>;
+  stop(): Promise<void>;
+}
+
+export const startOperator = async (table: TestTable): Promise<Operator> => {
+  const secrets = createSecretsManager(
+    null,
+    "us-east-1",
+    new Map([
+      [masterSecretName(table.name), MASTER],
+      ["short", "short"],
+      ["elsewhere", `${MASTER} of another stage`],
+    ]),
+  );
+  const server = createServer((request, response) => {
+    void secrets(request, response).then((isAnswered) => isAnswered || response.writeHead(404).end());
+  });
+  const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
+  const folder = await mkdtemp(join(tmpdir(), "operator-"));
+  const run: Operator["run"] = async (words, changes = {}, moment = NOW) => {
+    let [out, err] = ["", ""];
+    const code = await runOperator(words, {
+      environment: {
+        ...process.env,
+        TABLE_NAME: table.name,
+        AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint,
+        ...changes,
+      },
+      now: () => moment,
+      out: (text) => void (out += text),
+      err: (text) => void (err += text),
+      composeAccountReport,
+      waitForIndex: pause,
+      wait: pause,
+      ask: null,
+    });
+    return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
+  };
+  return {
+    secretsManager: endpoint,
+    run,
+    apply: async (manifest, changes) => {
+      const file = join(folder, `${uuid()}.yaml`);
+      await writeFile(file, JSON.stringify(manifest));
+      return run(["application", "apply", file, "--yes"], changes);
+    },
+    stop: async () => {
+      await close(server);
+      await rm(folder, { recursive: true });
+    },
+  };
+};
+
+/** An application of the table that is told of changes, as an operator has applied it. */
+export interface ToldApplication {
+  readonly identifier: ApplicationId;
+  /** The application with what the table says of it now. */
+  world(): Promise<World>;
+  /** Changes its manifest. */
+  configure(
+    destinations: readonly object[],
+    changes?: { readonly keepsChanges?: boolean; readonly products?: readonly object[] },
+  ): Promise<Run>;
+  /** Tells what is due at the moment. */
+  tell(moment?: Instant): Promise<void>;
+  /** Its destination as stored. */
+  destination(name: string): Promise<Destination | undefined>;
+  /** Items of the application whose partition key contains the text. */
+  itemsOf(text: string): Promise<readonly Record<string, unknown>[]>;
+}
+
+export const PRODUCTS = [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }];
+
+export const anApplication = async (
+  { apply }: Operator,
+  table: TestTable,
+  destinations: readonly object[] = [BACKEND],
+): Promise<ToldApplication> => {
+  const identifier = applicationId(uuid());
+  const applications = createApplicationTable(table);
+  const configure: ToldApplication["configure"] = (
+    configured,
+    { keepsChanges = false, products = PRODUCTS } = {},
+  ) =>
+    apply({
+      application: { identifier, name: "Trails", keepsChanges },
+      destinations: configured,
+      stores: { "ios-store": [{ bundleIdentifier: `com.example.${identifier}`, environments: ["sandbox"] }] },
+      entitlements: { premium: {}, gold: {} },
+      products,
+    });
+  const applied = await configure(destinations);
+  if (applied.code !== 0) throw new Error(applied.err);
+  const load = async () => {
+    const application = await applications.load(identifier);
+    if (application === null) throw new Error("no application");
+    return application;
+  };
+  return {
+    identifier,
+    configure,
+    world: async () => createWorld(table, { application: await load() }),
+    tell: async (moment = NOW) => {
+      await tellChanges(
+        {
+          directory: { byIdentifier: load },
+          changes: createChangeTable(table, pause, (application, account) =>
+            Promise.resolve(keyedHash(master, application, account)),
+          ),
+          accounts: createCustomerTable(table, pause),
+          applications: () => Promise.resolve([identifier]),
+          newWorker: uuid,
+          now: () => moment,
+          pause,
+          onFailure: (error) => {
+            throw error;
+          },
+        },
+        Infinity,
+      );
+    },
+    destination: async (name) => (await load()).destinations.find((one) => one.name === name),
+    itemsOf: async (text) =>
+      (await table.items()).filter(({ pk }) => String(pk).includes(identifier) && String(pk).includes(text)),
+  };
+};
+
+/** What a destination's queue holds, by account. */
+export const waitingAt = async (
+  table: TestTable,
+  application: ApplicationId,
+  destination: string,
+): Promise<Record<string, number>> => {
+  const waiting: Record<string, number> = {};
+  for await (const page of createDeliveryQueue(table, pause).waiting({ application, destination }, 100))
+    for (const one of page) if (one.kind === "account") waiting[one.account] = one.version;
+  return waiting;
+};
