@@ -5,6 +5,7 @@ import "../entitlements/events.test.ts";
 import "../entitlements/holdings.test.ts";
 import "../entitlements/join.test.ts";
 import "../entitlements/lineages.test.ts";
+import "../entitlements/moment.test.ts";
 import "../entitlements/passes.test.ts";
 import "../entitlements/periods.test.ts";
 import "../entitlements/purchase.test.ts";
