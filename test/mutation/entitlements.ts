@@ -6,6 +6,8 @@ import "../entitlements/holdings.test.ts";
 import "../entitlements/join.test.ts";
 import "../entitlements/lineages.test.ts";
 import "../entitlements/moment.test.ts";
+import "../entitlements/next-change.properties.test.ts";
+import "../entitlements/next-change.test.ts";
 import "../entitlements/passes.test.ts";
 import "../entitlements/periods.test.ts";
 import "../entitlements/purchase.test.ts";
