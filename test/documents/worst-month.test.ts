@@ -8,6 +8,7 @@ const MILLION = 1_000_000;
 /** Billed milliseconds of a request that stores something, as docs/operations.md counts them. */
 const BILLED: Readonly<Record<EndpointName, number>> = {
   readAccountEntitlements: 9,
+  readChanges: 15,
   synchronizeIosStorePurchases: 27,
   linkIosStoreCustomer: 21,
   linkAndroidStoreCustomer: 330,
