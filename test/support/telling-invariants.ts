@@ -67,7 +67,7 @@ export const tellingViolations = (items: readonly StoredItem[]): readonly string
       before == null || version === before.version + 1,
       `${account} has version ${version} after ${before?.version}`,
     );
-    for (const [customer, owner] of [...followed]) if (owner === account) followed.delete(customer);
+    for (const [customer, owner] of followed) if (owner === account) followed.delete(customer);
     for (const customer of customerIdentifiers) {
       check(
         !followed.has(customer),
