@@ -1,4 +1,3 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
@@ -9,6 +8,7 @@ import { join } from "node:path";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
+import { askFork } from "../support/forked.ts";
 import { makeAuthority, type ServerCertificate } from "../support/tls-certificates.ts";
 import type { SendingOrder, SendingReport } from "./sending-process.ts";
 
@@ -47,16 +47,11 @@ const urlOf = async (server: Server): Promise<string> => {
 const sendTo = async (
   urls: readonly string[],
   { attemptMilliseconds = 10_000, environment = {} as Record<string, string> } = {},
-): Promise<SendingReport> => {
-  const child = fork(PROCESS, {
-    execArgv: ["--disable-warning=ExperimentalWarning", "--no-warnings"],
-    env: { ...process.env, ...environment, NODE_EXTRA_CA_CERTS: join(folder, "authority.pem") },
-  });
-  child.send({ urls, attemptMilliseconds } satisfies SendingOrder);
-  const [report] = await once(child, "message");
-  await once(child, "exit");
-  return report as SendingReport;
-};
+): Promise<SendingReport> =>
+  (await askFork(PROCESS, { urls, attemptMilliseconds } satisfies SendingOrder, {
+    ...environment,
+    NODE_EXTRA_CA_CERTS: join(folder, "authority.pem"),
+  })) as SendingReport;
 
 interface Connection {
   readonly serverName: string | false | null;
