@@ -22,6 +22,8 @@ export interface Parameters {
   readonly api: ApiParameters;
   /** Name prefix of the secrets that functions may read. Default: the service's name and a slash. */
   readonly secretPrefix: string;
+  /** Customer's key (AWS KMS) that encrypts those secrets; null (default): Secrets Manager's own. */
+  readonly secretsKeyArn: string | null;
   /** Default: 30; development stage: 7. */
   readonly logRetentionDays: number;
   /** Percentage of requests that X-Ray traces. Default: 5; development stage: 100. */
@@ -34,6 +36,8 @@ export interface Parameters {
 }
 
 export interface TableParameters {
+  /** Customer's key (AWS KMS) that encrypts the table; null (default): DynamoDB's own. */
+  readonly keyArn: string | null;
   /** Table that the service uses: the stage's own (default), or a restored one. */
   readonly name: string;
   /** Removal policy of the table when its stack is deleted. Default: `retain`; development stage: `destroy`. */
@@ -166,6 +170,7 @@ const eventBuses = text(
   "ARNs of event buses, with commas between them",
 );
 const email = text(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
+const key = text(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/, "the ARN of a KMS key");
 const versionName = text(/^[\w.+-]{1,64}$/, "a version or a commit");
 const units = orNone(whole(1, 1_000_000));
 
@@ -396,6 +401,7 @@ const read = (context: Context): Parameters => {
     version: context.take("version", versionName, packageVersion()),
     table: {
       name: context.take("tableName", tableName, serviceName),
+      keyArn: context.take("tableKeyArn", orNone(key), null),
       removal: context.take("removal", oneOf("retain", "destroy"), presets.removal),
       deletionProtection: context.take("deletionProtection", flag, presets.isProtected),
       pointInTimeRecovery: context.take("pointInTimeRecovery", flag, presets.isProtected),
@@ -411,6 +417,7 @@ const read = (context: Context): Parameters => {
       domain: domainParameters(context),
       managesLogRole: context.take("managesLogRole", flag, true),
     },
+    secretsKeyArn: context.take("secretsKeyArn", orNone(key), null),
     secretPrefix: context.take("secretPrefix", prefix, `${serviceName}/`),
     logRetentionDays: context.take("logRetentionDays", retention, presets.logRetentionDays),
     tracedPercent: context.take("tracedPercent", whole(0, 100), presets.tracedPercent),

@@ -3,10 +3,12 @@ import {
   AccessLogField,
   AccessLogFormat,
   AuthorizationType,
+  CfnRestApi,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
   RestApi,
+  SecurityPolicy,
   TokenAuthorizer,
   type Method,
   type MethodDeploymentOptions,
@@ -108,6 +110,12 @@ export class EntitlementsApi extends Construct {
         ),
       },
     });
+    // The CDK's construct has no such properties yet. An own domain has a policy of its own, and closes this address.
+    const { defaultChild } = api.node;
+    if (domain === null && defaultChild instanceof CfnRestApi) {
+      defaultChild.securityPolicy = SecurityPolicy.TLS13_1_2_PQ_2025_09;
+      defaultChild.endpointAccessMode = "BASIC";
+    }
     // The stack defines its own output.
     api.node.tryRemoveChild("Endpoint");
     api.latestDeployment?.addToLogicalId({

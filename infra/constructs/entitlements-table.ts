@@ -1,5 +1,12 @@
 import { RemovalPolicy } from "aws-cdk-lib";
-import { AttributeType, Billing, ProjectionType, StreamViewType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import {
+  AttributeType,
+  Billing,
+  ProjectionType,
+  StreamViewType,
+  CfnGlobalTable,
+  TableV2,
+} from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
 import { TABLE } from "../../lib/table/keys.ts";
 import type { TableParameters } from "../parameters.ts";
@@ -45,8 +52,16 @@ export class EntitlementsTable extends Construct {
       deletionProtection: props.deletionProtection,
       removalPolicy: props.removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
+    if (props.keyArn !== null) encryptWith(props.keyArn, table);
     this.name = table.tableName;
     if (table.tableStreamArn === undefined) throw new Error("The table has no stream.");
     this.streamArn = table.tableStreamArn;
   }
 }
+
+/** By hand, as the CDK's own way needs a stack of a known region. */
+const encryptWith = (keyArn: string, { node: { defaultChild } }: TableV2): void => {
+  if (!(defaultChild instanceof CfnGlobalTable)) throw new Error("The table is of another kind.");
+  defaultChild.sseSpecification = { sseEnabled: true, sseType: "KMS" };
+  defaultChild.addPropertyOverride("Replicas.0.SSESpecification.KMSMasterKeyId", keyArn);
+};

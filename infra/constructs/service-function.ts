@@ -18,6 +18,7 @@ import { Construct } from "constructs";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import type { FunctionParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
+import { decryption, encryption } from "./key-permissions.ts";
 
 export interface ServiceFunctionProps extends FunctionParameters {
   /** Module that exports `handler`. */
@@ -33,6 +34,8 @@ export interface ServiceFunctionProps extends FunctionParameters {
 /** The table that a function uses; the data stack, or a restore, creates it. */
 export interface TableReference {
   readonly name: string;
+  /** Customer's key that encrypts it; null: DynamoDB's own. */
+  readonly keyArn: string | null;
 }
 
 /**
@@ -95,25 +98,29 @@ export class ServiceFunction extends Construct {
 
   /** Grants reads of single items by key. */
   getsItemsOf(table: TableReference): void {
-    this.#uses(table, ["dynamodb:GetItem"]);
+    this.#uses(table, ["dynamodb:GetItem"], decryption);
   }
 
   /** Grants queries of partitions, and nothing else. */
   queries(table: TableReference): void {
-    this.#uses(table, ["dynamodb:Query"]);
+    this.#uses(table, ["dynamodb:Query"], decryption);
   }
 
   /** Grants reads by key and by partition, and writes, also in transactions. */
   changes(table: TableReference): void {
-    this.#uses(table, [
-      "dynamodb:BatchGetItem",
-      "dynamodb:ConditionCheckItem",
-      "dynamodb:DeleteItem",
-      "dynamodb:GetItem",
-      "dynamodb:PutItem",
-      "dynamodb:Query",
-      "dynamodb:UpdateItem",
-    ]);
+    this.#uses(
+      table,
+      [
+        "dynamodb:BatchGetItem",
+        "dynamodb:ConditionCheckItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:Query",
+        "dynamodb:UpdateItem",
+      ],
+      encryption,
+    );
   }
 
   /**
@@ -148,8 +155,14 @@ export class ServiceFunction extends Construct {
     );
   }
 
-  /** Grants reads of the secrets in this account and region whose names start with the prefix. */
-  readsSecrets(prefix: string): void {
+  /**
+   * Grants reads of the secrets in this account and region whose names start with the prefix.
+   *
+   * @param keyArn customer's key that encrypts them; null: Secrets Manager's own
+   */
+  readsSecrets(prefix: string, keyArn: string | null): void {
+    for (const statement of decryption(keyArn, "secretsmanager", Stack.of(this)))
+      this.#function.addToRolePolicy(statement);
     this.#may(
       ["secretsmanager:GetSecretValue"],
       Stack.of(this).formatArn({
@@ -183,7 +196,9 @@ export class ServiceFunction extends Construct {
     for (const bus of buses) this.#may(["events:PutEvents"], bus);
   }
 
-  #uses({ name }: TableReference, actions: string[]): void {
+  #uses({ name, keyArn }: TableReference, actions: string[], keyUse: typeof decryption): void {
+    for (const statement of keyUse(keyArn, "dynamodb", Stack.of(this)))
+      this.#function.addToRolePolicy(statement);
     this.#may(
       actions,
       Stack.of(this).formatArn({ service: "dynamodb", resource: "table", resourceName: name }),

@@ -12,6 +12,7 @@ import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { HealthDashboard } from "../constructs/health-dashboard.ts";
 import { MonthlyBudget } from "../constructs/monthly-budget.ts";
+import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
@@ -49,7 +50,7 @@ export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
     // `cdk destroy` begins with this stack, and without a domain of its own the API's address is gone with it.
     super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
-    const { serviceName, secretPrefix, table } = parameters;
+    const { serviceName, secretPrefix, secretsKeyArn, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
     const scheduled = new Set<string>();
@@ -70,7 +71,7 @@ export class ServiceStack extends Stack {
       const made = functionOf(name, folder, summary);
       if (use === "queries") made.queries(table);
       else made.changes(table);
-      if (readsSecrets) made.readsSecrets(secretPrefix);
+      if (readsSecrets) made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     };
 
@@ -97,7 +98,7 @@ export class ServiceStack extends Stack {
     const asking = (given: Scheduled): ServiceFunction => {
       const made = onSchedule(given);
       made.changes(table);
-      made.readsSecrets(secretPrefix);
+      made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     };
 
@@ -237,6 +238,17 @@ export class ServiceStack extends Stack {
       ]
         .map(({ roleName }) => roleName)
         .join(" "),
+    );
+    const policies = new OperatorPolicies(this, "Operator", table);
+    output(
+      "OperatorReadsPolicy",
+      "Policy for the operator's commands that show something.",
+      policies.reads.managedPolicyArn,
+    );
+    output(
+      "OperatorChangesPolicy",
+      "Policy for all of the operator's commands.",
+      policies.changes.managedPolicyArn,
     );
     output("AlarmTopic", "SNS topic that the alarms notify.", alarms.topic.topicArn);
     if (api.domainTarget !== null)

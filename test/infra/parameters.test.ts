@@ -104,6 +104,8 @@ test.each([
   ["presets", "staging"],
   ["tableName", "a/b"],
   ["version", "a version"],
+  ["tableKeyArn", "alias/of-the-table"],
+  ["secretsKeyArn", "0198c0de"],
   ["removal", "delete"],
   ["deletionProtection", "yes"],
   ["pointInTimeRecovery", "1"],

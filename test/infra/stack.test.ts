@@ -70,6 +70,8 @@ const DEVELOPMENT = {
   alarmEmail: "operator@example.com",
   monthlyBudget: "50",
   version: "4f2a91c",
+  tableKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-table",
+  secretsKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-secrets",
   managesLogRole: "false",
   invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
@@ -495,6 +497,15 @@ describe("the API", () => {
     expect(formatOf(guarded)).toEqual({ ...formatOf(first), address: "$context.identity.sourceIp" });
   });
 
+  test("takes TLS 1.2 at least, with and without a domain", () => {
+    expect(only("AWS::ApiGateway::RestApi").Properties).toMatchObject({
+      SecurityPolicy: "SecurityPolicy_TLS13_1_2_PQ_2025_09",
+      EndpointAccessMode: "BASIC",
+    });
+    expect(only("AWS::ApiGateway::RestApi", development).Properties.SecurityPolicy).toBeUndefined();
+    expect(only("AWS::ApiGateway::DomainName", development).Properties.SecurityPolicy).toBe("TLS_1_2");
+  });
+
   test("is reachable only through its own domain when it has one", () => {
     expect(only("AWS::ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(false);
     expect(only("AWS::ApiGateway::RestApi", development).Properties.DisableExecuteApiEndpoint).toBe(true);
@@ -697,14 +708,14 @@ describe("roles", () => {
     readonly Resource: unknown;
   }
 
-  /** The permissions of a function's role, except for its log and traces. */
+  /** The permissions of a function's role, except for its log, its traces and keys. */
   const statementsOf = (name: string, { resources } = first): Statement[] => {
     const role = functionOf(name, { ...first, resources }).Properties.Role["Fn::GetAtt"][0];
     expect(resources[role]?.Properties.ManagedPolicyArns).toBeUndefined();
     return Object.values(resources)
       .filter(({ Type, Properties }) => Type === "AWS::IAM::Policy" && Properties.Roles[0].Ref === role)
       .flatMap(({ Properties }): Statement[] => Properties.PolicyDocument.Statement)
-      .filter(({ Action }) => !/logs:|xray:/.test(JSON.stringify(Action)));
+      .filter(({ Action }) => !/logs:|xray:|kms:/.test(JSON.stringify(Action)));
   };
 
   const arn = (service: string, resource: string) => ({
@@ -805,6 +816,79 @@ describe("roles", () => {
       ]);
     },
   );
+
+  test("roles may use a customer's keys through the service whose data they encrypt, and no key without one", () => {
+    const keysOf = (name: string): Json[] => {
+      const role = functionOf(name, development).Properties.Role["Fn::GetAtt"][0];
+      return Object.values(development.resources)
+        .filter(({ Type, Properties }) => Type === "AWS::IAM::Policy" && Properties.Roles[0].Ref === role)
+        .flatMap(({ Properties }): Json[] => Properties.PolicyDocument.Statement)
+        .filter(({ Action }) => JSON.stringify(Action).includes("kms:"))
+        .map(({ Action, Resource, Condition }) => [
+          Action.includes("kms:GenerateDataKey") ? "writes" : "reads",
+          Resource.split("/")[1],
+          JSON.stringify(Condition.StringEquals["kms:ViaService"]).includes(
+            Resource.endsWith("secrets") ? "secretsmanager." : "dynamodb.",
+          ),
+        ]);
+    };
+    expect(keysOf("ReadAccountEntitlements")).toEqual([["reads", "of-the-table", true]]);
+    expect(keysOf("AuthorizeCredential")).toEqual([["reads", "of-the-table", true]]);
+    expect(keysOf("LinkIosStoreCustomer")).toEqual([["writes", "of-the-table", true]]);
+    expect(keysOf("LinkAndroidStoreCustomer")).toEqual([
+      ["writes", "of-the-table", true],
+      ["reads", "of-the-secrets", true],
+    ]);
+    expect(only("AWS::DynamoDB::GlobalTable", development).Properties).toMatchObject({
+      SSESpecification: { SSEEnabled: true, SSEType: "KMS" },
+      Replicas: [expect.objectContaining({ SSESpecification: { KMSMasterKeyId: DEVELOPMENT.tableKeyArn } })],
+    });
+    expect(JSON.stringify(first.resources)).not.toContain("kms:");
+    expect(only("AWS::DynamoDB::GlobalTable").Properties.SSESpecification).toBeUndefined();
+  });
+
+  describe("policies of an operator", () => {
+    const actionsOf = (id: string): string[] =>
+      ofType("AWS::IAM::ManagedPolicy")
+        .filter(([name]) => name.startsWith(id))
+        .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+        .flatMap(({ Action }: Json): string[] => [Action].flat());
+    /** Actions that the operator's requests take. */
+    const NEEDED: Readonly<Record<string, readonly string[]>> = {
+      BatchGetCommand: ["dynamodb:BatchGetItem"],
+      GetCommand: ["dynamodb:GetItem"],
+      QueryCommand: ["dynamodb:Query"],
+      ScanCommand: ["dynamodb:Scan"],
+      TransactGetCommand: ["dynamodb:GetItem"],
+      TransactWriteCommand: [
+        "dynamodb:ConditionCheckItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+      ],
+      UpdateCommand: ["dynamodb:UpdateItem"],
+    };
+    const commands = [
+      ...new Set(
+        ["lib/table", "operator"]
+          .flatMap((folder) => readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8")))
+          .flatMap((source) => [...source.matchAll(/new (\w+Command)\(/g)].map(([, name = ""]) => name)),
+      ),
+    ];
+
+    test("allow every request of the operator, and the one that reads changes nothing", () => {
+      const [reads, changes] = [actionsOf("OperatorReads"), actionsOf("OperatorChanges")];
+      for (const command of commands) {
+        expect(NEEDED).toHaveProperty(command);
+        expect(changes).toEqual(expect.arrayContaining([...(NEEDED[command] ?? [])]));
+      }
+      expect(reads.filter((action) => !/:(?:BatchGet|Get|Query|Scan|Describe|List)/.test(action))).toEqual(
+        [],
+      );
+      expect(changes).toEqual(expect.arrayContaining(reads));
+      expect(changes.filter((action) => action.includes("*"))).toEqual([]);
+    });
+  });
 
   test("the stream carries keys alone", () => {
     expect(only("AWS::DynamoDB::GlobalTable").Properties.StreamSpecification).toEqual({
@@ -1032,6 +1116,8 @@ test("the outputs are the base address, the version, the table's name, the roles
         ],
       },
       Version: VERSION,
+      OperatorReadsPolicy: { Ref: expect.stringContaining("OperatorReads") },
+      OperatorChangesPolicy: { Ref: expect.stringContaining("OperatorChanges") },
       TableName: "customer-entitlements",
       AlarmTopic: { Ref: topic },
       AndroidStoreRoles: {
