@@ -4,7 +4,7 @@ import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ApplicationDirectory } from "../lib/applications/application.ts";
 import { authorize, type Decision } from "../lib/applications/authorize.ts";
 import { isWebhook } from "../lib/applications/destination.ts";
-import { createApplicationDirectory } from "../lib/applications/directory.ts";
+import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../lib/applications/directory.ts";
 import type { AcknowledgementRun } from "../lib/customers/acknowledge-due-purchases.ts";
 import type { Bury } from "../lib/customers/bury-remains.ts";
 import type { CustomerChange } from "../lib/customers/customer-change.ts";
@@ -70,9 +70,6 @@ export interface ServiceConfiguration {
   /** Receives service events; unset: they are dropped. */
   readonly observe?: Observe;
 }
-
-/** Longest time until a changed application or catalog takes effect. */
-const DIRECTORY_AGE_MILLISECONDS = 60_000;
 
 /** Most customers that clients' claims alone may link to an account, per claims counter. */
 const CLAIMS_PER_ACCOUNT = 20;

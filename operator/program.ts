@@ -11,13 +11,8 @@ import {
   type ComposeAccountReport,
 } from "./account-commands.ts";
 import type { Answer } from "./answer.ts";
-import {
-  applyApplication,
-  findApplicationOf,
-  listApplications,
-  showApplication,
-  showAudit,
-} from "./application-commands.ts";
+import { applyApplication } from "./apply-command.ts";
+import { findApplicationOf, listApplications, showApplication, showAudit } from "./application-commands.ts";
 import { connect, tableName, type Environment } from "./connection.ts";
 import {
   eraseCustomer,
@@ -39,6 +34,7 @@ import {
   type CustomerRefreshOptions,
 } from "./refresh-commands.ts";
 import { reproject, type ReprojectOptions } from "./reproject-command.ts";
+import { retell, type RetellOptions } from "./retell-command.ts";
 import { openSession, type Session } from "./session.ts";
 
 /** The program's dependencies. */
@@ -69,7 +65,7 @@ const YES = "--yes";
 
 /** The options that npm does not have itself. */
 const OPTIONS_NOT_OF_NPM: readonly string[] =
-  "table application expires label reason by to asserted-by store since wait".split(" ");
+  "table application expires label reason by to asserted-by store since after wait".split(" ");
 
 /** Whether these words ask for JSON. After `--` nothing is an option. */
 const wantsJson = (words: readonly string[]): boolean =>
@@ -151,6 +147,16 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
     .option("--after <position>", "go on after the position that an interrupted run has shown")
     .action((identifier: string, options: ReprojectOptions) =>
       answer((session) => reproject(session, confirmation, identifier, options)),
+    );
+  application
+    .command("retell")
+    .description(
+      "look at every account again, and tell those that differ, after the catalog or the destinations changed",
+    )
+    .argument("<application>", "the application's identifier")
+    .option("--after <position>", "go on after the position that an interrupted run has shown")
+    .action((identifier: string, options: RetellOptions) =>
+      answer((session) => retell(session, confirmation, identifier, options)),
     );
   application
     .command("refresh")

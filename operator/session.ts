@@ -64,7 +64,7 @@ export const openSession = (
   trustsOrigin,
   allowsDestination,
   masterSecret,
-  destinations: createDestinationTable(table),
+  destinations: createDestinationTable(table, pause),
   deliveries: createDeliveryQueue(table, pause),
   queue: createRefreshQueue(table),
   watermarks: createWatermarks(table),

@@ -12,6 +12,9 @@ export interface ApplicationLoader {
 
 const MAXIMUM_ENTRIES = 256;
 
+/** Longest time until a changed application or catalog takes effect in the service's functions. */
+export const DIRECTORY_AGE_MILLISECONDS = 60_000;
+
 const hasBundle = ({ iosStore }: Application, bundle: string): boolean =>
   iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle);
 

@@ -1,25 +1,64 @@
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
 import type { DestinationSecrets } from "../administration/destinations.ts";
+import { once } from "../once.ts";
+import type { DestinationReference } from "../telling/delivery-queue.ts";
 import type { destinationItem } from "./application-items.ts";
+import { createBatchWriter } from "./batch-writer.ts";
 import { secretsUnchanged } from "./conditions.ts";
-import { keys } from "./keys.ts";
-import type { Attributes, Table } from "./table.ts";
+import { destinationPartition, isDelivery, keys } from "./keys.ts";
+import { queryPages } from "./query.ts";
+import * as shape from "./shapes.ts";
+import { parseItems, type Attributes, type Table } from "./table.ts";
 import { updateOf } from "./writes.ts";
 
 /** What an operator alone does to destinations. */
-export interface DestinationTable extends DestinationSecrets {}
+export interface DestinationTable extends DestinationSecrets {
+  /**
+   * Deletes all that is kept of a destination that was removed: what waits for it, and its health. May be repeated after it
+   * was interrupted.
+   *
+   * @param progress takes the messages that were dropped so far
+   * @returns the messages that were dropped
+   */
+  drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;
+}
 
-export const createDestinationTable = ({ client, name: table }: Table): DestinationTable => ({
-  setSecretEpochs: async (application, before, secretEpochs) => {
-    const rotated = { secretEpochs } satisfies Partial<Attributes<typeof destinationItem>>;
-    const key = keys.destination(application, before.name);
-    try {
-      await client.send(new UpdateCommand(updateOf(table, key, rotated, secretsUnchanged(before))));
-      return "written";
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return "conflict";
-      throw error;
-    }
-  },
-});
+const keyItem = once(() => z.object({ pk: shape.text(), sk: shape.text() }));
+
+const ITEMS_PER_PAGE = 500;
+
+export const createDestinationTable = (
+  table: Table,
+  pause: (attempt: number) => Promise<void>,
+): DestinationTable => {
+  const { client, name: TableName } = table;
+  const write = createBatchWriter(table, pause);
+  return {
+    setSecretEpochs: async (application, before, secretEpochs) => {
+      const rotated = { secretEpochs } satisfies Partial<Attributes<typeof destinationItem>>;
+      const key = keys.destination(application, before.name);
+      try {
+        await client.send(new UpdateCommand(updateOf(TableName, key, rotated, secretsUnchanged(before))));
+        return "written";
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return "conflict";
+        throw error;
+      }
+    },
+
+    drop: async ({ application, destination }, progress) => {
+      const query = { pk: destinationPartition(application, destination), itemsPerPage: ITEMS_PER_PAGE };
+      let dropped = 0;
+      for await (const page of queryPages(table, query)) {
+        const found = parseItems(keyItem, page);
+        await write(found.map((key) => ({ delete: key })));
+        const deliveries = found.filter(isDelivery).length;
+        dropped += deliveries;
+        if (deliveries > 0) progress(dropped);
+      }
+      return dropped;
+    },
+  };
+};

@@ -10,6 +10,7 @@ import { accountDigest } from "../telling/account-state.ts";
 import type { ChangePlace } from "../telling/change.ts";
 import type { Look } from "../telling/look.ts";
 import {
+  accountId,
   applicationId,
   type AccountId,
   type ApplicationId,
@@ -100,6 +101,12 @@ export const customerPartition = (application: ApplicationId, customer: Customer
 /** One partition per account, so reading an account is one Query. */
 export const accountPartition = (application: ApplicationId, account: AccountId): string =>
   `${applicationPartition(application)}#ACCOUNT#${account}`;
+
+/** The account whose customer a key names; null for any other key. */
+export const accountOfKey = ({ pk, sk }: Key): AccountId | null => {
+  const [, account] = /^APPLICATION#[^#]+#ACCOUNT#(.*)$/s.exec(pk) ?? [];
+  return account === undefined || !sk.startsWith(ACCOUNT_CUSTOMERS) ? null : accountId(account);
+};
 
 /** One partition holds an application, its store configurations, its catalog and its credential index. */
 export const partitionOfApplication = applicationPartition;
@@ -234,8 +241,7 @@ interface ApplicationOfKey {
 /** The application of the delivery that a key names; null for any other key. */
 export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
   const [, application] = /^APPLICATION#([^#]+)#DESTINATION#[^#]+$/.exec(pk) ?? [];
-  const isDelivery = sk.startsWith(DELIVERIES) || sk.startsWith(REQUESTS);
-  return application === undefined || !isDelivery ? null : applicationId(application);
+  return application === undefined || !isDelivery({ sk }) ? null : applicationId(application);
 };
 
 /** Prefix of the sort keys of accounts to deliver: one item for each account, of its newest version. */
@@ -243,6 +249,10 @@ export const DELIVERIES = "ACCOUNT#";
 
 /** Prefix of the sort keys of stores' requests to deliver. */
 export const REQUESTS = "REQUEST#";
+
+/** Whether an item of a destination's partition is to be delivered. */
+export const isDelivery = ({ sk }: Pick<Key, "sk">): boolean =>
+  sk.startsWith(DELIVERIES) || sk.startsWith(REQUESTS);
 
 /** @param request identifies the store's request among those of its application */
 export const requestDeliveryKey = (application: ApplicationId, name: string, request: string): Key => ({

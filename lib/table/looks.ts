@@ -28,12 +28,15 @@ export const lookItem = once(() =>
   }),
 );
 
+export const lookAttributes = ({ account, dueAt, cause }: Look) =>
+  ({
+    account,
+    dueAt,
+    cause: cause === null ? null : { ...cause, customers: [...cause.customers] },
+    // Nobody looks any more where the application has stopped telling.
+    [TABLE.timeToLiveAttribute]: Math.ceil((dueAt + CHANGES_KEPT_MILLISECONDS) / SECOND),
+  }) satisfies Attributes<typeof lookItem> & Record<typeof TABLE.timeToLiveAttribute, number>;
+
 /** Makes a look due, in the transaction of what it is to see. */
 export const lookWrite = (table: string, application: ApplicationId, look: Look): TransactItem =>
-  put(table, lookKey(application, look), {
-    account: look.account,
-    dueAt: look.dueAt,
-    cause: look.cause === null ? null : { ...look.cause, customers: [...look.cause.customers] },
-    // Nobody looks any more where the application has stopped telling.
-    [TABLE.timeToLiveAttribute]: Math.ceil((look.dueAt + CHANGES_KEPT_MILLISECONDS) / SECOND),
-  } satisfies Attributes<typeof lookItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
+  put(table, lookKey(application, look), lookAttributes(look));

@@ -1,4 +1,3 @@
-import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { OperationTable } from "../administration/operation-table.ts";
@@ -16,6 +15,7 @@ import { auditPartition, customerPartition, keys, transfersPartition } from "./k
 import { lookWrite } from "./looks.ts";
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
+import { tableSize } from "./table-size.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { absorbedDeletions, auditWrite, claimOf, writeCustomerChange } from "./write-customer-change.ts";
@@ -135,14 +135,6 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
 
     customerPages,
 
-    size: async () => {
-      try {
-        const { Table: described } = await client.send(new DescribeTableCommand({ TableName }));
-        return described?.ItemCount ?? null;
-      } catch {
-        // It is for the progress alone, and needs a permission of its own.
-        return null;
-      }
-    },
+    size: () => tableSize(table),
   };
 };

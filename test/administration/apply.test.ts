@@ -273,4 +273,44 @@ products:
       },
     ]);
   });
+
+  test("of destinations is their URLs and buses, whatever secrets they have, and of keepsChanges its value", () => {
+    const bus = "arn:aws:events:eu-central-1:123456789012:event-bus/b";
+    const webhook = { name: "hook", url: "https://a.b/c", secretEpochs: [] };
+    const before = { ...full, destinations: [webhook, { name: "bus", eventBus: bus }] };
+    const rotated = {
+      ...before,
+      destinations: [{ ...webhook, secretEpochs: [1] }, ...before.destinations.slice(1)],
+    };
+    expect(differenceOf(before, rotated)).toEqual([]);
+    const after = {
+      ...full,
+      keepsChanges: true,
+      destinations: [
+        { ...webhook, url: "https://a.b/d" },
+        { name: "other", url: "https://a.b/c", secretEpochs: [] },
+      ],
+    };
+    expect(differenceOf(before, after)).toEqual([
+      {
+        kind: "changed",
+        subject: "application",
+        name: A,
+        fields: [{ field: "keepsChanges", before: null, after: true }],
+      },
+      {
+        kind: "changed",
+        subject: "destination",
+        name: "hook",
+        fields: [{ field: "url", before: "https://a.b/c", after: "https://a.b/d" }],
+      },
+      {
+        kind: "added",
+        subject: "destination",
+        name: "other",
+        fields: [{ field: "url", before: null, after: "https://a.b/c" }],
+      },
+      { kind: "removed", subject: "destination", name: "bus", fields: [] },
+    ]);
+  });
 });

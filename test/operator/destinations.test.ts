@@ -204,7 +204,11 @@ describe("destination rotate", () => {
     const before = await application.destination("backend");
     if (before === undefined || !("url" in before)) throw new Error("no webhook");
     const set = (epochs: readonly Instant[]) =>
-      createDestinationTable(table).setSecretEpochs(application.identifier, before, epochs);
+      createDestinationTable(table, () => Promise.resolve()).setSecretEpochs(
+        application.identifier,
+        before,
+        epochs,
+      );
     await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
     expect(await set([1])).toBe("conflict");
     await application.configure([BACKEND]);

@@ -45,7 +45,7 @@ export interface Operator {
   /** Endpoint of the Secrets Manager. */
   readonly secretsManager: string;
   run(words: readonly string[], changes?: Environment, moment?: Instant): Promise<Run>;
-  apply(manifest: object, changes?: Environment): Promise<Run>;
+  apply(manifest: object, changes?: Environment, words?: readonly string[]): Promise<Run>;
   stop(): Promise<void>;
 }
 
@@ -86,10 +86,10 @@ export const startOperator = async (table: TestTable): Promise<Operator> => {
   return {
     secretsManager: endpoint,
     run,
-    apply: async (manifest, changes) => {
+    apply: async (manifest, changes, words = []) => {
       const file = join(folder, `${uuid()}.yaml`);
       await writeFile(file, JSON.stringify(manifest));
-      return run(["application", "apply", file, "--yes"], changes);
+      return run(["application", "apply", file, "--yes", ...words], changes);
     },
     stop: async () => {
       await close(server);

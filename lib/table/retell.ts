@@ -1,0 +1,63 @@
+import { paginateScan } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
+import type { AccountPosition, RetellTable } from "../administration/retell.ts";
+import { accountId, customerId, type CustomerId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import { createBatchWriter } from "./batch-writer.ts";
+import { ACCOUNT_CUSTOMERS, accountOfKey, accountPartition, keys, lookKey } from "./keys.ts";
+import { lookAttributes } from "./looks.ts";
+import * as shape from "./shapes.ts";
+import { tableSize } from "./table-size.ts";
+import { parseItems, type Table } from "./table.ts";
+
+const accountCustomerKey = once(() =>
+  z.object({ pk: shape.text(), sk: shape.text(), customer: shape.branded<CustomerId>(shape.uuid()) }),
+);
+
+export const createRetellTable = (table: Table, pause: (attempt: number) => Promise<void>): RetellTable => {
+  const { client, name: TableName } = table;
+  const write = createBatchWriter(table, pause);
+  return {
+    accountPages: async function* (application, after) {
+      const pages = paginateScan(
+        {
+          client,
+          ...(after !== null && {
+            startingToken: keys.accountCustomer(application, after.account, after.customer),
+          }),
+        },
+        {
+          TableName,
+          FilterExpression: "begins_with(pk, :accounts) AND begins_with(sk, :customers)",
+          ProjectionExpression: "pk, sk, customer",
+          ExpressionAttributeValues: {
+            ":accounts": accountPartition(application, accountId("")),
+            ":customers": ACCOUNT_CUSTOMERS,
+          },
+          ConsistentRead: true,
+        },
+      );
+      let scanned = after?.scanned ?? 0;
+      let last = after?.account ?? null;
+      for await (const page of pages) {
+        scanned += page.ScannedCount ?? 0;
+        const found = parseItems(accountCustomerKey, page.Items).flatMap(({ customer, ...key }) => {
+          const account = accountOfKey(key);
+          return account === null ? [] : [{ account, customer: customerId(customer) }];
+        });
+        const end = found.at(-1);
+        const position: AccountPosition | null = end === undefined ? null : { ...end, scanned };
+        // A partition's items follow each other, and a page may end between them.
+        const accounts = new Set(found.map(({ account }) => account));
+        if (last !== null) accounts.delete(last);
+        last = end?.account ?? last;
+        yield { accounts: [...accounts], position, scanned };
+      }
+    },
+
+    makeDue: (application, looks) =>
+      write(looks.map((look) => ({ put: { ...lookKey(application, look), ...lookAttributes(look) } }))),
+
+    size: () => tableSize(table),
+  };
+};

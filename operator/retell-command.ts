@@ -1,0 +1,73 @@
+import * as z from "zod";
+import { retellApplication, type AccountPosition, type Retelling } from "../lib/administration/retell.ts";
+import { tellsChanges } from "../lib/applications/application.ts";
+import { isoTime } from "../lib/entitlements/time.ts";
+import { accountId, customerId } from "../lib/identifiers.ts";
+import { pause } from "../lib/pause.ts";
+import { createRetellTable } from "../lib/table/retell.ts";
+import { counted, type Answer } from "./answer.ts";
+import type { Confirmation } from "./confirmation.ts";
+import { OperatorError } from "./operator-error.ts";
+import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
+
+export interface RetellOptions {
+  /** Position that an interrupted run has shown. */
+  readonly after?: string;
+}
+
+/** An account may have any characters, so a position is encoded. */
+const positionText = ({ account, customer, scanned }: AccountPosition): string =>
+  Buffer.from(JSON.stringify([account, customer, scanned])).toString("base64url");
+
+const positionShape = z.tuple([z.string().min(1), z.uuid(), z.int().min(0)]);
+
+const readPosition = (text: string | undefined): AccountPosition | null => {
+  if (text === undefined) return null;
+  try {
+    const written: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
+    const [account, customer, scanned] = positionShape.parse(written);
+    return { account: accountId(account), customer: customerId(customer), scanned };
+  } catch {
+    throw new OperatorError("--after takes the position that an interrupted run has shown.");
+  }
+};
+
+const progressText = ({ accounts, position, part }: Retelling): string =>
+  [
+    counted(accounts, "account"),
+    ...(part === null ? [] : [`about ${Math.floor(part * 100)} % of the table`]),
+    ...(position === null ? [] : [`if this is interrupted, go on with --after ${positionText(position)}`]),
+  ].join("; ");
+
+/** Makes every account of an application due for a look, so that what a changed catalog has changed is told. */
+export const retell = async (
+  session: Session,
+  { progress }: Confirmation,
+  applicationText: string,
+  options: RetellOptions,
+): Promise<Answer> => {
+  const after = readPosition(options.after);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  if (!tellsChanges(application))
+    throw new OperatorError(
+      `${application.name} tells no changes: give it a destination, or keepsChanges: true, in its manifest.`,
+    );
+  const { accounts, until } = await retellApplication(
+    createRetellTable(session.table, pause),
+    application.identifier,
+    after,
+    session.now,
+    (done) => progress(progressText(done)),
+  );
+  return {
+    json: {
+      applicationIdentifier: application.identifier,
+      accounts,
+      lookedAtUntil: until === null ? null : isoTime(until),
+    },
+    text:
+      until === null
+        ? `No account of ${application.name} has a customer.`
+        : `${counted(accounts, "account")} of ${application.name} ${accounts === 1 ? "is" : "are"} looked at until ${isoTime(until)}, from a minute after the command began: by then the whole service knows the application as it is. Those that differ from what they were last told are told.`,
+  };
+};

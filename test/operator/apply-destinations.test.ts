@@ -1,0 +1,153 @@
+import { parse } from "yaml";
+import { byCredential, owned } from "../customers/world.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
+import { transact } from "../../lib/table/transactions.ts";
+import { suspended, TAKING } from "../../lib/telling/destination-health.ts";
+import { DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import {
+  anApplication,
+  BACKEND,
+  BUS,
+  PRODUCTS,
+  startOperator,
+  waitingAt,
+  type Operator,
+} from "./telling-world.ts";
+
+let table: TestTable;
+let operator: Operator;
+beforeAll(async () => {
+  table = await createTestTable();
+  operator = await startOperator(table);
+});
+afterAll(async () => {
+  await operator.stop();
+  await table.remove();
+});
+
+const manifest = (identifier: string, destinations: readonly object[], application: object = {}) => ({
+  application: { identifier, name: "Trails", ...application },
+  destinations,
+  stores: { "ios-store": [{ bundleIdentifier: `com.example.${identifier}`, environments: ["sandbox"] }] },
+  entitlements: { premium: {}, gold: {} },
+  products: PRODUCTS,
+});
+
+describe("application apply", () => {
+  test("shows what it adds, changes and removes of destinations and keepsChanges", async () => {
+    const application = await anApplication(operator, table, []);
+    const added = await application.configure([BACKEND, BUS], { keepsChanges: true });
+    expect(added.out).toContain(`~ application ${application.identifier}: keepsChanges null → true\n`);
+    expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
+    expect(added.out).toContain(`+ destination bus: eventBus ${BUS.eventBus}\n`);
+    const changed = await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
+    expect(changed.out).toContain(
+      `~ destination backend: url ${BACKEND.url} → https://api.example.com/other\n`,
+    );
+    expect(changed.out).toContain("- destination bus\n");
+    expect(changed.out).toContain("keepsChanges true → null");
+  });
+
+  test("says of a webhook that it adds, and of no other, how its secret is shown", async () => {
+    const application = await anApplication(operator, table, [BUS]);
+    const hint = (name: string) =>
+      `destination rotate ${application.identifier} ${name} prints the secret that signs what ${name} gets.`;
+    const { out } = await application.configure([BUS, BACKEND]);
+    expect(out).toContain(hint("backend"));
+    expect(out).not.toContain("rotate " + application.identifier + " bus");
+    expect((await application.configure([BUS, BACKEND])).out).not.toContain("rotate");
+    const moved = await application.configure([BUS, { ...BACKEND, url: "https://api.example.com/other" }]);
+    expect(moved.out).not.toContain("rotate");
+    const turned = await application.configure([
+      { name: "bus", url: "https://api.example.com/bus" },
+      BACKEND,
+    ]);
+    expect(turned.out).toContain(hint("bus"));
+  });
+
+  test("takes private and plain addresses only where DESTINATIONS names them", async () => {
+    const { identifier } = await anApplication(operator, table, []);
+    const local = manifest(identifier, [{ name: "local", url: "http://127.0.0.1:4000/hook" }]);
+    for (const environment of [{}, { DESTINATIONS: "" }, { DESTINATIONS: "http://127.0.0.1:4001" }]) {
+      const refused = await operator.apply(local, environment);
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("destinations[0].url")]);
+    }
+    for (const DESTINATIONS of ["http://127.0.0.1:4000", "any"])
+      expect((await operator.apply(local, { DESTINATIONS })).code).toBe(0);
+  });
+
+  test("drops what waits for a destination that it removes, and says so", async () => {
+    const application = await anApplication(operator, table, [BACKEND, BUS]);
+    const world = await application.world();
+    for (const account of ["a", "b"])
+      await world.store({ purchases: [owned(account)] }, byCredential(account));
+    await application.tell();
+    const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
+    await transact(table, [
+      requestDeliveryPut(table.name, application.identifier, "backend", { message, answerBy: NOW + DAY }),
+    ]);
+    const queue = createDeliveryQueue(table, () => Promise.resolve());
+    const reference = { application: applicationId(application.identifier), destination: "backend" };
+    await queue.take(reference, "worker", NOW + 1, NOW);
+    await queue.release(reference, "worker", suspended(TAKING, NOW));
+
+    const removed = await application.configure([BUS]);
+    expect(removed.out).toContain("- destination backend\n");
+    expect(removed.out).toContain("3 messages that waited for backend are dropped.\n");
+    expect(removed.err).toContain("dropped 3 messages that waited for backend");
+    expect(await application.itemsOf("#DESTINATION#backend")).toEqual([]);
+    expect(await waitingAt(table, application.identifier, "bus")).toEqual({ a: 1, b: 1 });
+  });
+
+  test("drops any number of them", async () => {
+    const application = await anApplication(operator, table);
+    for (let count = 0; count < 1010; count += 100)
+      await transact(
+        table,
+        Array.from({ length: Math.min(100, 1010 - count) }, (_, index) =>
+          requestDeliveryPut(table.name, application.identifier, "backend", {
+            message: { identifier: `${count + index}`, type: "store.request", timestamp: NOW, data: {} },
+            answerBy: NOW + DAY,
+          }),
+        ),
+      );
+    const { err } = await application.configure([]);
+    expect(err.trimEnd().split("\n")).toEqual(
+      [500, 1000, 1010].map((dropped) => `dropped ${dropped} messages that waited for backend`),
+    );
+    expect(await application.itemsOf("#DESTINATION#")).toEqual([]);
+  });
+
+  test("reports what it dropped as JSON too, and nothing where it removes nothing", async () => {
+    const { identifier } = await anApplication(operator, table);
+    const apply = async () => (await operator.apply(manifest(identifier, []), {}, ["--json"])).json();
+    expect(await apply()).toMatchObject({ dropped: [{ destination: "backend", messages: 0 }] });
+    expect(Object.keys(await apply())).toEqual(["applicationIdentifier", "created", "changes"]);
+  });
+
+  test("says how all accounts are told of a changed catalog, and of a first destination", async () => {
+    const application = await anApplication(operator, table, []);
+    const hint = `application retell ${application.identifier} has all looked at now.`;
+    const gold = PRODUCTS.map((product) => ({ ...product, grants: ["gold"] }));
+    expect((await application.configure([], { products: gold })).out).not.toContain(hint);
+    expect((await application.configure([BACKEND], { products: gold })).out).toContain(hint);
+    expect((await application.configure([BACKEND, BUS], { products: gold })).out).not.toContain(hint);
+    expect((await application.configure([BACKEND, BUS])).out).toContain(hint);
+  });
+});
+
+test("application show prints destinations and keepsChanges, so that applying them changes nothing", async () => {
+  const application = await anApplication(operator, table, []);
+  await application.configure([BACKEND, BUS], { keepsChanges: true });
+  const shown = await operator.run(["application", "show", application.identifier]);
+  expect(parse(shown.out)).toMatchObject({
+    application: { keepsChanges: true },
+    destinations: [BACKEND, BUS],
+  });
+  expect((await operator.apply(parse(shown.out) as object)).out).toContain("no changes");
+  const json = (await operator.run(["application", "show", application.identifier, "--json"])).json();
+  expect(json).toMatchObject({ application: { keepsChanges: true }, destinations: [BACKEND, BUS] });
+});
