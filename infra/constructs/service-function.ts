@@ -178,8 +178,14 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  /** Grants reads of the service's master secret, and names it. */
-  readsMasterSecret(name: string): void {
+  /**
+   * Grants reads of the service's master secret, and names it.
+   *
+   * @param keyArn customer's key that encrypts it; null: Secrets Manager's own
+   */
+  readsMasterSecret(name: string, keyArn: string | null): void {
+    for (const statement of decryption(keyArn, "secretsmanager", Stack.of(this)))
+      this.#function.addToRolePolicy(statement);
     // AWS appends a hyphen and six characters to each ARN.
     const resource = Stack.of(this).formatArn({
       service: "secretsmanager",
@@ -189,6 +195,11 @@ export class ServiceFunction extends Construct {
     });
     this.#may(["secretsmanager:GetSecretValue"], resource);
     this.#function.addEnvironment("MASTER_SECRET", name);
+  }
+
+  /** Name lookups that may be under way at once: a name server that does not answer holds up no other destination. */
+  resolvesAtOnce(lookups: number): void {
+    this.#function.addEnvironment("UV_THREADPOOL_SIZE", String(lookups));
   }
 
   /** Grants sending of events to these buses, by their ARNs. */

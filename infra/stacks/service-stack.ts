@@ -25,6 +25,7 @@ export interface ServiceStackProps extends StackProps {
   readonly functionsFolder: string;
 }
 
+const NAME_LOOKUPS = 64;
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
 const SWEEPERS = {
@@ -139,7 +140,7 @@ export class ServiceStack extends Stack {
     const telling = (given: Scheduled): ServiceFunction => {
       const made = onSchedule(given);
       made.changes(table);
-      made.readsMasterSecret(masterSecretName(serviceName));
+      made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
       return made;
     };
     const teller = telling({
@@ -157,6 +158,7 @@ export class ServiceStack extends Stack {
       every: Duration.minutes(1),
     });
     deliverer.putsEvents(parameters.eventBuses);
+    deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
     if (table.name === serviceName) {
       const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
