@@ -2,7 +2,7 @@ import type { EndpointName } from "./endpoints.ts";
 
 /** A request to show beside an endpoint. */
 export interface RequestExample {
-  /** Path parameters of a GET, or the body of a POST. */
+  /** Parameters of a GET, or the body of a POST. */
   readonly request: Readonly<Record<string, unknown>>;
 }
 
@@ -18,6 +18,9 @@ const APPLICATION = "0198c0de-0000-7000-8000-000000000001";
 const CUSTOMER = "0198c0de-4a1b-7c3d-9e2f-000000000001";
 /** A JWS in its compact form is a few kilobytes long. */
 const JWS = "eyJhbGciOiJFUzI1NiIsIng1YyI6WyJNSUlFTURDQ0E3YWdBd0lCQWdJUWFQb1BsZHZwU29F….….…";
+
+const CURSOR = "MjAyNi0xMS0yMCA0MQ";
+const NEXT_CURSOR = "MjAyNi0xMS0yMCA0Mg";
 
 const PREMIUM = {
   identifier: "premium",
@@ -74,6 +77,24 @@ export const EXAMPLES: Readonly<Partial<Record<EndpointName, Example>>> = {
       customerIdentifiers: [CUSTOMER],
       applicationIdentifier: APPLICATION,
       entitlements: [PREMIUM],
+    },
+  },
+  readChanges: {
+    request: { after: CURSOR, limit: 100 },
+    response: {
+      changes: [
+        {
+          applicationIdentifier: APPLICATION,
+          applicationAccountIdentifier: ACCOUNT,
+          version: 7,
+          changed: ["premium"],
+          customerIdentifiers: [CUSTOMER],
+          entitlements: [PREMIUM],
+          timestamp: "2026-11-20T18:04:12.345Z",
+          cursor: NEXT_CURSOR,
+        },
+      ],
+      next: NEXT_CURSOR,
     },
   },
   synchronizeIosStorePurchases: {

@@ -856,6 +856,7 @@ describe("roles", () => {
     /** Actions that the operator's requests take. */
     const NEEDED: Readonly<Record<string, readonly string[]>> = {
       BatchGetCommand: ["dynamodb:BatchGetItem"],
+      DeleteCommand: ["dynamodb:DeleteItem"],
       GetCommand: ["dynamodb:GetItem"],
       QueryCommand: ["dynamodb:Query"],
       ScanCommand: ["dynamodb:Scan"],
@@ -871,7 +872,11 @@ describe("roles", () => {
     const commands = [
       ...new Set(
         ["lib/table", "operator"]
-          .flatMap((folder) => readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8")))
+          .flatMap((folder) =>
+            readdirSync(folder)
+              .filter((file) => file.endsWith(".ts"))
+              .map((file) => readFileSync(join(folder, file), "utf8")),
+          )
           .flatMap((source) => [...source.matchAll(/new (\w+Command)\(/g)].map(([, name = ""]) => name)),
       ),
     ];
