@@ -130,6 +130,7 @@ const ios = { signedAppTransaction: "a.b.c", applicationAccountIdentifier: "a" }
 test.each([
   ["transactions are optional", {}, []],
   ["1,000 transactions are accepted", { signedTransactions: Array(1000).fill("a.b.c") }, []],
+  ["101 renewal infos are refused", { signedRenewalInfos: Array(101).fill("a.b.c") }, ["signedRenewalInfos"]],
   [
     "1,001 transactions are refused",
     { signedTransactions: Array(1001).fill("a.b.c") },
