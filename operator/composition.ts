@@ -21,10 +21,13 @@ import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts
 import { pause } from "../lib/pause.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
+import type { KeyedHash } from "../lib/table/changes.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
-import { createOperationTable } from "../lib/table/operations.ts";
+import { createOperationTable, tellsIn } from "../lib/table/operations.ts";
 import { createFindOwnership } from "../lib/table/ownership.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createForgetTold } from "../lib/table/forget-told.ts";
+import { keyedHash } from "../lib/telling/webhook-secret.ts";
 import { createResendTable } from "../lib/table/resend.ts";
 import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
@@ -69,10 +72,15 @@ export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS
 /** Binds the operator's work on customers to a table. */
 export const operationsOn = (
   table: Table,
-  effects: Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry">,
-  operations = createOperationTable(table),
+  {
+    keyedHash,
+    ...effects
+  }: Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry"> & { readonly keyedHash: KeyedHash },
+  tells = tellsIn(table),
+  operations = createOperationTable(table, tells),
 ): Operations => ({
   ...effects,
+  forgetTold: createForgetTold(table, effects.pause, keyedHash, tells),
   customers: createCustomerTable(table, effects.pause),
   table: operations,
   findOwnership: createFindOwnership(table, effects.pause),
@@ -84,11 +92,25 @@ export const operationsOn = (
  * The operator's operations on customers.
  *
  * @param waitForIndex waits as long as the owner index may lag behind the table
+ * @param masterSecret is read only where an erased customer's account was told of changes, and is no more
  */
-export const composeOperations = (table: Table, now: () => Instant, waitForIndex: () => Promise<void>) => {
+export const composeOperations = (
+  table: Table,
+  now: () => Instant,
+  waitForIndex: () => Promise<void>,
+  masterSecret: () => Promise<Uint8Array>,
+) => {
   const reports = reportsOf(table);
   const customers = createCustomerTable(table, pause);
-  const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid });
+  const keyedHashOf: KeyedHash = async (application, account) =>
+    keyedHash(await masterSecret(), application, account);
+  const operations = operationsOn(table, {
+    now,
+    pause,
+    waitForIndex,
+    newEntry: uuid,
+    keyedHash: keyedHashOf,
+  });
   return {
     showCustomer: (application: Application, customer: CustomerId) =>
       loadCustomerReport(reports, application, customer),

@@ -108,8 +108,8 @@ export const readKeyIdentifier = (text: string): KeyId => {
 };
 
 /** The operator's operations on customers, on the session's table at its moment. */
-export const operationsOf = ({ table, moment, waitForIndex }: Session) =>
-  composeOperations(table, (): Instant => moment, waitForIndex);
+export const operationsOf = ({ table, moment, waitForIndex, masterSecret }: Session) =>
+  composeOperations(table, (): Instant => moment, waitForIndex, masterSecret);
 
 /** @throws OperatorError if there is no such application */
 export const findApplication = async (

@@ -7,12 +7,28 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
+/**
+ * Forgets what was told of erased customers: empties the changes of the accounts that were told to have them, and of each of
+ * these keeps only the last version, under a keyed hash. Where the application is still told of changes, it makes those accounts due for a
+ * look instead, as the teller first tells that the customers are gone. May be repeated after it was interrupted.
+ *
+ * @param account the account that the customers were linked to; null: none is known
+ * @returns the accounts whose changes were emptied
+ */
+export type ForgetTold = (
+  application: ApplicationId,
+  customers: readonly CustomerId[],
+  account: AccountId | null,
+  moment: Instant,
+) => Promise<number>;
+
 export interface Operations {
   readonly customers: Pick<CustomerTable, "findCustomers">;
   readonly table: OperationTable;
   readonly findOwnership: FindOwnership;
   readonly write: WriteCustomerChange;
   readonly bury: Bury;
+  readonly forgetTold: ForgetTold;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
   /** Waits as long as the owner index may lag behind the table. */
@@ -125,20 +141,23 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, findOwnership, bury, now, waitForIndex, newEntry } = operations;
+  const { table, findOwnership, bury, forgetTold, now, waitForIndex, newEntry } = operations;
   const end = async (stored: StoredCustomer) => {
     if (account !== undefined && stored.link?.account !== account) return LEFT;
     const entry = { action: "erase", customer: stored.identifier, moment: now(), ...authority } as const;
     const written = await table.end(application, stored, { entryIdentifier: newEntry(), entry });
-    return written === "conflict" ? written : { identifier: stored.identifier, wasThere: true };
+    return written === "conflict"
+      ? written
+      : { identifier: stored.identifier, left: stored.link?.account ?? null, wasThere: true };
   };
   // Remains of a customer deleted earlier are still found under its identifier.
   const ended = await withCustomer(operations, application, customer, end, (identifier) => ({
     identifier,
+    left: null,
     wasThere: false,
   }));
   if (ended === LEFT) return null;
-  const { identifier, wasThere } = ended;
+  const { identifier, left, wasThere } = ended;
   const [purchases, identities] = [new Set<string>(), new Set<string>()];
   const aliases = new Set<CustomerId>();
   const counts = (): Erasure => ({
@@ -160,9 +179,10 @@ export const eraseCustomer = async (
     for (const { item } of owned.identities) identities.add(item);
     progress(counts());
   }
+  const forgotten = await forgetTold(application, [identifier, ...aliases], left, now());
   // Aliases go last: their purchases are found through them.
   await table.forget(application, [...aliases]);
-  const nothing = purchases.size + identities.size + aliases.size === 0;
+  const nothing = purchases.size + identities.size + aliases.size + forgotten === 0;
   return !wasThere && nothing ? null : counts();
 };
 

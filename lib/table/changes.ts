@@ -1,13 +1,12 @@
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { GetCommand, TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { dayOf, type ChangePlace } from "../telling/change.ts";
+import { dayOf } from "../telling/change.ts";
 import type { ChangeTable, TellingTurn } from "../telling/change-table.ts";
 import type { Look } from "../telling/look.ts";
 import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
 import {
   accountWrites,
-  changeItem,
   erasedAccountItem,
   fromToldItem,
   toldCustomerItem,
@@ -16,10 +15,10 @@ import {
   untold,
 } from "./change-items.ts";
 import { chunks } from "./chunks.ts";
-import { leaseIsFree, leaseIsOf, present, sequenceUnchanged, versionUnchanged } from "./conditions.ts";
+import { leaseIsFree, leaseIsOf, sequenceUnchanged, versionUnchanged } from "./conditions.ts";
+import { emptyChanges } from "./emptied-changes.ts";
 import {
   afterLooksDueBy,
-  changeKey,
   erasedAccountKey,
   keys,
   keyText,
@@ -62,17 +61,6 @@ export const createChangeTable = (
   const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
     const item = await get(erasedAccountKey(application, await keyedHash(application, account)));
     return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
-  };
-
-  /** Takes the data out of the changes of an account before this one, each of which names the one before it. */
-  const emptyBefore = async (application: ApplicationId, last: ChangePlace | null): Promise<void> => {
-    for (let at = last, isFirst = true; at !== null; isFirst = false) {
-      const key = changeKey(application, at);
-      const item = await get(key);
-      if (item === undefined) return;
-      if (!isFirst) await updateIf(updateOf(name, key, { data: undefined, isEmptied: true }, present));
-      at = parseItem(changeItem, item).previous ?? null;
-    }
   };
 
   return {
@@ -151,7 +139,7 @@ export const createChangeTable = (
       const found = await getAll([toldKey(application, account)]);
       const [item] = found.values();
       const told = item === undefined ? null : fromToldItem(item);
-      await emptyBefore(application, told?.last ?? null);
+      await emptyChanges(table, application, told?.last ?? null, { keepsFirst: true });
       // After a conflict, the looks are still due.
       await transact(table, [
         ...looks.map((look) => deletion(name, lookKey(application, look))),

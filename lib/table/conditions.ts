@@ -1,6 +1,6 @@
 import type { WebhookDestination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { ApplicationId, CustomerId } from "../identifiers.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { customerPartition, TABLE } from "./keys.ts";
 
 /** A write's condition, with the names and values it compares. */
@@ -109,6 +109,12 @@ export const ownedUnchanged = (
 export const absentOrOf = (application: ApplicationId): Condition => ({
   ConditionExpression: `${absent.ConditionExpression} OR application = :application`,
   ExpressionAttributeValues: { ":application": application },
+});
+
+/** The item is gone, or names the account. */
+export const absentOrOfAccount = (account: AccountId): Condition => ({
+  ConditionExpression: `${absent.ConditionExpression} OR account = :account`,
+  ExpressionAttributeValues: { ":account": account },
 });
 
 export const unrevoked: Condition = {

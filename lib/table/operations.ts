@@ -24,7 +24,7 @@ import { deletion, type TransactItem } from "./writes.ts";
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
 
 /** Whether an application is told of changes. One read. */
-const tellsIn =
+export const tellsIn =
   (table: Table) =>
   async (identifier: ApplicationId): Promise<boolean> => {
     const application = await createApplicationTable(table).load(identifier);

@@ -8,6 +8,7 @@ import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/burial.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
 import { operationsOn } from "../../operator/composition.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
@@ -304,7 +305,7 @@ describe("an index that is behind the table", () => {
     const erase = () =>
       eraseCustomer(
         {
-          ...operationsOn({ name: table.name, client }, operations),
+          ...operationsOn({ name: table.name, client }, { ...operations, keyedHash }),
           waitForIndex: () => {
             waited += 1;
             return Promise.resolve();

@@ -16,9 +16,9 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
 import { bury } from "../../lib/table/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createOperationTable } from "../../lib/table/operations.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { operationsOn } from "../../operator/composition.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import type { TestTable } from "../support/table.ts";
 
@@ -105,10 +105,8 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     now,
     claimsPerAccount,
   };
-  const operations = operationsOn(
-    table,
-    { now, pause, waitForIndex, newEntry: uuid },
-    createOperationTable(table, () => Promise.resolve(tellsChanges(application))),
+  const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid, keyedHash }, () =>
+    Promise.resolve(tellsChanges(application)),
   );
   const submit: World["submit"] = ({ purchases = [], ...facts }, claim = null) =>
     storeFacts(

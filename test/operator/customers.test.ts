@@ -27,6 +27,7 @@ import { createFindOwnership } from "../../lib/table/ownership.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { composeAccountReport, composeOperations, operationsOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
 import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
@@ -410,6 +411,7 @@ describe("customer erase", () => {
       late,
       () => NOW,
       () => Promise.resolve(),
+      () => Promise.reject(new Error("nothing was told")),
     );
     const authority = { by: "ada", reason: "asked by the person" };
     expect(await operations.eraseCustomer(identifier, customer, authority, () => undefined)).toMatchObject({
@@ -541,6 +543,7 @@ describe("application reproject", () => {
       pause,
       waitForIndex: pause,
       newEntry: uuid,
+      keyedHash,
     });
     const watched = (fails: boolean) => ({
       ...operations,

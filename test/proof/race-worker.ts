@@ -1,4 +1,5 @@
 import { operationsOn } from "../../operator/composition.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import { unlinkCustomer } from "../../lib/administration/operations.ts";
@@ -23,6 +24,7 @@ const race = async ({ table: name, application, jobs, concurrency }: RaceOrder):
     pause,
     waitForIndex: () => Promise.resolve(),
     newEntry: uuid,
+    keyedHash,
   });
   const lastSeen = new Map<number, string>();
 

@@ -17,6 +17,7 @@ import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { operationsOn } from "../../operator/composition.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
 import { DAY } from "../support/purchases.ts";
 import type { ModelCatalog, ModelProduct, ModelRequest, ModelTerms } from "../support/reference-model.ts";
 import { toVerifiedFacts } from "./as-verified.ts";
@@ -188,6 +189,7 @@ export const aWorld = (
           pause,
           waitForIndex: () => Promise.resolve(),
           newEntry: uuid,
+          keyedHash,
         }),
         application.identifier,
         customerId(customer),

@@ -1,12 +1,12 @@
-import { createHmac } from "node:crypto";
 import { v7 as uuid } from "uuid";
 import type { Destination } from "../../lib/applications/destination.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
-import { createChangeTable, type KeyedHash } from "../../lib/table/changes.ts";
+import { createChangeTable } from "../../lib/table/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createWorld, type World } from "../customers/world.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
 import { NOW } from "../support/purchases.ts";
 import type { TestTable } from "../support/table.ts";
 
@@ -15,12 +15,6 @@ export const WEBHOOK: Destination = {
   url: "https://api.example.com/hooks",
   secretEpochs: [],
 };
-
-/** Hash of an account under a key of the tests. */
-export const keyedHash: KeyedHash = (application, account) =>
-  Promise.resolve(
-    createHmac("sha256", "a key of the tests").update(`${application} ${account}`).digest("hex"),
-  );
 
 export interface ToldWorld {
   readonly world: World;

@@ -1,0 +1,112 @@
+import { GetCommand } from "@aws-sdk/lib-dynamodb";
+import type { ForgetTold } from "../administration/operations.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { createBatchReader } from "./batch-reader.ts";
+import { createBatchWriter } from "./batch-writer.ts";
+import { erasedAccountItem, fromToldItem, toldCustomerItem } from "./change-items.ts";
+import type { KeyedHash } from "./changes.ts";
+import { absentOrOfAccount, versionUnchanged } from "./conditions.ts";
+import { emptyChanges } from "./emptied-changes.ts";
+import { erasedAccountKey, keyText, lookKey, toldCustomerKey, toldKey } from "./keys.ts";
+import { lookAttributes } from "./looks.ts";
+import { parseItem, type Attributes, type Table } from "./table.ts";
+import { transact } from "./transactions.ts";
+import { deletion, put } from "./writes.ts";
+
+const ATTEMPTS = 20;
+
+/** Erased customers whose items are deleted in the last transaction; it has room for more. */
+const LAST = 50;
+
+/**
+ * Implements {@link ForgetTold}.
+ *
+ * @param tells whether an application is told of changes
+ */
+export const createForgetTold = (
+  table: Table,
+  pause: (attempt: number) => Promise<void>,
+  keyedHash: KeyedHash,
+  tells: (application: ApplicationId) => Promise<boolean>,
+): ForgetTold => {
+  const { client, name: TableName } = table;
+  const getAll = createBatchReader(table, pause);
+  const writeAll = createBatchWriter(table, pause);
+
+  const toldOf = async (application: ApplicationId, account: AccountId) => {
+    const Key = { ...toldKey(application, account) };
+    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
+    return Item === undefined ? null : fromToldItem(Item);
+  };
+
+  /** The accounts that were last told to have the customers. */
+  const accountsOf = async (
+    application: ApplicationId,
+    customers: readonly CustomerId[],
+  ): Promise<ReadonlyMap<CustomerId, AccountId>> => {
+    const found = await getAll(customers.map((customer) => toldCustomerKey(application, customer)));
+    return new Map(
+      customers.flatMap((customer) => {
+        const item = found.get(keyText(toldCustomerKey(application, customer)));
+        return item === undefined ? [] : [[customer, parseItem(toldCustomerItem, item).account] as const];
+      }),
+    );
+  };
+
+  /** One attempt. The items that lead to the account from the erased customers go last, so that a repetition finds it. */
+  const forget = async (
+    application: ApplicationId,
+    account: AccountId,
+    erased: readonly CustomerId[],
+  ): Promise<"written" | "conflict"> => {
+    const told = await toldOf(application, account);
+    const last = erased.slice(0, LAST);
+    const others = [...(told?.digest.customers ?? []), ...erased].filter((one) => !last.includes(one));
+    await emptyChanges(table, application, told?.last ?? null, { keepsFirst: false });
+    await writeAll(
+      [...new Set(others)].map((customer) => ({ delete: toldCustomerKey(application, customer) })),
+    );
+    const { outcome } = await transact(table, [
+      ...last.map((customer) =>
+        deletion(TableName, toldCustomerKey(application, customer), absentOrOfAccount(account)),
+      ),
+      ...(told === null
+        ? []
+        : [
+            deletion(TableName, toldKey(application, account), versionUnchanged(told.version)),
+            put(TableName, erasedAccountKey(application, await keyedHash(application, account)), {
+              version: told.version,
+            } satisfies Attributes<typeof erasedAccountItem>),
+          ]),
+      ...(told?.lookAt == null
+        ? []
+        : [deletion(TableName, lookKey(application, { account, dueAt: told.lookAt, cause: null }))]),
+    ]);
+    return outcome;
+  };
+
+  return async (application, customers, account, moment) => {
+    const accounts = await accountsOf(application, customers);
+    if (await tells(application)) {
+      await writeAll(
+        [...accounts].map(([customer, of]) => {
+          const cause = { customer, version: 0, customers: [customer], erased: true };
+          const look = { account: of, dueAt: moment, cause };
+          return { put: { ...lookKey(application, look), ...lookAttributes(look) } };
+        }),
+      );
+      return 0;
+    }
+    const linked = account !== null && (await toldOf(application, account)) !== null ? [account] : [];
+    const named = new Set([...accounts.values(), ...linked]);
+    for (const one of named) {
+      const erased = customers.filter((customer) => accounts.get(customer) === one);
+      for (let attempt = 1; (await forget(application, one, erased)) === "conflict"; attempt += 1) {
+        if (attempt === ATTEMPTS)
+          throw new Error("What the account was told kept changing concurrently; erase the customer again.");
+        await pause(attempt);
+      }
+    }
+    return named.size;
+  };
+};

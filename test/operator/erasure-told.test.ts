@@ -1,0 +1,149 @@
+import { byCredential, owned, refunded } from "../customers/world.ts";
+import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
+import { accountId } from "../../lib/identifiers.ts";
+import { toldKey } from "../../lib/table/keys.ts";
+import { lookWrite } from "../../lib/table/looks.ts";
+import { transact } from "../../lib/table/transactions.ts";
+import { setAttributes } from "../../lib/table/writes.ts";
+import { DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import {
+  anApplication,
+  BACKEND,
+  startOperator,
+  type Operator,
+  type ToldApplication,
+} from "./telling-world.ts";
+
+let table: TestTable;
+let operator: Operator;
+beforeAll(async () => {
+  table = await createTestTable();
+  operator = await startOperator(table);
+});
+afterAll(async () => {
+  await operator.stop();
+  await table.remove();
+});
+
+const erase = (
+  application: ToldApplication,
+  customer: ResolvedCustomer | null,
+  environment: Record<string, string> = {},
+) =>
+  operator.run(
+    ["customer", "erase", application.identifier, customer?.identifier ?? "", "--reason", "asked", "--yes"],
+    environment,
+  );
+
+const changesOf = async (application: ToldApplication) =>
+  (await application.itemsOf("#CHANGES#"))
+    .toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]))
+    .map(({ data }) =>
+      data === undefined
+        ? null
+        : [JSON.parse(String(data)).applicationAccountIdentifier, JSON.parse(String(data)).version],
+    );
+
+/** An application that was told of two versions of account a, and then stopped telling. */
+const stopped = async (more: readonly string[] = []) => {
+  const application = await anApplication(operator, table);
+  const world = await application.world();
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  for (const key of more) await world.store({ purchases: [owned(key)] }, byCredential("a"));
+  await application.tell();
+  await world.store({ purchases: [refunded("1")] });
+  await world.store({ purchases: [owned("other")] }, byCredential("b"));
+  await application.tell();
+  await application.configure([]);
+  return { application, customer };
+};
+
+describe("an erasure in an application that tells no changes any more", () => {
+  test("forgets what was told of the account, all but the version, under a keyed hash", async () => {
+    const { application, customer } = await stopped();
+    expect((await changesOf(application)).map((change) => change?.[0]).toSorted()).toEqual(["a", "a", "b"]);
+    expect(await erase(application, customer)).toMatchObject({ code: 0 });
+    expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([]);
+    expect(await changesOf(application)).toHaveLength(3);
+    const told = await application.itemsOf("#TOLD#");
+    expect(told.filter(({ account }) => account === "a")).toEqual([]);
+    expect(told.filter(({ pk }) => String(pk).includes("#ERASED#"))).toEqual([
+      { pk: expect.any(String), sk: "TOLD", version: 2 },
+    ]);
+    const left = JSON.stringify(
+      (await application.itemsOf("")).filter(({ pk }) => !String(pk).endsWith("#AUDIT")),
+    );
+    expect(left).not.toContain(customer?.identifier);
+    // What others were told stays.
+    expect(told.filter(({ account }) => account === "b")).toHaveLength(2);
+  });
+
+  test("leaves no look of the account, which is set for its next change", async () => {
+    const application = await anApplication(operator, table);
+    const world = await application.world();
+    const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await application.tell();
+    await application.configure([]);
+    const look = { account: accountId("a"), dueAt: NOW + 5 * DAY, cause: null };
+    await transact(table, [
+      setAttributes(table.name, toldKey(application.identifier, look.account), { lookAt: look.dueAt }),
+      lookWrite(table.name, application.identifier, look),
+    ]);
+    const dueOf = async () => (await application.itemsOf("#CHANGED")).map(({ dueAt }) => dueAt);
+    expect(await dueOf()).toContain(look.dueAt);
+    await erase(application, customer);
+    expect(await dueOf()).not.toContain(look.dueAt);
+  });
+
+  test("has the account's other customers told as a new version when telling begins again", async () => {
+    const { application, customer } = await stopped(["2"]);
+    await erase(application, customer);
+    expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([]);
+    await application.configure([BACKEND]);
+    await operator.run(["application", "retell", application.identifier]);
+    await application.tell(NOW + 120_000);
+    expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([["a", 3]]);
+  });
+
+  test("finds the account that was told of the customer, although it has moved since", async () => {
+    const { application, customer } = await stopped();
+    const world = await application.world();
+    await world.unlink(customer, "c");
+    await erase(application, customer);
+    expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([]);
+  });
+
+  test("is completed by the same command where the master secret could not be read", async () => {
+    const { application, customer } = await stopped();
+    const broken = await erase(application, customer, { MASTER_SECRET: "nowhere" });
+    expect([broken.code, broken.err]).toEqual([
+      1,
+      expect.stringContaining("The master secret nowhere cannot be read"),
+    ]);
+    expect((await application.itemsOf("#TOLD#")).some(({ account }) => account === "a")).toBe(true);
+    expect(await erase(application, customer)).toMatchObject({ code: 0 });
+    expect((await application.itemsOf("#TOLD#")).some(({ account }) => account === "a")).toBe(false);
+    expect(await erase(application, customer)).toMatchObject({ code: 1 });
+  });
+
+  test("is completed by the teller where telling has begun again meanwhile", async () => {
+    const { application, customer } = await stopped();
+    await erase(application, customer, { MASTER_SECRET: "nowhere" });
+    await application.configure([BACKEND]);
+    await erase(application, customer);
+    await application.tell();
+    const kept = (await changesOf(application)).filter((change) => change?.[0] === "a");
+    // The empty state alone.
+    expect(kept).toEqual([["a", 3]]);
+    expect((await application.itemsOf("#TOLD#")).some(({ account }) => account === "a")).toBe(false);
+  });
+});
+
+test("an erasure in an application that never told anything needs no master secret", async () => {
+  const application = await anApplication(operator, table, []);
+  const world = await application.world();
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  expect(await erase(application, customer, { MASTER_SECRET: "nowhere" })).toMatchObject({ code: 0 });
+  expect(await application.itemsOf("#TOLD#")).toEqual([]);
+});

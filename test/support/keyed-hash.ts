@@ -1,0 +1,8 @@
+import { createHmac } from "node:crypto";
+import type { KeyedHash } from "../../lib/table/changes.ts";
+
+/** Hash of an account under a key of the tests. */
+export const keyedHash: KeyedHash = (application, account) =>
+  Promise.resolve(
+    createHmac("sha256", "a key of the tests").update(`${application} ${account}`).digest("hex"),
+  );
