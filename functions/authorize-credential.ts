@@ -1,8 +1,9 @@
-import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent } from "aws-lambda";
+import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Context } from "aws-lambda";
 import { composeAuthorize } from "./composition.ts";
 import { now } from "./configuration.ts";
 import { logger, safely } from "./observability/logger.ts";
-import { count, takeColdStart } from "./observability/metrics.ts";
+import { peakMegabytes, takeEnvironment } from "./observability/environment.ts";
+import { count } from "./observability/metrics.ts";
 import { table } from "./table.ts";
 import { policyFor } from "./policy.ts";
 
@@ -27,12 +28,21 @@ type Outcome = "ALLOWED" | "REFUSED" | "FAILED";
  */
 export const handler = async (
   event: Pick<APIGatewayTokenAuthorizerEvent, "authorizationToken" | "methodArn">,
+  context?: Pick<Context, "awsRequestId">,
 ): Promise<APIGatewayAuthorizerResult> => {
   const startedAt = now();
-  const coldStart = takeColdStart();
+  const environment = takeEnvironment();
   const record = (outcome: Outcome, decided: object = {}): void => {
     count("requests", { endpoint: FOLDER, outcome });
-    const line = { endpoint: FOLDER, ...decided, outcome, milliseconds: now() - startedAt, coldStart };
+    const line = {
+      endpoint: FOLDER,
+      invocation: context?.awsRequestId,
+      ...decided,
+      outcome,
+      milliseconds: now() - startedAt,
+      ...environment,
+      peakMegabytes: peakMegabytes(),
+    };
     if (outcome === "FAILED") logger.error("authorization", line);
     else logger.info("authorization", line);
   };
@@ -42,7 +52,7 @@ export const handler = async (
     throw new Error("Internal error");
   });
   if (decision.outcome === "refused") {
-    record("REFUSED");
+    record("REFUSED", { because: decision.because });
     throw unauthorized();
   }
   record("ALLOWED", { application: decision.applicationIdentifier, keyIdentifier: decision.keyIdentifier });

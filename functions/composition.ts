@@ -95,6 +95,7 @@ const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): Fa
   pause,
   now,
   claimsPerAccount: CLAIMS_PER_ACCOUNT,
+  onUngranted: (products) => observe({ kind: "grants-nothing", products }),
 });
 
 export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {

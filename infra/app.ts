@@ -51,6 +51,11 @@ export const createApp = ({
       "Links verified store purchases to an application's accounts and answers their entitlements.",
     parameters,
     functionsFolder,
+    // CloudFormation gives them to every resource. The data stack has none: a version would change it each time.
+    tags: {
+      "customer-entitlements:stage": parameters.stage,
+      "customer-entitlements:version": parameters.version,
+    },
   });
   service.addStackDependency(data, "The service uses the table.");
   return app;

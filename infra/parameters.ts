@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
+import { addressBlocks, hasBlocks, NO_BLOCKS, type AddressBlocks } from "./address-blocks.ts";
+import { concurrencyLimit, reservationProblem, routeLimits } from "./account-concurrency.ts";
 
 /** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
 export interface Parameters {
@@ -7,21 +10,34 @@ export interface Parameters {
   readonly stage: string;
   /** Name of every named resource: `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
   readonly serviceName: string;
+  /** Version that is deployed, for a tag and an output. Default: the package's. */
+  readonly version: string;
   readonly table: TableParameters;
   readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
+  /**
+   * Executions at a time that this stage can count on: the account's limit, or its part of it; null (default): unknown, and
+   * perhaps the ten of a new account.
+   */
+  readonly accountConcurrency: number | null;
   readonly api: ApiParameters;
   /** Name prefix of the secrets that functions may read. Default: the service's name and a slash. */
   readonly secretPrefix: string;
+  /** Customer's key (AWS KMS) that encrypts those secrets; null (default): Secrets Manager's own. */
+  readonly secretsKeyArn: string | null;
   /** Default: 30; development stage: 7. */
   readonly logRetentionDays: number;
   /** Percentage of requests that X-Ray traces. Default: 5; development stage: 100. */
   readonly tracedPercent: number;
+  /** Whether Lambda logs a report of each invocation: time of initialization, duration, memory. Default: false. */
+  readonly invocationReports: boolean;
   readonly alarms: AlarmParameters;
   /** ARNs of the EventBridge buses that destinations may name. Default: none. */
   readonly eventBuses: readonly string[];
 }
 
 export interface TableParameters {
+  /** Customer's key (AWS KMS) that encrypts the table; null (default): DynamoDB's own. */
+  readonly keyArn: string | null;
   /** Table that the service uses: the stage's own (default), or a restored one. */
   readonly name: string;
   /** Removal policy of the table when its stack is deleted. Default: `retain`; development stage: `destroy`. */
@@ -43,14 +59,20 @@ export interface FunctionParameters {
   readonly memory: number;
   /** In seconds. Default: the endpoint's; authorizer: 10; sweeps: 300; refreshes: 240; acknowledger and watcher: 60. */
   readonly timeout: number;
-  /** Concurrent executions reserved for this function, and its maximum; null (default): the account's shared pool. */
+  /**
+   * Concurrent executions reserved for this function, and its maximum; null: the account's shared pool. Default: null;
+   * of a permanent stage with a known concurrency, a share for each endpoint that takes no API key.
+   */
   readonly reservedConcurrency: number | null;
   /** Execution environments kept initialized; null (default): none. */
   readonly provisionedConcurrency: number | null;
 }
 
 export interface ApiParameters {
-  /** Default: each endpoint's own; development stage: 10 requests per second and a burst of 20 per endpoint. */
+  /**
+   * Default: each endpoint's own, but less for those that take no API key while the account's concurrency is unknown;
+   * development stage: 10 requests per second and a burst of 20 per endpoint.
+   */
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
   /**
    * Requests without a credential per IP address in five minutes, counted by AWS WAF: synchronize, and iOS-store
@@ -59,6 +81,12 @@ export interface ApiParameters {
   readonly synchronizesPerAddress: number | null;
   /** Whether AWS WAF refuses iOS-store notifications from elsewhere than Apple's addresses. Default: false. */
   readonly iosNotificationsFromAppleOnly: boolean;
+  /** Addresses that AWS WAF refuses on every route. Default: none. */
+  readonly blockedAddresses: AddressBlocks;
+  /** Whether AWS WAF logs a line for each request that it refuses. Default: false. */
+  readonly addressLimitLogs: boolean;
+  /** Whether the access log has the caller's IP address. Default: false. */
+  readonly accessLogAddresses: boolean;
   /** Custom domain. Default: null, API Gateway's own address. */
   readonly domain: DomainParameters | null;
   /** Whether the stack sets API Gateway's logging role, of which an account and region has one. Default: true. */
@@ -85,6 +113,8 @@ export interface AlarmParameters {
   readonly topicArn: string | null;
   /** Subscribed to the created topic; null (default): nobody is. */
   readonly email: string | null;
+  /** US dollars that the account may cost in a month before the topic is notified; null (default): no budget. */
+  readonly monthlyBudget: number | null;
 }
 
 const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
@@ -140,6 +170,8 @@ const eventBuses = text(
   "ARNs of event buses, with commas between them",
 );
 const email = text(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
+const key = text(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/, "the ARN of a KMS key");
+const versionName = text(/^[\w.+-]{1,64}$/, "a version or a commit");
 const units = orNone(whole(1, 1_000_000));
 
 /** Context keys that belong to the CDK itself. */
@@ -210,6 +242,10 @@ const FUNCTION_NAMES: readonly FunctionName[] = [
 
 const DEFAULT_STAGE = "production";
 
+const packageFile = z.object({ version: z.string() });
+const packageVersion = (): string =>
+  packageFile.parse(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))).version;
+
 interface StagePresets {
   readonly removal: TableParameters["removal"];
   readonly isProtected: boolean;
@@ -253,19 +289,27 @@ const functionDefaults = (name: FunctionName) => {
   return { memory: memoryMegabytes, timeout: timeoutSeconds, longest: LONGEST_REQUEST_SECONDS };
 };
 
-const functionParameters = (context: Context, name: FunctionName): FunctionParameters => {
+const functionParameters = (
+  context: Context,
+  name: FunctionName,
+  reserved: number | null,
+): FunctionParameters => {
   const { memory, timeout, longest } = functionDefaults(name);
   return {
     memory: context.take(`${name}.memory`, whole(128, 10_240), memory),
     timeout: context.take(`${name}.timeout`, whole(1, longest), timeout),
-    reservedConcurrency: context.take(`${name}.reservedConcurrency`, orNone(whole(1, 10_000)), null),
+    reservedConcurrency: context.take(`${name}.reservedConcurrency`, orNone(whole(1, 10_000)), reserved),
     provisionedConcurrency: context.take(`${name}.provisionedConcurrency`, orNone(whole(1, 10_000)), null),
   };
 };
 
-const throttling = (context: Context, name: EndpointName, presets: StagePresets): Throttling => {
-  const { requestsPerSecond, burst } = endpoints[name].defaults;
-  const preset = presets.throttling ?? { rate: requestsPerSecond, burst };
+const throttling = (
+  context: Context,
+  name: EndpointName,
+  presets: StagePresets,
+  accountConcurrency: number | null,
+): Throttling => {
+  const preset = presets.throttling ?? routeLimits(name, accountConcurrency);
   return {
     rate: context.take(`${name}.rate`, whole(1, 10_000), preset.rate),
     burst: context.take(`${name}.burst`, whole(1, 5000), preset.burst),
@@ -289,7 +333,37 @@ const alarmParameters = (context: Context): AlarmParameters => {
     context.problems.push(
       "alarmEmail and alarmTopicArn exclude each other: the e-mail address subscribes to a topic that the stack creates.",
     );
-  return { topicArn, email: address };
+  const monthlyBudget = context.take("monthlyBudget", orNone(whole(1, 1_000_000)), null);
+  return { topicArn, email: address, monthlyBudget };
+};
+
+/** Whether AWS WAF stands before the API. */
+export const hasFirewall = ({
+  synchronizesPerAddress,
+  iosNotificationsFromAppleOnly,
+  blockedAddresses,
+}: Pick<
+  ApiParameters,
+  "synchronizesPerAddress" | "iosNotificationsFromAppleOnly" | "blockedAddresses"
+>): boolean =>
+  synchronizesPerAddress !== null || iosNotificationsFromAppleOnly || hasBlocks(blockedAddresses);
+
+const firewallParameters = (context: Context, presets: StagePresets) => {
+  const firewall = {
+    synchronizesPerAddress: context.take(
+      "synchronizesPerAddress",
+      orNone(whole(10, 2_000_000_000)),
+      presets.synchronizesPerAddress,
+    ),
+    iosNotificationsFromAppleOnly: context.take("iosNotificationsFromAppleOnly", flag, false),
+    blockedAddresses: context.take("blockedAddresses", addressBlocks, NO_BLOCKS),
+    addressLimitLogs: context.take("addressLimitLogs", flag, false),
+  };
+  if (firewall.addressLimitLogs && !hasFirewall(firewall))
+    context.problems.push(
+      "addressLimitLogs needs synchronizesPerAddress, iosNotificationsFromAppleOnly or blockedAddresses: without them nothing is refused by address.",
+    );
+  return firewall;
 };
 
 const forEach = <Name extends string, Value>(
@@ -306,33 +380,48 @@ const read = (context: Context): Parameters => {
     stage === "development" ? "development" : "production",
   );
   const presets = STAGE_PRESETS[kind];
+  const accountConcurrency = context.take("accountConcurrency", orNone(whole(10, 1_000_000)), null);
+  const functions = forEach(FUNCTION_NAMES, (name) =>
+    // Stages that can be thrown away leave the account's executions to the others.
+    functionParameters(
+      context,
+      name,
+      presets.throttling === null ? concurrencyLimit(name, accountConcurrency) : null,
+    ),
+  );
+  const problem = reservationProblem(
+    Object.values(functions).map(({ reservedConcurrency }) => reservedConcurrency),
+    accountConcurrency,
+  );
+  if (problem !== null) context.problems.push(problem);
   const serviceName = stage === "production" ? "customer-entitlements" : `customer-entitlements-${stage}`;
   return {
     stage,
     serviceName,
+    version: context.take("version", versionName, packageVersion()),
     table: {
       name: context.take("tableName", tableName, serviceName),
+      keyArn: context.take("tableKeyArn", orNone(key), null),
       removal: context.take("removal", oneOf("retain", "destroy"), presets.removal),
       deletionProtection: context.take("deletionProtection", flag, presets.isProtected),
       pointInTimeRecovery: context.take("pointInTimeRecovery", flag, presets.isProtected),
       maxReadCapacity: context.take("maxReadCapacity", units, presets.maxReadCapacity),
       maxWriteCapacity: context.take("maxWriteCapacity", units, presets.maxWriteCapacity),
     },
-    functions: forEach(FUNCTION_NAMES, (name) => functionParameters(context, name)),
+    functions,
+    accountConcurrency,
     api: {
-      throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets)),
-      synchronizesPerAddress: context.take(
-        "synchronizesPerAddress",
-        orNone(whole(10, 2_000_000_000)),
-        presets.synchronizesPerAddress,
-      ),
-      iosNotificationsFromAppleOnly: context.take("iosNotificationsFromAppleOnly", flag, false),
+      throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets, accountConcurrency)),
+      ...firewallParameters(context, presets),
+      accessLogAddresses: context.take("accessLogAddresses", flag, false),
       domain: domainParameters(context),
       managesLogRole: context.take("managesLogRole", flag, true),
     },
+    secretsKeyArn: context.take("secretsKeyArn", orNone(key), null),
     secretPrefix: context.take("secretPrefix", prefix, `${serviceName}/`),
     logRetentionDays: context.take("logRetentionDays", retention, presets.logRetentionDays),
     tracedPercent: context.take("tracedPercent", whole(0, 100), presets.tracedPercent),
+    invocationReports: context.take("invocationReports", flag, false),
     alarms: alarmParameters(context),
     eventBuses: context.take("eventBuses", orNone(eventBuses), null)?.split(",") ?? [],
   };

@@ -22,6 +22,12 @@ export interface GivenDynamoDb {
   readonly startsAt?: number;
 }
 
+/** Whether a database is on this machine or beside it: its name is no host's on the internet. */
+export const isAtHand = (endpoint: string): boolean => {
+  const { hostname } = new URL(endpoint);
+  return hostname === "127.0.0.1" || !hostname.includes(".");
+};
+
 /** Undoes a step of the start. */
 export type Cleanup = () => Promise<void> | void;
 

@@ -134,16 +134,22 @@ export class FunctionPool {
     this.#streams = { ...streams, log: (line) => log(`${definition.functionName}: ${line}`) };
   }
 
-  /** @param options.logsFailure whether the reason of a failure is logged; default: true */
+  /**
+   * @param options.logsFailure whether the reason of a failure is logged; default: true
+   * @param options.requestId of the invocation; unset: a new one
+   */
   async invoke(
     event: unknown,
-    { logsFailure = true }: { readonly logsFailure?: boolean } = {},
+    {
+      logsFailure = true,
+      requestId = randomUUID(),
+    }: { readonly logsFailure?: boolean; readonly requestId?: string } = {},
   ): Promise<InvocationResult> {
     const json = JSON.stringify(event);
     if (Buffer.byteLength(json) > LARGEST_EVENT) return { status: "event-too-large" };
     const environment = await this.#acquire();
     const outcome = environment
-      ? await environment.invoke(randomUUID(), json)
+      ? await environment.invoke(requestId, json)
       : failed("Sandbox.Stopped", "The local run is stopping.");
     if (environment) await this.#release(environment, outcome);
     if (outcome.status === "failed" && logsFailure) this.#log(outcome);

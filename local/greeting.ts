@@ -1,8 +1,7 @@
 import { CLOCK_PATH } from "./clock/clock-endpoint.ts";
 import { DEMO } from "./demo.ts";
+import { EXAMPLE_ACCOUNT as ACCOUNT } from "./live-examples.ts";
 import type { LocalService } from "./local-service.ts";
-
-const ACCOUNT = "user-1";
 
 const quoted = (body: unknown): string => `'${JSON.stringify(body)}'`;
 

@@ -14,6 +14,7 @@ import { createTimekeeper, ImpossibleMove } from "./clock/timekeeper.ts";
 import { openDataFolder } from "./data-folder.ts";
 import {
   connectionVariables,
+  isAtHand,
   openDatabase,
   preparingTable,
   type Cleanup,
@@ -28,6 +29,7 @@ import { createKeeper, keptOffset } from "./kept-state.ts";
 import { LocalError } from "./local-error.ts";
 import { localMasterSecret } from "./master-secret.ts";
 import { emptyTable, ensureTable, tableOf } from "./local-table.ts";
+import { sandboxDocument } from "./sandbox-document.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
 import { createSchedules, scheduledFunctionsOf } from "./schedules.ts";
 import { createSecretsManager } from "./secrets-manager.ts";
@@ -64,6 +66,8 @@ export interface LocalServiceOptions {
   readonly tell?: (line: string) => void;
   /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
+  /** Receives a readable line for each request to the API; unset: nobody does. */
+  readonly onRequest?: (line: string) => void;
   /** Aborts the start: everything started is stopped, then the signal's reason is thrown. */
   readonly signal?: AbortSignal;
 }
@@ -82,12 +86,6 @@ export interface LocalService {
 
 /** Default name of the local table. */
 const TABLE_NAME = "customer-entitlements";
-
-/** Whether a database is on this machine or beside it: its name is no host's on the internet. */
-const isAtHand = (endpoint: string): boolean => {
-  const { hostname } = new URL(endpoint);
-  return hostname === "127.0.0.1" || !hostname.includes(".");
-};
 
 /**
  * Runs two tasks concurrently. If one fails, the other is aborted and awaited, so that nothing keeps running unnoticed.
@@ -212,6 +210,7 @@ const start = async (
     },
     clock,
     log: options.log,
+    ...(options.onRequest && { onRequest: options.onRequest }),
   });
   cleanups.push(gateway.stop);
 
@@ -248,7 +247,11 @@ const start = async (
   serving.resolve({
     gateway,
     mounts: [
-      createDocumentation(),
+      createDocumentation({
+        live: stores.liveExamples,
+        sandboxDocument: sandboxDocument(),
+        apiKey: demo.apiKey,
+      }),
       createClockEndpoint({ clock, timekeeper, reset, log: options.log }),
       secretsManager,
       createTokenService(),

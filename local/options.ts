@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { LocalError } from "./local-error.ts";
-import { takenByNpm } from "../operator/npm-options.ts";
+import { takenByNpm } from "../lib/taken-by-npm.ts";
 import type { GivenDynamoDb } from "./database.ts";
 import type { LocalServiceOptions } from "./local-service.ts";
 
@@ -124,7 +124,7 @@ const storeAddresses = (environment: Environment): Record<string, string> =>
 export const readOptions = (
   args: readonly string[],
   environment: Environment,
-): Omit<LocalServiceOptions, "log"> => {
+): Omit<LocalServiceOptions, "log" | "onRequest"> => {
   const androidPublisherUrl = environment["ANDROID_PUBLISHER_URL"];
   return {
     port: portOf(environment, "PORT", PORT),

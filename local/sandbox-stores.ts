@@ -19,6 +19,8 @@ import type { Mount } from "../sandbox/mount.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { DEMO, type DemoAndroidStore, type DemoAppStore } from "./demo.ts";
 import { STORE_FILES } from "./kept-state.ts";
+import { createLiveExamples, type LiveExamples } from "./live-examples.ts";
+import { ANDROID_PREFIX, IOS_PREFIX } from "./sandbox-paths.ts";
 import { LocalError } from "./local-error.ts";
 
 /** Both sandbox stores. */
@@ -36,6 +38,8 @@ export interface SandboxStores {
   readonly googleCertificatesUrl: string | null;
   /** Token of the demo's Android purchase; null if another store replaces the sandbox's. */
   readonly androidPurchaseToken: string | null;
+  /** Makes requests that the running service answers with 200. */
+  readonly liveExamples: () => Promise<LiveExamples>;
   /** Forgets what was sold. The demo's Android purchase is made anew, under its token. */
   reset(): void;
 }
@@ -44,9 +48,9 @@ const CHAIN_FILE = "sandbox-ios-store.json";
 const SERVER_KEY_FILE = "sandbox-app-store-key.json";
 /** Secret that holds the sandbox's key of the App Store Server API. */
 const SERVER_KEY_SECRET = "sandbox/app-store-key";
+/** Secrets that hold the credential of the sandbox's Android Publisher API: by its own name, and as the README's manifest has it. */
+const PUBLISHER_SECRETS = ["sandbox/play", "customer-entitlements/trails"];
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
-const ANDROID_PREFIX = "/sandbox/android-publisher";
-const IOS_PREFIX = "/sandbox/ios-store";
 /** Service account that the sandbox Android store pushes as. */
 export const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 
@@ -167,6 +171,8 @@ export const createSandboxStores = ({
   );
   const isReplaced = androidPublisherUrl !== undefined;
   const publisherUrl = androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
+  const credential = android.externalAccount(publisherUrl);
+  const publisherSecret = JSON.stringify(credential);
   const androidPurchaseToken = isReplaced ? null : buyForDemo(android, folder);
   const timed = { "ios-store": ios, "android-store": android };
   return {
@@ -175,7 +181,7 @@ export const createSandboxStores = ({
     trustedRoot: fingerprintOf(chain.root),
     demoAndroidStore: {
       publisherUrl,
-      credential: android.externalAccount(publisherUrl),
+      credential,
       notifications: { serviceAccount: PUSHES_AS, audience: pushUrl },
     },
     demoAppStore: {
@@ -186,9 +192,13 @@ export const createSandboxStores = ({
         secret: SERVER_KEY_SECRET,
       },
     },
-    secrets: new Map([[SERVER_KEY_SECRET, serverKey.privateKey]]),
+    secrets: new Map([
+      [SERVER_KEY_SECRET, serverKey.privateKey],
+      ...PUBLISHER_SECRETS.map((name) => [name, publisherSecret] as const),
+    ]),
     googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
     androidPurchaseToken,
+    liveExamples: createLiveExamples({ ios, android, signer: chain, androidPurchaseToken, now }),
     reset: () => {
       timed["ios-store"].reset();
       timed["android-store"].reset();

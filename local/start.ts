@@ -47,7 +47,7 @@ const start = async (options: LocalServiceOptions): Promise<LocalService> => {
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   say("Starting: DynamoDB Local, the functions' bundles, the sandbox stores …");
-  service = await start({ ...options, log: complain, tell: say, signal: starting.signal });
+  service = await start({ ...options, log: complain, onRequest: say, tell: say, signal: starting.signal });
   say(greeting(service, newIdentifier("Sandbox")));
   await service.broken;
   if (!starting.signal.aborted) {

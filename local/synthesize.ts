@@ -4,14 +4,14 @@ import { promisify } from "node:util";
 import { LocalError } from "./local-error.ts";
 import { readAssembly, type Assembly } from "./template.ts";
 
-const APP = fileURLToPath(new URL("../infra/app.ts", import.meta.url));
+const APP = fileURLToPath(new URL("../infra/default-app.ts", import.meta.url));
 
 /**
  * Synthesizes a CDK application as the CDK CLI does, in a child process that does not outlive this one, and reads the
  * assembly.
  *
  * @param options.folder output folder of the assembly
- * @param options.app the application's module; unset: the service's
+ * @param options.app the application's module; unset: the service, with the defaults
  * @param options.signal ends the process
  * @throws LocalError with the reason, if it fails
  */

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import type { Instant } from "../lib/entitlements/time.ts";
+import { takenByNpm } from "../lib/taken-by-npm.ts";
 import { requireTableFormat } from "../lib/table/format.ts";
 import {
   eraseAccount,
@@ -24,7 +25,6 @@ import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential-commands.ts";
 import { addDestinationCommands } from "./destination-program.ts";
 import type { DestructiveOptions } from "./destructive.ts";
-import { takenByNpm } from "./npm-options.ts";
 import type { PageOptions } from "./page.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { TABLE } from "../lib/table/keys.ts";
+import { isAtHand } from "../local/database.ts";
 import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../local/dynamodb-local.ts";
 
 /** Variables by which the AWS SDK reaches a DynamoDB Local. Any credentials do; without them, the SDK looks for real ones. */
@@ -15,9 +16,6 @@ export const localAwsVariables = (endpoint: string) => ({
 export const startDynamoDb = async (): Promise<DynamoDbLocal> =>
   startDynamoDbLocal({ port: await freePort(), folder: null });
 
-/** A host of the internet has a dot in its name; one of this machine or beside it has none. */
-const isAtHand = ({ hostname }: URL): boolean => hostname === "127.0.0.1" || !hostname.includes(".");
-
 /**
  * The DynamoDB that `AWS_ENDPOINT_URL_DYNAMODB` names, or else one started here.
  *
@@ -26,7 +24,7 @@ const isAtHand = ({ hostname }: URL): boolean => hostname === "127.0.0.1" || !ho
 export const openDynamoDb = async (): Promise<Pick<DynamoDbLocal, "endpoint" | "stop">> => {
   const given = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
   if (given === undefined || given === "") return startDynamoDb();
-  if (!isAtHand(new URL(given)))
+  if (!isAtHand(given))
     throw new Error(`AWS_ENDPOINT_URL_DYNAMODB names ${given}, which is no DynamoDB Local on this machine.`);
   return { endpoint: given, stop: () => Promise.resolve() };
 };

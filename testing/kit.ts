@@ -1,31 +1,20 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
-import { v7 as uuid } from "uuid";
 import type { EndpointName } from "../lib/contract/endpoints.ts";
-import type { Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
 import type { AndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
-import type { SandboxPurchase } from "../sandbox/android-store/purchases.ts";
 import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
-import type { PersonsPurchases } from "../sandbox/ios-store/payloads.ts";
-import type { RequestedPurchase } from "../sandbox/ios-store/purchase.ts";
 import { signJws } from "../sandbox/ios-store/signing.ts";
-import {
-  createApplication,
-  manifestFrom,
-  saveApplication,
-  type AppliedApplication,
-  type GivenManifest,
-} from "./application.ts";
+import type { GivenManifest } from "./application.ts";
 import { callEndpoint, invokeEndpoint, type Answer, type CalledRequest } from "./calling.ts";
 import { instantOf, keepTime, type TestClock } from "./clock.ts";
 import { createTable, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
 import { handlerOf, invocationContext } from "./functions.ts";
 import { startTestServer } from "./server.ts";
 import { createTestStores } from "./stores.ts";
+import { createTestApplication, defaultManifest, type TestApplication } from "./test-application.ts";
 
 export interface KitOptions {
   /** The time at which the clock stands; an instant, or a time as ISO 8601. Unset: now. */
@@ -34,24 +23,6 @@ export interface KitOptions {
   readonly notifies?: boolean;
   /** More environment variables of the functions, read when the first of them is loaded. */
   readonly environment?: Readonly<Record<string, string>>;
-}
-
-/** One product that an app buys; unset fields: a monthly subscription, bought now. */
-export type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
-
-/** An application of the kit's table. */
-export interface TestApplication extends Omit<AppliedApplication, "issue"> {
-  /** Its first iOS bundle, and its first Android package; empty: it has none. */
-  readonly bundleIdentifier: string;
-  readonly packageName: string;
-  /** Issues a key with these scopes alone. */
-  issueKey(scopes: readonly Scope[], expiresAt?: Instant | null): Promise<string>;
-  /** Changes the application. The functions keep a catalog for up to a minute: `clock.advance("PT1M")` shows it to them. */
-  apply(manifest: GivenManifest): Promise<void>;
-  /** A new person buys in the app: what it sends then, the body of a synchronize or link request without an account. */
-  buyOnIos(...goods: readonly IosGoods[]): Promise<PersonsPurchases>;
-  /** Buys in the Android app; returns the purchase token. Unset fields: a monthly subscription of the default manifest. */
-  buyOnAndroid(purchase?: Partial<SandboxPurchase>): string;
 }
 
 /** The functions of this process on a table of their own, both stores, and the time. */
@@ -83,36 +54,12 @@ export interface Kit {
   stop(): Promise<void>;
 }
 
-/** What the default manifest sells; `day_pass` lasts a day. */
-export const DEFAULT_PRODUCTS = [
-  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
-  { store: "ios-store", productIdentifier: "lifetime", grants: ["premium"] },
-  { store: "ios-store", productIdentifier: "day_pass", grants: ["premium"], accessDuration: "P1D" },
-  {
-    store: "android-store",
-    productIdentifier: "premium",
-    basePlanIdentifier: "monthly",
-    grants: ["premium"],
-  },
-  { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
-] as const;
-
-const defaultManifest = (): GivenManifest => {
-  const identifier = uuid();
-  const name = `com.example.t${identifier.replaceAll("-", "")}`;
-  return {
-    application: { identifier, name },
-    stores: {
-      "ios-store": [{ bundleIdentifier: name, appAppleIdentifier: 1_234_567_890 }],
-      "android-store": [{ packageName: name, credential: { secret: "replaced" } }],
-    },
-    entitlements: { premium: { displayName: "Premium" }, maps: { displayName: "Maps" } },
-    products: DEFAULT_PRODUCTS,
-  };
-};
-
-/** The functions write nothing to the test's output, unless the shell says otherwise. */
-const QUIET = { POWERTOOLS_LOG_LEVEL: "SILENT", POWERTOOLS_METRICS_DISABLED: "true" };
+/** Variables of the functions' log. They write nothing to the test's output, unless the shell says otherwise. */
+const logVariables = (): Record<string, string> => ({
+  POWERTOOLS_SERVICE_NAME: "customer-entitlements",
+  POWERTOOLS_LOG_LEVEL: process.env["POWERTOOLS_LOG_LEVEL"] ?? "SILENT",
+  POWERTOOLS_METRICS_DISABLED: process.env["POWERTOOLS_METRICS_DISABLED"] ?? "true",
+});
 
 /** Sets environment variables; returns what takes them back. */
 const setEnvironment = (variables: Readonly<Record<string, string>>): (() => void) => {
@@ -123,6 +70,13 @@ const setEnvironment = (variables: Readonly<Record<string, string>>): (() => voi
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
   };
+};
+
+const itemsOf = async ({ client, name }: Table): Promise<Record<string, unknown>[]> => {
+  const items: Record<string, unknown>[] = [];
+  for await (const page of paginateScan({ client }, { TableName: name, ConsistentRead: true }))
+    items.push(...(page.Items ?? []));
+  return items;
 };
 
 let started: Promise<Kit> | undefined;
@@ -158,53 +112,16 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
   timed.push(ios, android);
   server.serve(stores.mounts);
   takeBack.push(
-    setEnvironment({
-      POWERTOOLS_SERVICE_NAME: "customer-entitlements",
-      ...stores.environment,
-      TABLE_NAME: name,
-      POWERTOOLS_LOG_LEVEL: process.env["POWERTOOLS_LOG_LEVEL"] ?? QUIET.POWERTOOLS_LOG_LEVEL,
-      POWERTOOLS_METRICS_DISABLED:
-        process.env["POWERTOOLS_METRICS_DISABLED"] ?? QUIET.POWERTOOLS_METRICS_DISABLED,
-      ...environment,
-    }),
+    setEnvironment({ ...logVariables(), ...stores.environment, TABLE_NAME: name, ...environment }),
   );
-
-  const trustsOrigin = originOf(stores.environment["ANDROID_PUBLISHER_URL"] ?? "");
-  const read = (given: GivenManifest) => stores.withCredentials(manifestFrom(given, trustsOrigin));
 
   return {
     clock,
     table,
     ios,
     android,
-    application: async (given = defaultManifest()) => {
-      const manifest = read(given);
-      const { issue, ...applied } = await createApplication(table, manifest, clock.now);
-      const { identifier } = applied;
-      const [bundle] = manifest.iosStore;
-      const packageName = manifest.androidStore[0]?.packageName ?? "";
-      return {
-        ...applied,
-        bundleIdentifier: bundle?.bundleIdentifier ?? "",
-        packageName,
-        issueKey: async (scopes, expiresAt) => (await issue(scopes, expiresAt)).apiKey,
-        apply: async (changed) => void (await saveApplication(table, { ...read(changed), identifier })),
-        buyOnIos: async (...transactions) =>
-          ios.buy({
-            ...(bundle !== undefined && { bundleIdentifier: bundle.bundleIdentifier }),
-            ...(bundle?.appAppleIdentifier != null && { appAppleIdentifier: bundle.appAppleIdentifier }),
-            transactions: [...transactions],
-          }),
-        buyOnAndroid: (purchase = {}) =>
-          android.buy({
-            packageName,
-            productKind: "subscription",
-            productIdentifier: "premium",
-            ...(purchase.productKind !== "one_time_product" && { basePlanIdentifier: "monthly" }),
-            ...purchase,
-          }),
-      };
-    },
+    application: async (given = defaultManifest()) =>
+      createTestApplication(given, { table, stores, now: clock.now }),
     call: async (endpoint, request = {}) => {
       beginCall();
       return callEndpoint(endpoint, request);
@@ -219,17 +136,11 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
     notify: (on) => {
       isNotifying = on;
     },
-    items: async () => {
-      const items: Record<string, unknown>[] = [];
-      for await (const page of paginateScan(
-        { client: table.client },
-        { TableName: name, ConsistentRead: true },
-      ))
-        items.push(...(page.Items ?? []));
-      return items;
-    },
+    items: async () => itemsOf(table),
     stop: async () => {
+      if (takeBack.length === 0) return;
       for (const undo of takeBack.splice(0).toReversed()) undo();
+      await client.send(new DeleteTableCommand({ TableName: name }));
       client.destroy();
       await server.stop();
       await dynamoDb.stop();

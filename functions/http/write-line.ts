@@ -4,7 +4,8 @@ import type { Endpoint } from "../../lib/contract/endpoints.ts";
 import type { ErrorCode, ServiceError } from "../../lib/contract/errors.ts";
 import { now } from "../configuration.ts";
 import { logger, safely } from "../observability/logger.ts";
-import { count, takeColdStart } from "../observability/metrics.ts";
+import { peakMegabytes, takeEnvironment, type Environment } from "../observability/environment.ts";
+import { count } from "../observability/metrics.ts";
 import { takeObservations } from "../observability/observe.ts";
 import { shownOf } from "./present-error.ts";
 
@@ -22,7 +23,7 @@ const credentialOf = ({ requestContext }: APIGatewayProxyEvent) => {
 /** Request state, kept until the line is written. */
 interface Begun extends Record<string, unknown> {
   startedAt?: number;
-  coldStart?: boolean;
+  environment?: Environment;
 }
 
 /**
@@ -54,8 +55,10 @@ export const writeLine = ({
       ...takeObservations(),
       outcome,
       status: shown?.status ?? 200,
+      ...(shown?.because !== undefined && { because: shown.because }),
       milliseconds: now() - (internal.startedAt ?? now()),
-      coldStart: internal.coldStart,
+      ...internal.environment,
+      peakMegabytes: peakMegabytes(),
     };
     if (shown !== null && shown.status >= 500) logger.error("request", { ...line, error: safely(error) });
     else logger.info("request", line);
@@ -63,7 +66,7 @@ export const writeLine = ({
   return {
     before: ({ internal }) => {
       internal.startedAt = now();
-      internal.coldStart = takeColdStart();
+      internal.environment = takeEnvironment();
       takeObservations();
     },
     after: (handling) => write(handling, null),

@@ -2,6 +2,7 @@ import type { Store } from "../../lib/contract/schemas.ts";
 import type { CustomerTable } from "../../lib/customers/customer-table.ts";
 import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
+import type { UngrantedProduct } from "../../lib/entitlements/ungranted.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
@@ -39,6 +40,8 @@ export type ServiceEvent =
     }
   /** A store's notification was received. */
   | ({ readonly kind: "notification"; readonly store: Store } & ReceivedNotification)
+  /** Verified purchases name products that grant nothing. */
+  | { readonly kind: "grants-nothing"; readonly products: readonly UngrantedProduct[] }
   | { readonly kind: "conflict-retried" };
 
 export type Observe = (event: ServiceEvent) => void;

@@ -1,4 +1,5 @@
 import type { ApplicationId } from "../../lib/identifiers.ts";
+import type { UngrantedProduct } from "../../lib/entitlements/ungranted.ts";
 import { count, time } from "./metrics.ts";
 import type { Observe } from "./observation.ts";
 
@@ -19,7 +20,11 @@ export interface Observations {
   readonly notificationType?: string;
   /** Why a JWS or a push token was rejected. */
   readonly refusedBecause?: string;
+  /** Products of its purchases that grant nothing; the first ones tell enough. */
+  readonly grantsNothing?: readonly UngrantedProduct[];
 }
+
+const PRODUCTS_LOGGED = 10;
 
 // An execution environment serves one request at a time.
 let current: Observations = {};
@@ -63,6 +68,10 @@ export const observe: Observe = (event) => {
     case "notification":
       if (event.type !== null) current = { ...current, notificationType: event.type };
       return count("notifications", { store: event.store, outcome: event.outcome });
+    case "grants-nothing":
+      current = { ...current, grantsNothing: event.products.slice(0, PRODUCTS_LOGGED) };
+      for (const { store, because } of event.products) count("ungrantedProducts", { store, reason: because });
+      return;
     case "conflict-retried":
       current = { ...current, conflicts: (current.conflicts ?? 0) + 1 };
       return count("conflictsRetried");

@@ -1,8 +1,11 @@
 import { Stack } from "aws-cdk-lib";
+import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { CfnIPSet, CfnWebACL, CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
+import { hasBlocks, type AddressBlocks } from "../address-blocks.ts";
+import { FirewallLogs } from "./firewall-logs.ts";
 import { contractBody } from "./gateway-responses.ts";
 import { firewallMetric } from "./service-metrics.ts";
 
@@ -14,6 +17,11 @@ export interface AddressLimitProps {
   readonly requests: number | null;
   /** Whether iOS-store notifications are refused unless Apple's addresses send them. */
   readonly iosNotificationsFromAppleOnly: boolean;
+  /** Addresses whose requests are refused. */
+  readonly blockedAddresses: AddressBlocks;
+  /** Whether a line is logged for each request that is refused here. */
+  readonly logs: boolean;
+  readonly logRetentionDays: RetentionDays;
 }
 
 const WINDOW_SECONDS = 300;
@@ -54,6 +62,9 @@ const refusing = (
   },
 });
 
+const tooMany = (): CfnWebACL.RuleActionProperty =>
+  refusing("TOO_MANY_REQUESTS", [{ name: "Retry-After", value: String(WINDOW_SECONDS) }]);
+
 const bodyKeyOf = (code: ErrorCode): string => code.toLowerCase().replaceAll("_", "-");
 
 const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.CustomResponseBodyProperty> =>
@@ -64,7 +75,8 @@ const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.Cust
 /**
  * AWS WAF on the endpoints whose body is the only proof. It limits requests per IP address, not counting Apple's
  * notifications, of which few addresses send many; over the limit it answers with the contract's body, until the address's
- * rate falls below it. Where only Apple may notify, the route does not exist for others.
+ * rate falls below it. Where only Apple may notify, the route does not exist for others. Addresses that the operator has
+ * blocked get the limit's answer on every route.
  *
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/waf-rule-statement-type-rate-based.html
  */
@@ -96,19 +108,14 @@ export class AddressLimit extends Construct {
       statement: Statement,
     ): CfnWebACL.RuleProperty => ({ name, priority, action, visibilityConfig: metric(name), statement });
     const limitOf = (requests: number): CfnWebACL.RuleProperty =>
-      rule(
-        "synchronize-per-address",
-        0,
-        refusing("TOO_MANY_REQUESTS", [{ name: "Retry-After", value: String(WINDOW_SECONDS) }]),
-        {
-          rateBasedStatement: {
-            limit: requests,
-            evaluationWindowSec: WINDOW_SECONDS,
-            aggregateKeyType: "IP",
-            scopeDownStatement: any(sentTo(endpoints.synchronizeIosStorePurchases), notifiedByOthers),
-          },
+      rule("synchronize-per-address", 1, tooMany(), {
+        rateBasedStatement: {
+          limit: requests,
+          evaluationWindowSec: WINDOW_SECONDS,
+          aggregateKeyType: "IP",
+          scopeDownStatement: any(sentTo(endpoints.synchronizeIosStorePurchases), notifiedByOthers),
         },
-      );
+      });
     const acl = new CfnWebACL(this, "Acl", {
       name: props.serviceName,
       description: "Limits requests without a credential per IP address",
@@ -117,9 +124,12 @@ export class AddressLimit extends Construct {
       visibilityConfig: metric("requests"),
       customResponseBodies: bodiesOf("TOO_MANY_REQUESTS", "ROUTE_NOT_FOUND"),
       rules: [
+        ...(hasBlocks(props.blockedAddresses)
+          ? [rule("blocked-addresses", 0, tooMany(), this.#from(props))]
+          : []),
         ...(props.requests === null ? [] : [limitOf(props.requests)]),
         ...(props.iosNotificationsFromAppleOnly
-          ? [rule("ios-notifications-from-apple-only", 1, refusing("ROUTE_NOT_FOUND"), notifiedByOthers)]
+          ? [rule("ios-notifications-from-apple-only", 2, refusing("ROUTE_NOT_FOUND"), notifiedByOthers)]
           : []),
       ],
     });
@@ -128,5 +138,26 @@ export class AddressLimit extends Construct {
       webAclArn: acl.attrArn,
       resourceArn: `arn:${partition}:apigateway:${region}::/restapis/${props.apiId}/stages/${props.stageName}`,
     });
+    if (props.logs) new FirewallLogs(this, "BlockedRequests", { ...props, aclArn: acl.attrArn });
+  }
+
+  /** Requests from the blocked addresses. */
+  #from({ serviceName, blockedAddresses: { ipv4, ipv6 } }: AddressLimitProps): Statement {
+    const setOf = (version: "IPV4" | "IPV6", addresses: readonly string[]): Statement => {
+      const set = new CfnIPSet(this, `Blocked${version}`, {
+        name: `${serviceName}-blocked-${version.toLowerCase()}`,
+        description: "Addresses that the operator has blocked",
+        scope: "REGIONAL",
+        ipAddressVersion: version,
+        addresses: [...addresses],
+      });
+      return { ipSetReferenceStatement: { arn: set.attrArn } };
+    };
+    const sets = [
+      ...(ipv4.length > 0 ? [setOf("IPV4", ipv4)] : []),
+      ...(ipv6.length > 0 ? [setOf("IPV6", ipv6)] : []),
+    ];
+    const [only] = sets;
+    return sets.length === 1 && only !== undefined ? only : any(...sets);
   }
 }

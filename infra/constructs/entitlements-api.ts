@@ -3,10 +3,12 @@ import {
   AccessLogField,
   AccessLogFormat,
   AuthorizationType,
+  CfnRestApi,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
   RestApi,
+  SecurityPolicy,
   TokenAuthorizer,
   type Method,
   type MethodDeploymentOptions,
@@ -17,7 +19,7 @@ import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { AUTHORIZATION_PATTERN, POLICY_CACHED_SECONDS } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
-import type { ApiParameters } from "../parameters.ts";
+import { hasFirewall, type ApiParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { ApiDomain } from "./api-domain.ts";
@@ -37,25 +39,29 @@ const STAGE = "live";
 const COMPRESSED_FROM = Size.bytes(1024);
 /**
  * One line per request, including those that reach no function. It has the route but not the path, which contains the
- * account identifier, and neither IP address nor user agent, which are personal data.
+ * account identifier, and no user agent; the IP address, which is personal data, only where a parameter asks for it.
  */
-const ACCESS_LOG = AccessLogFormat.custom(
-  JSON.stringify({
-    requestId: AccessLogField.contextRequestId(),
-    time: AccessLogField.contextRequestTime(),
-    method: AccessLogField.contextHttpMethod(),
-    route: AccessLogField.contextResourcePath(),
-    status: AccessLogField.contextStatus(),
-    milliseconds: AccessLogField.contextResponseLatency(),
-    integrationStatus: AccessLogField.contextIntegrationStatus(),
-    integrationMilliseconds: AccessLogField.contextIntegrationLatency(),
-    bytes: AccessLogField.contextResponseLength(),
-    gatewayError: AccessLogField.contextErrorResponseType(),
-    application: AccessLogField.contextAuthorizer("applicationIdentifier"),
-    keyIdentifier: AccessLogField.contextAuthorizer("keyIdentifier"),
-    trace: AccessLogField.contextXrayTraceId(),
-  }),
-);
+const accessLog = (withAddress: boolean): AccessLogFormat =>
+  AccessLogFormat.custom(
+    JSON.stringify({
+      requestId: AccessLogField.contextRequestId(),
+      // What Amazon's support asks for.
+      extendedRequestId: AccessLogField.contextExtendedRequestId(),
+      ...(withAddress && { address: AccessLogField.contextIdentitySourceIp() }),
+      time: AccessLogField.contextRequestTime(),
+      method: AccessLogField.contextHttpMethod(),
+      route: AccessLogField.contextResourcePath(),
+      status: AccessLogField.contextStatus(),
+      milliseconds: AccessLogField.contextResponseLatency(),
+      integrationStatus: AccessLogField.contextIntegrationStatus(),
+      integrationMilliseconds: AccessLogField.contextIntegrationLatency(),
+      bytes: AccessLogField.contextResponseLength(),
+      gatewayError: AccessLogField.contextErrorResponseType(),
+      application: AccessLogField.contextAuthorizer("applicationIdentifier"),
+      keyIdentifier: AccessLogField.contextAuthorizer("keyIdentifier"),
+      trace: AccessLogField.contextXrayTraceId(),
+    }),
+  );
 
 const allEndpoints = Object.entries(endpoints) as [EndpointName, Endpoint][];
 
@@ -73,7 +79,7 @@ export class EntitlementsApi extends Construct {
   constructor(scope: Construct, id: string, props: EntitlementsApiProps) {
     super(scope, id);
     const { authorizer, handlers, serviceName, throttling, domain } = props;
-    const usesFirewall = props.synchronizesPerAddress !== null || props.iosNotificationsFromAppleOnly;
+    const usesFirewall = hasFirewall(props);
     this.name = serviceName;
     this.accessLogs = new LogGroup(this, "AccessLogs", {
       retention: props.logRetentionDays,
@@ -92,7 +98,7 @@ export class EntitlementsApi extends Construct {
         stageName: STAGE,
         tracingEnabled: true,
         accessLogDestination: new LogGroupLogDestination(this.accessLogs),
-        accessLogFormat: ACCESS_LOG,
+        accessLogFormat: accessLog(props.accessLogAddresses),
         // Default for a route without its own limit.
         throttlingRateLimit: 10,
         throttlingBurstLimit: 20,
@@ -104,6 +110,12 @@ export class EntitlementsApi extends Construct {
         ),
       },
     });
+    // The CDK's construct has no such properties yet. An own domain has a policy of its own, and closes this address.
+    const { defaultChild } = api.node;
+    if (domain === null && defaultChild instanceof CfnRestApi) {
+      defaultChild.securityPolicy = SecurityPolicy.TLS13_1_2_PQ_2025_09;
+      defaultChild.endpointAccessMode = "BASIC";
+    }
     // The stack defines its own output.
     api.node.tryRemoveChild("Endpoint");
     api.latestDeployment?.addToLogicalId({
@@ -167,6 +179,9 @@ export class EntitlementsApi extends Construct {
         stageName: api.deploymentStage.stageName,
         requests: props.synchronizesPerAddress,
         iosNotificationsFromAppleOnly: props.iosNotificationsFromAppleOnly,
+        blockedAddresses: props.blockedAddresses,
+        logs: props.addressLimitLogs,
+        logRetentionDays: props.logRetentionDays,
       });
     this.domainTarget = domain === null ? null : new ApiDomain(this, "OwnDomain", { api, ...domain }).target;
 

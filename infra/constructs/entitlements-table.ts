@@ -1,5 +1,12 @@
 import { RemovalPolicy } from "aws-cdk-lib";
-import { AttributeType, Billing, ProjectionType, StreamViewType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import {
+  AttributeType,
+  Billing,
+  ProjectionType,
+  StreamViewType,
+  CfnGlobalTable,
+  TableV2,
+} from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
 import { TABLE } from "../../lib/table/keys.ts";
 import type { TableParameters } from "../parameters.ts";
@@ -36,14 +43,25 @@ export class EntitlementsTable extends Construct {
           indexName: TABLE.ownerIndex,
           partitionKey: text(TABLE.ownerAttribute),
           projectionType: ProjectionType.KEYS_ONLY,
+          // A new purchase is a third as many units in the index as in the table, and only the operator reads it.
+          ...(maxReadCapacity !== null && { maxReadRequestUnits: Math.ceil(maxReadCapacity / 10) }),
+          ...(maxWriteCapacity !== null && { maxWriteRequestUnits: Math.ceil(maxWriteCapacity / 2) }),
         },
       ],
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
       deletionProtection: props.deletionProtection,
       removalPolicy: props.removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
+    if (props.keyArn !== null) encryptWith(props.keyArn, table);
     this.name = table.tableName;
     if (table.tableStreamArn === undefined) throw new Error("The table has no stream.");
     this.streamArn = table.tableStreamArn;
   }
 }
+
+/** By hand, as the CDK's own way needs a stack of a known region. */
+const encryptWith = (keyArn: string, { node: { defaultChild } }: TableV2): void => {
+  if (!(defaultChild instanceof CfnGlobalTable)) throw new Error("The table is of another kind.");
+  defaultChild.sseSpecification = { sseEnabled: true, sseType: "KMS" };
+  defaultChild.addPropertyOverride("Replicas.0.SSESpecification.KMSMasterKeyId", keyArn);
+};

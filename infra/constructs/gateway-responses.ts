@@ -12,6 +12,9 @@ interface GatewayError {
 
 const contractStatus = (code: ErrorCode): GatewayError => ({ code, status: ERRORS[code].status });
 
+/** The throttle's bucket fills by the rate every second; five let a crowd spread. */
+const RETRY_SOON = { "Retry-After": "5" };
+
 /**
  * Errors that API Gateway answers itself, by response type. `DEFAULT_4XX` and `DEFAULT_5XX` catch the types not listed;
  * they have no status, because it would replace the statuses of all types they catch.
@@ -40,8 +43,8 @@ const GATEWAY_RESPONSES = {
   BAD_REQUEST_PARAMETERS: contractStatus("INVALID_REQUEST"),
   REQUEST_TOO_LARGE: contractStatus("REQUEST_TOO_LARGE"),
   UNSUPPORTED_MEDIA_TYPE: contractStatus("UNSUPPORTED_MEDIA_TYPE"),
-  THROTTLED: contractStatus("TOO_MANY_REQUESTS"),
-  QUOTA_EXCEEDED: contractStatus("TOO_MANY_REQUESTS"),
+  THROTTLED: { ...contractStatus("TOO_MANY_REQUESTS"), headers: RETRY_SOON },
+  QUOTA_EXCEEDED: { ...contractStatus("TOO_MANY_REQUESTS"), headers: RETRY_SOON },
   AUTHORIZER_FAILURE: contractStatus("INTERNAL_ERROR"),
   AUTHORIZER_CONFIGURATION_ERROR: contractStatus("INTERNAL_ERROR"),
   API_CONFIGURATION_ERROR: contractStatus("INTERNAL_ERROR"),

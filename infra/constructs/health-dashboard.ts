@@ -77,7 +77,8 @@ export class HealthDashboard extends Construct {
             [metrics.ownByAll("storeErrors", ["store", "reason"])],
           ),
           graph("Signatures refused, by reason", [metrics.ownByAll("verificationFailures", ["reason"])]),
-          graph("Links refused, conflicts retried", [
+          graph("Products that grant nothing, links refused, conflicts retried", [
+            metrics.ownByAll("ungrantedProducts", ["store", "reason"]),
             metrics.ownByAll("linksRefused", ["outcome"]),
             metrics.own("conflictsRetried"),
           ]),

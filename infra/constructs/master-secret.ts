@@ -1,4 +1,5 @@
 import { RemovalPolicy } from "aws-cdk-lib";
+import { Key } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
@@ -9,6 +10,8 @@ export interface MasterSecretProps {
   readonly serviceName: string;
   /** That of the table. */
   readonly removal: TableParameters["removal"];
+  /** Customer's key that encrypts it; null: Secrets Manager's own. */
+  readonly keyArn: string | null;
 }
 
 /**
@@ -16,12 +19,13 @@ export interface MasterSecretProps {
  * verify a message any more, so it goes only with the table.
  */
 export class MasterSecret extends Construct {
-  constructor(scope: Construct, id: string, { serviceName, removal }: MasterSecretProps) {
+  constructor(scope: Construct, id: string, { serviceName, removal, keyArn }: MasterSecretProps) {
     super(scope, id);
     const secret = new Secret(this, "Secret", {
       secretName: masterSecretName(serviceName),
       description: "Master secret of the destinations' secrets. Never change it.",
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      ...(keyArn !== null && { encryptionKey: Key.fromKeyArn(this, "Key", keyArn) }),
       removalPolicy: removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     acceptFinding(secret, {

@@ -18,6 +18,7 @@ import { Construct } from "constructs";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import type { FunctionParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
+import { decryption, encryption } from "./key-permissions.ts";
 
 export interface ServiceFunctionProps extends FunctionParameters {
   /** Module that exports `handler`. */
@@ -26,11 +27,15 @@ export interface ServiceFunctionProps extends FunctionParameters {
   /** Service name in logs and metrics. */
   readonly serviceName: string;
   readonly logRetentionDays: RetentionDays;
+  /** Whether Lambda logs a report of each invocation. */
+  readonly reportsInvocations: boolean;
 }
 
 /** The table that a function uses; the data stack, or a restore, creates it. */
 export interface TableReference {
   readonly name: string;
+  /** Customer's key that encrypts it; null: DynamoDB's own. */
+  readonly keyArn: string | null;
 }
 
 /**
@@ -65,8 +70,8 @@ export class ServiceFunction extends Construct {
       logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      // Lambda's INFO reports repeat what the function logs itself.
-      systemLogLevelV2: SystemLogLevel.WARN,
+      // Lambda's INFO reports mostly repeat what the function logs itself.
+      systemLogLevelV2: props.reportsInvocations ? SystemLogLevel.INFO : SystemLogLevel.WARN,
       tracing: Tracing.ACTIVE,
       environment: { POWERTOOLS_SERVICE_NAME: props.serviceName },
       ...(reservedConcurrency !== null && { reservedConcurrentExecutions: reservedConcurrency }),
@@ -93,25 +98,29 @@ export class ServiceFunction extends Construct {
 
   /** Grants reads of single items by key. */
   getsItemsOf(table: TableReference): void {
-    this.#uses(table, ["dynamodb:GetItem"]);
+    this.#uses(table, ["dynamodb:GetItem"], decryption);
   }
 
   /** Grants queries of partitions, and nothing else. */
   queries(table: TableReference): void {
-    this.#uses(table, ["dynamodb:Query"]);
+    this.#uses(table, ["dynamodb:Query"], decryption);
   }
 
   /** Grants reads by key and by partition, and writes, also in transactions. */
   changes(table: TableReference): void {
-    this.#uses(table, [
-      "dynamodb:BatchGetItem",
-      "dynamodb:ConditionCheckItem",
-      "dynamodb:DeleteItem",
-      "dynamodb:GetItem",
-      "dynamodb:PutItem",
-      "dynamodb:Query",
-      "dynamodb:UpdateItem",
-    ]);
+    this.#uses(
+      table,
+      [
+        "dynamodb:BatchGetItem",
+        "dynamodb:ConditionCheckItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:Query",
+        "dynamodb:UpdateItem",
+      ],
+      encryption,
+    );
   }
 
   /**
@@ -146,8 +155,14 @@ export class ServiceFunction extends Construct {
     );
   }
 
-  /** Grants reads of the secrets in this account and region whose names start with the prefix. */
-  readsSecrets(prefix: string): void {
+  /**
+   * Grants reads of the secrets in this account and region whose names start with the prefix.
+   *
+   * @param keyArn customer's key that encrypts them; null: Secrets Manager's own
+   */
+  readsSecrets(prefix: string, keyArn: string | null): void {
+    for (const statement of decryption(keyArn, "secretsmanager", Stack.of(this)))
+      this.#function.addToRolePolicy(statement);
     this.#may(
       ["secretsmanager:GetSecretValue"],
       Stack.of(this).formatArn({
@@ -163,8 +178,14 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  /** Grants reads of the service's master secret, and names it. */
-  readsMasterSecret(name: string): void {
+  /**
+   * Grants reads of the service's master secret, and names it.
+   *
+   * @param keyArn customer's key that encrypts it; null: Secrets Manager's own
+   */
+  readsMasterSecret(name: string, keyArn: string | null): void {
+    for (const statement of decryption(keyArn, "secretsmanager", Stack.of(this)))
+      this.#function.addToRolePolicy(statement);
     // AWS appends a hyphen and six characters to each ARN.
     const resource = Stack.of(this).formatArn({
       service: "secretsmanager",
@@ -176,12 +197,19 @@ export class ServiceFunction extends Construct {
     this.#function.addEnvironment("MASTER_SECRET", name);
   }
 
+  /** Name lookups that may be under way at once: a name server that does not answer holds up no other destination. */
+  resolvesAtOnce(lookups: number): void {
+    this.#function.addEnvironment("UV_THREADPOOL_SIZE", String(lookups));
+  }
+
   /** Grants sending of events to these buses, by their ARNs. */
   putsEvents(buses: readonly string[]): void {
     for (const bus of buses) this.#may(["events:PutEvents"], bus);
   }
 
-  #uses({ name }: TableReference, actions: string[]): void {
+  #uses({ name, keyArn }: TableReference, actions: string[], keyUse: typeof decryption): void {
+    for (const statement of keyUse(keyArn, "dynamodb", Stack.of(this)))
+      this.#function.addToRolePolicy(statement);
     this.#may(
       actions,
       Stack.of(this).formatArn({ service: "dynamodb", resource: "table", resourceName: name }),

@@ -28,6 +28,7 @@ export class DataStack extends Stack {
     new MasterSecret(this, "Master", {
       serviceName: parameters.serviceName,
       removal: parameters.table.removal,
+      keyArn: parameters.secretsKeyArn,
     });
     new StringParameter(this, "Stream", {
       parameterName: streamParameter(parameters.serviceName),

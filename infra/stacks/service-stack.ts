@@ -11,6 +11,8 @@ import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { HealthDashboard } from "../constructs/health-dashboard.ts";
+import { MonthlyBudget } from "../constructs/monthly-budget.ts";
+import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
@@ -23,6 +25,7 @@ export interface ServiceStackProps extends StackProps {
   readonly functionsFolder: string;
 }
 
+const NAME_LOOKUPS = 64;
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
 const SWEEPERS = {
@@ -48,7 +51,7 @@ export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
     // `cdk destroy` begins with this stack, and without a domain of its own the API's address is gone with it.
     super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
-    const { serviceName, secretPrefix, table } = parameters;
+    const { serviceName, secretPrefix, secretsKeyArn, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
     const scheduled = new Set<string>();
@@ -58,6 +61,7 @@ export class ServiceStack extends Stack {
         description,
         serviceName,
         logRetentionDays,
+        reportsInvocations: parameters.invocationReports,
         ...parameters.functions[name],
       });
       functionNames[folder] = made.name;
@@ -68,7 +72,7 @@ export class ServiceStack extends Stack {
       const made = functionOf(name, folder, summary);
       if (use === "queries") made.queries(table);
       else made.changes(table);
-      if (readsSecrets) made.readsSecrets(secretPrefix);
+      if (readsSecrets) made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     };
 
@@ -95,7 +99,7 @@ export class ServiceStack extends Stack {
     const asking = (given: Scheduled): ServiceFunction => {
       const made = onSchedule(given);
       made.changes(table);
-      made.readsSecrets(secretPrefix);
+      made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     };
 
@@ -136,7 +140,7 @@ export class ServiceStack extends Stack {
     const telling = (given: Scheduled): ServiceFunction => {
       const made = onSchedule(given);
       made.changes(table);
-      made.readsMasterSecret(masterSecretName(serviceName));
+      made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
       return made;
     };
     const teller = telling({
@@ -154,6 +158,7 @@ export class ServiceStack extends Stack {
       every: Duration.minutes(1),
     });
     deliverer.putsEvents(parameters.eventBuses);
+    deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
     if (table.name === serviceName) {
       const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
@@ -207,6 +212,9 @@ export class ServiceStack extends Stack {
       sweepers: Object.values(SWEEPERS),
       scheduled,
     });
+    const { monthlyBudget } = parameters.alarms;
+    if (monthlyBudget !== null)
+      new MonthlyBudget(this, "Budget", { serviceName, dollars: monthlyBudget, topic: alarms.topic });
     new HealthDashboard(this, "Health", {
       serviceName,
       metrics,
@@ -218,6 +226,7 @@ export class ServiceStack extends Stack {
       new CfnOutput(this, name, { description, value });
     };
     output("Address", "Base URL of the API, without the contract's paths.", api.address);
+    output("Version", "Version that is deployed.", parameters.version);
     output("TableName", "The table's name, for the operator's command line.", table.name);
     output(
       "AndroidStoreRoles",
@@ -231,6 +240,17 @@ export class ServiceStack extends Stack {
       ]
         .map(({ roleName }) => roleName)
         .join(" "),
+    );
+    const policies = new OperatorPolicies(this, "Operator", table);
+    output(
+      "OperatorReadsPolicy",
+      "Policy for the operator's commands that show something.",
+      policies.reads.managedPolicyArn,
+    );
+    output(
+      "OperatorChangesPolicy",
+      "Policy for all of the operator's commands.",
+      policies.changes.managedPolicyArn,
     );
     output("AlarmTopic", "SNS topic that the alarms notify.", alarms.topic.topicArn);
     if (api.domainTarget !== null)

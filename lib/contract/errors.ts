@@ -76,6 +76,8 @@ export class ServiceError extends Error {
   readonly issues: readonly Issue[] | undefined;
   /** Seconds to wait before the same request may succeed; undefined: unknown. */
   readonly retryAfterSeconds: number | undefined;
+  /** Why, for the operator's log; never shown to the caller, and never a token, a key, a JWS or a person's identifier. */
+  readonly because: string | undefined;
 
   constructor(
     code: ErrorCode,
@@ -83,6 +85,7 @@ export class ServiceError extends Error {
       message?: string;
       issues?: readonly Issue[];
       retryAfterSeconds?: number;
+      because?: string;
       cause?: unknown;
     } = {},
   ) {
@@ -91,6 +94,7 @@ export class ServiceError extends Error {
     this.code = code;
     this.issues = options.issues;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.because = options.because;
   }
 
   get status(): number {

@@ -17,6 +17,8 @@ export const METRICS = {
    * Dimensions `Store` and `Reason`: `unavailable` or `credential-rejected`.
    */
   storeErrors: "StoreErrors",
+  /** Products that verified purchases name and that grant nothing, once for each request. Dimensions `Store` and `Reason`. */
+  ungrantedProducts: "UngrantedProducts",
   /** Links refused because of another account. Dimension `Outcome`: the error code. */
   linksRefused: "LinksRefused",
   /** Writes that conflicted with another request's and were retried from a fresh read. */

@@ -1,12 +1,24 @@
 import * as z from "zod";
-import { endpoints, GATEWAY_ERRORS, type Endpoint } from "./endpoints.ts";
-import { ERRORS, type ErrorCode } from "./errors.ts";
+import { endpoints, GATEWAY_ERRORS, type Endpoint, type EndpointName } from "./endpoints.ts";
+import { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
+import { EXAMPLES, type RequestExamples } from "./examples.ts";
 
 const errorSchemaName = "Error";
 
 const jsonSchemaOf = (schema: z.core.$ZodType): object => {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" });
   return json;
+};
+
+/** Objects stay open, as new optional fields may come in requests and answers alike. */
+const opened = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(opened);
+  if (typeof schema !== "object" || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([name, value]) => name !== "additionalProperties" || value !== false)
+      .map(([name, value]) => [name, opened(value)]),
+  );
 };
 
 const componentSchemas = (): Record<string, object> => {
@@ -18,38 +30,51 @@ const componentSchemas = (): Record<string, object> => {
   const components = Object.entries(schemas).map(([id, schema]) => {
     const component: Record<string, unknown> = { ...schema };
     for (const notOfOpenApi of ["$schema", "$id", "id"]) delete component[notOfOpenApi];
-    // Request bodies stay open: unknown fields are ignored, so that an app may be newer than the service.
-    if (id.endsWith("Request")) delete component["additionalProperties"];
-    return [id, component] as const;
+    return [id, opened(component) as object] as const;
   });
   return Object.fromEntries(components.sort(([a], [b]) => (a < b ? -1 : 1)));
 };
 
+const SENT_AGAIN: ReadonlySet<number> = new Set([429, 503]);
+
+const errorResponse = (status: number, codes: readonly ErrorCode[], description: string): object => ({
+  description,
+  ...(SENT_AGAIN.has(status) && {
+    headers: { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } },
+  }),
+  content: {
+    "application/json": {
+      schema: {
+        allOf: [
+          { $ref: `#/components/schemas/${errorSchemaName}` },
+          { type: "object", properties: { error: { type: "string", enum: codes } } },
+        ],
+      },
+      examples: Object.fromEntries(
+        codes.map((code) => [
+          code,
+          { value: { error: code, message: ERRORS[code].message } satisfies ErrorBody },
+        ]),
+      ),
+    },
+  },
+});
+
 const errorResponses = (codes: readonly ErrorCode[]): Record<string, object> => {
-  const byStatus = Map.groupBy([...new Set(codes)], (code) => ERRORS[code].status);
-  return Object.fromEntries(
-    [...byStatus]
-      .sort(([a], [b]) => a - b)
-      .map(([status, codes]) => [
-        String(status),
-        {
-          description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join("\n\n"),
-          ...(status === 503 && {
-            headers: { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } },
-          }),
-          content: {
-            "application/json": {
-              schema: {
-                allOf: [
-                  { $ref: `#/components/schemas/${errorSchemaName}` },
-                  { type: "object", properties: { error: { type: "string", enum: codes } } },
-                ],
-              },
-            },
-          },
-        },
-      ]),
-  );
+  const byStatus = Map.groupBy([...new Set(codes)], (code) => ERRORS[code].status as number);
+  const described = (code: ErrorCode) => `\`${code}\`: ${ERRORS[code].message}`;
+  return {
+    ...Object.fromEntries(
+      [...byStatus]
+        .sort(([a], [b]) => a - b)
+        .map(([status, codes]) => [
+          String(status),
+          errorResponse(status, codes, codes.map(described).join("\n\n")),
+        ]),
+    ),
+    502: errorResponse(502, ["INTERNAL_ERROR"], "The function failed before it could answer; send it again."),
+    504: errorResponse(504, ["INTERNAL_ERROR"], "The function did not answer in time; send it again."),
+  };
 };
 
 const reference = (schema: z.core.$ZodType): object => ({
@@ -61,8 +86,29 @@ const securityOf = ({ scope, readsAuthorization }: Endpoint): readonly object[] 
   return readsAuthorization === true ? [{ googlePushToken: [] }] : [];
 };
 
+/** Groups of endpoints in the reference. */
+const TAGS = {
+  "android-store": { name: "Android store", description: "Purchases of the Android store." },
+  "ios-store": { name: "iOS store", description: "Purchases of the iOS store." },
+  accounts: { name: "Accounts", description: "What the application's accounts are entitled to." },
+  notifications: { name: "Notifications", description: "What the stores send by themselves." },
+} as const;
+
+const tagOf = ({ path, store }: Endpoint): string => {
+  if (path.startsWith("/v1/notifications/")) return TAGS.notifications.name;
+  return TAGS[store ?? "accounts"].name;
+};
+
+const exampleOf = (value: object | undefined): object => (value === undefined ? {} : { example: value });
+
+const parameterExample = (example: Readonly<Record<string, unknown>> | undefined, name: string): object =>
+  example?.[name] === undefined ? {} : { example: example[name] };
+
 /** Parameters of a GET: those that the path names, and those of the query. */
-const parametersOf = ({ path, request }: Endpoint): readonly object[] => {
+const parametersOf = (
+  { path, request }: Endpoint,
+  example: Readonly<Record<string, unknown>> | undefined,
+): readonly object[] => {
   const { properties = {}, required = [] } = jsonSchemaOf(request()) as {
     readonly properties?: Readonly<Record<string, object>>;
     readonly required?: readonly string[];
@@ -75,51 +121,69 @@ const parametersOf = ({ path, request }: Endpoint): readonly object[] => {
       required: required.includes(name),
       ...(isInPath && { description: "Percent-encoded once; decoded exactly once." }),
       schema,
+      ...parameterExample(example, name),
     };
   });
 };
 
-const operation = (name: string, endpoint: Endpoint): object => ({
+const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples): object => ({
   operationId: name,
+  tags: [tagOf(endpoint)],
   summary: endpoint.summary,
   description: endpoint.description,
   security: securityOf(endpoint),
   ...(endpoint.scope !== null && { "x-required-scope": endpoint.scope }),
   ...(endpoint.method === "GET"
     ? {
-        parameters: parametersOf(endpoint),
+        parameters: parametersOf(endpoint, (live[name] ?? EXAMPLES[name])?.request),
       }
     : {
         requestBody: {
           required: true,
-          content: { "application/json": { schema: reference(endpoint.request()) } },
+          content: {
+            "application/json": {
+              schema: reference(endpoint.request()),
+              ...exampleOf((live[name] ?? EXAMPLES[name])?.request),
+            },
+          },
         },
       }),
   responses: {
     200: {
       description: "Success",
-      content: { "application/json": { schema: reference(endpoint.response()) } },
+      content: {
+        "application/json": {
+          schema: reference(endpoint.response()),
+          ...exampleOf(EXAMPLES[name]?.response),
+        },
+      },
     },
-    ...errorResponses([...endpoint.errors, ...GATEWAY_ERRORS]),
+    ...errorResponses([...endpoint.errors, "ROUTE_NOT_FOUND", ...GATEWAY_ERRORS]),
   },
 });
 
-/** OpenAPI 3.0 document of the service, built from the contract alone. `docs/openapi.json` is its copy on disk. */
-export const openApiDocument = (): object => ({
+/**
+ * OpenAPI 3.0 document of the service, built from the contract alone. `docs/openapi.json` is its copy on disk.
+ *
+ * @param live requests that a running service answers, in place of the made-up ones
+ */
+export const openApiDocument = (live: RequestExamples = {}): object => ({
   openapi: "3.0.3",
   info: {
     title: "Customer entitlement linking",
     version: "1.0.0",
     description:
       "Verifies Android-store and iOS-store purchases, links them to the accounts of an application, and answers what each account is entitled to. " +
-      "Paths only grow: new optional fields may appear, enum values and fields never change.",
+      "Paths only grow: new optional fields may appear, enum values and fields never change. " +
+      "Any other path, and a known path with another method, is answered 404 `ROUTE_NOT_FOUND`.",
     license: { name: "MIT", url: "https://opensource.org/license/mit" },
   },
   servers: [{ url: "/" }],
+  tags: Object.values(TAGS),
   paths: Object.fromEntries(
-    Object.entries(endpoints).map(([name, endpoint]) => [
+    (Object.entries(endpoints) as [EndpointName, Endpoint][]).map(([name, endpoint]) => [
       endpoint.path,
-      { [endpoint.method.toLowerCase()]: operation(name, endpoint) },
+      { [endpoint.method.toLowerCase()]: operation(name, endpoint, live) },
     ]),
   ),
   components: {

@@ -1,4 +1,5 @@
 import type { Instant } from "../entitlements/time.ts";
+import type { UngrantedProduct } from "../entitlements/ungranted.ts";
 import type { CustomerId } from "../identifiers.ts";
 import type { Bury } from "./bury-remains.ts";
 import type { WriteCustomerChange } from "./customer-change.ts";
@@ -18,6 +19,8 @@ export interface FactStore {
    * together.
    */
   readonly claimsPerAccount: number;
+  /** Takes the products of verified purchases that grant nothing; unset: nobody is told. */
+  readonly onUngranted?: (products: readonly UngrantedProduct[]) => void;
 }
 
 /**

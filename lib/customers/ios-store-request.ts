@@ -9,7 +9,11 @@ import type { AssertedBy } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { accountId } from "../identifiers.ts";
 import { disagreement, type Agreeing } from "../stores/ios-store/agreement.ts";
-import { checkAppTransactionClaims, selfSignedBundle } from "../stores/ios-store/app-transaction.ts";
+import {
+  checkAppTransactionClaims,
+  selfSignedBundle,
+  whyRefused,
+} from "../stores/ios-store/app-transaction.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
@@ -49,7 +53,10 @@ const trustFor = async (
     const { xcodeCertificates } = iosStoreConfigurationOf(await find(bundle), bundle);
     return { roots: trustedRoots, xcodeCertificates: new Set(xcodeCertificates) };
   } catch (error) {
-    if (error instanceof ServiceError) throw new ServiceError("INVALID_APP_TRANSACTION");
+    if (error instanceof ServiceError)
+      throw new ServiceError("INVALID_APP_TRANSACTION", {
+        because: "it is signed as Xcode does, and no manifest has its bundle",
+      });
     throw error;
   }
 };
@@ -113,7 +120,8 @@ const verifyRequest = async (
     appTransaction.bundleIdentifier,
   );
   const refused = checkAppTransactionClaims(appTransaction, configuration);
-  if (refused !== null) throw new ServiceError(refused);
+  if (refused !== null)
+    throw new ServiceError(refused, { because: whyRefused(appTransaction, configuration) });
 
   const transactions = await verifyAll(
     verifier.verifyTransactions,

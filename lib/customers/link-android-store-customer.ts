@@ -107,7 +107,9 @@ export const linkAndroidStoreCustomer = async (
 
   const verified = await verifyPurchase(linking, application, configuration, request);
   if (!configuration.environments.includes(verified.purchase.environment))
-    throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED");
+    throw new ServiceError("ENVIRONMENT_NOT_ACCEPTED", {
+      because: `it is of ${verified.purchase.environment}, the manifest accepts ${configuration.environments.join(", ")}`,
+    });
 
   // A closed purchase's refresh is taken from the queue even if nothing else is new.
   const question = {

@@ -2,7 +2,7 @@ import type { Application, IosStoreConfiguration } from "../applications/applica
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { IosStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.ts";
+import { checkAppTransactionClaims, whyRefused } from "../stores/ios-store/app-transaction.ts";
 import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
@@ -29,7 +29,8 @@ export interface IosStoreReception extends IosStoreCustomers {
 /** Refusals that a repetition would meet again. */
 const ANSWERED: ReadonlySet<ErrorCode> = new Set(["INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND"]);
 
-const invalidNotification = (): ServiceError => new ServiceError("INVALID_NOTIFICATION");
+const invalidNotification = (because?: string): ServiceError =>
+  new ServiceError("INVALID_NOTIFICATION", because === undefined ? {} : { because });
 
 /** Null: nothing in it is a fact. */
 const factsOf = (
@@ -78,7 +79,7 @@ const receive = async (
   const configuration = iosStoreConfigurationOf(application, bundleIdentifier);
   switch (checkAppTransactionClaims(notification, configuration)) {
     case "INVALID_APP_TRANSACTION":
-      throw invalidNotification();
+      throw invalidNotification(whyRefused(notification, configuration));
     case "ENVIRONMENT_NOT_ACCEPTED":
       return "UNUSED";
     case null: {

@@ -3,6 +3,7 @@ import { ServiceError } from "../contract/errors.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import { ungrantedProducts } from "../entitlements/ungranted.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { buryRemains } from "./bury-remains.ts";
 import {
@@ -232,6 +233,11 @@ export const storeFacts = async (
   claim: Claim | null,
 ): Promise<StoringOutcome> => {
   if (isEmpty(facts) && otherRenewals(facts).length === 0) return NOBODY;
+  const ungranted = ungrantedProducts(
+    facts.purchases.map(({ purchase }) => purchase),
+    application.catalog,
+  );
+  if (ungranted.length > 0) store.onUngranted?.(ungranted);
   const byCredential = claim?.assertedBy === "credential";
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     if (attempt > 1) await store.pause(attempt);

@@ -4,6 +4,7 @@ import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
 import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
+import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
 import { isSucceeded, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
@@ -117,7 +118,7 @@ const areMutual = (purchase: Purchase, others: readonly Granting[]): boolean =>
 
 /** The line, ended at the replacement of its purchase; null from then on. */
 const untilReplaced = (
-  moment: Instant,
+  moment: Moment,
   purchase: Purchase,
   others: readonly Granting[],
   line: Line,
@@ -125,7 +126,7 @@ const untilReplaced = (
   const { replacedAt } = purchase;
   if (replacedAt === null || !isBeforeReplacement(purchase, line)) return line;
   if (line.startsAt === replacedAt && areMutual(purchase, others)) return line;
-  if (replacedAt <= moment) return null;
+  if (moment.hasCome(replacedAt)) return null;
   return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
 };
 
@@ -140,7 +141,7 @@ interface StandingLine {
  * next period begins. The renewal info speaks of one of them, and not any more once that ended early or was succeeded.
  */
 const standingLines = (
-  moment: Instant,
+  moment: Moment,
   purchase: Purchase,
   others: readonly Granting[],
   events: readonly CountingEvent[],
@@ -163,7 +164,7 @@ const standingLines = (
 
 /** Returns a lookup of the lines a holding grants by: on iOS, those of the events that count in its lineage. */
 const standingAt = (
-  moment: Instant,
+  moment: Moment,
   holdings: readonly Granting[],
 ): ((granting: Granting) => readonly StandingLine[]) => {
   const ofPerson = ({ customerIdentifier, purchase }: Holding): string | null =>
@@ -209,7 +210,7 @@ interface Access {
   readonly ends: Instant | null;
 }
 
-const accesses = (moment: Instant, holdings: readonly Holding[], catalog: Catalog): Access[] => {
+const accesses = (moment: Moment, holdings: readonly Holding[], catalog: Catalog): Access[] => {
   const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
   const standing = standingAt(moment, granting);
   return granting.flatMap((granted) => {
@@ -290,21 +291,22 @@ const mayBeRenewed = (store: Store, line: Line, renewal: Renewal | null): boolea
 };
 
 /** Status of a line of the App Store after its end; a grace period goes before the retries. */
-const statusAfterEnd = (moment: Instant, { endsAt }: Line, renewal: Renewal): Status => {
-  if (moment < (renewal.graceEndsAt ?? 0)) return "grace_period";
-  return renewal.isInBillingRetry && moment < (endsAt ?? 0) + BILLING_RETRY_MILLISECONDS
+const statusAfterEnd = (moment: Moment, { endsAt }: Line, renewal: Renewal): Status => {
+  if (!moment.hasCome(renewal.graceEndsAt ?? 0)) return "grace_period";
+  return renewal.isInBillingRetry && !moment.hasCome((endsAt ?? 0) + BILLING_RETRY_MILLISECONDS)
     ? "billing_retry"
     : "expired";
 };
 
 /** Access is half-open: [start, end). A revocation precedes everything else. */
 const statusAt = (
-  moment: Instant,
+  moment: Moment,
   { holding, line, renewal, ends }: Access,
   renewalLeeway: number,
 ): Status => {
   const { store } = holding.purchase;
-  if (line.standing === "revoked" || (line.revokedAt !== null && line.revokedAt <= moment)) return "revoked";
+  if (line.standing === "revoked" || (line.revokedAt !== null && moment.hasCome(line.revokedAt)))
+    return "revoked";
   switch (line.standing) {
     case "expired":
     case "paused":
@@ -313,24 +315,23 @@ const statusAt = (
     case "grace_period":
     case "entitled": {
       const standing = line.standing === "entitled" ? "active" : "grace_period";
-      if (renewal !== null && line.endsAt !== null && line.endsAt <= moment) {
+      if (renewal !== null && line.endsAt !== null && moment.hasCome(line.endsAt)) {
         const status = statusAfterEnd(moment, line, renewal);
         const isLenient = status !== "grace_period" && mayBeRenewed(store, line, renewal);
-        return isLenient && moment < line.endsAt + renewalLeeway ? "active" : status;
+        return isLenient && !moment.hasCome(line.endsAt + renewalLeeway) ? "active" : status;
       }
       const longer = isRetriedSilently(store, line)
         ? SILENT_RETRY_MILLISECONDS
         : mayBeRenewed(store, line, renewal)
           ? renewalLeeway
           : 0;
-      return ends !== null && ends + longer <= moment ? "expired" : standing;
+      return ends !== null && moment.hasCome(ends + longer) ? "expired" : standing;
     }
   }
 };
 
-/** Grants of the holdings that have begun by the moment. */
-export const grantsAt = (
-  moment: Instant,
+const grantsAsOf = (
+  moment: Moment,
   holdings: readonly Holding[],
   { catalog, renewalLeeway }: Terms,
 ): Grant[] => {
@@ -340,7 +341,7 @@ export const grantsAt = (
     passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
   return placed.flatMap((access): Grant[] => {
     const { holding, line, product, begins, ends } = access;
-    if (begins > moment + CLOCK_TOLERANCE_MILLISECONDS && line.startsAt !== null) return [];
+    if (line.startsAt !== null && !moment.hasCome(begins - CLOCK_TOLERANCE_MILLISECONDS)) return [];
     const status = statusAt(moment, access, renewalLeeway);
     const active = status === "active" || status === "grace_period";
     const expiresAt =
@@ -348,6 +349,10 @@ export const grantsAt = (
     return [{ holding, line, product, status, active, expiresAt }];
   });
 };
+
+/** Grants of the holdings that have begun by the moment. */
+export const grantsAt = (moment: Instant, holdings: readonly Holding[], terms: Terms): Grant[] =>
+  grantsAsOf(momentAt(moment), holdings, terms);
 
 const RETURNING: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
 
@@ -420,6 +425,16 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
   };
 };
 
+/** Like {@link entitlementsAt}; the moment then knows which instants the answer depends on. */
+export const entitlementsAsOf = (
+  moment: Moment,
+  holdings: readonly Holding[],
+  terms: Terms,
+): CustomerEntitlement[] =>
+  [...bestGrants(grantsAsOf(moment, holdings, terms))]
+    .sort(([a], [b]) => compare(a, b))
+    .map(([identifier, grant]) => present(identifier, terms.catalog.displayNames.get(identifier), grant));
+
 /**
  * Entitlements of the holdings at a moment, sorted by identifier: one entry for each entitlement that a purchase grants
  * or granted, with its best grant. Pure: the same arguments give the same bytes.
@@ -428,7 +443,4 @@ export const entitlementsAt = (
   moment: Instant,
   holdings: readonly Holding[],
   terms: Terms,
-): CustomerEntitlement[] =>
-  [...bestGrants(grantsAt(moment, holdings, terms))]
-    .sort(([a], [b]) => compare(a, b))
-    .map(([identifier, grant]) => present(identifier, terms.catalog.displayNames.get(identifier), grant));
+): CustomerEntitlement[] => entitlementsAsOf(momentAt(moment), holdings, terms);

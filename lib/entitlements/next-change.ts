@@ -1,9 +1,36 @@
-import type { Holding, Terms } from "./entitlements.ts";
+import { entitlementsAsOf, type Holding, type Terms } from "./entitlements.ts";
+import { momentAt } from "./moment.ts";
 import type { Instant } from "./time.ts";
 
-/** Stand-in. */
-export const nextChangeAt = (
-  _moment: Instant,
-  _holdings: readonly Holding[],
-  _terms: Terms,
-): Instant | null => null;
+/** Lines read in one call, about: it bounds the time of a call where hundreds of purchases change and none is shown. */
+const MOST_LINES_READ = 20_000;
+
+/** What an account is told at a moment, as text, and the next instant that this depends on. */
+const lookAt = (
+  now: Instant,
+  holdings: readonly Holding[],
+  terms: Terms,
+): { readonly told: string; readonly next: Instant | null } => {
+  const moment = momentAt(now);
+  const entitlements = entitlementsAsOf(moment, holdings, terms);
+  const told = JSON.stringify(entitlements.map((entitlement) => ({ ...entitlement, lastVerifiedAt: null })));
+  return { told, next: moment.nextAsked() };
+};
+
+/**
+ * Earliest instant after `moment` at which time alone changes the answer of {@link entitlementsAt}, `lastVerifiedAt`
+ * aside; null: never. Until then, the answer is that of `moment`. Where hundreds of purchases that are not shown begin or
+ * end first, it may be earlier, never later: at such an instant nothing has changed, and a call from there goes on.
+ */
+export const nextChangeAt = (moment: Instant, holdings: readonly Holding[], terms: Terms): Instant | null => {
+  const lines = holdings.reduce((sum, { purchase }) => sum + purchase.lines.length, 0);
+  const { told, next: first } = lookAt(moment, holdings, terms);
+  let next = first;
+  // An instant that the rules ask about may change nothing: another purchase wins, before and after.
+  for (let looks = MOST_LINES_READ / lines; looks > 0 && next !== null; looks -= 1) {
+    const then = lookAt(next, holdings, terms);
+    if (then.told !== told) break;
+    next = then.next;
+  }
+  return next;
+};

@@ -18,12 +18,10 @@ import { fromDeliveryItem, deliveryItem } from "./deliveries.ts";
 import {
   changeKey,
   deliveryKey,
-  DELIVERIES,
   destinationHealthKey,
   destinationPartition,
   keyText,
   requestDeliveryKey,
-  REQUESTS,
   type Key,
 } from "./keys.ts";
 import { queryPages } from "./query.ts";
@@ -84,15 +82,10 @@ export const createDeliveryQueue = (
 
   return {
     waiting: async function* ({ application, destination }, perPage) {
-      for (const sortKeyPrefix of [DELIVERIES, REQUESTS]) {
-        const query = {
-          pk: destinationPartition(application, destination),
-          sortKeyPrefix,
-          itemsPerPage: perPage,
-        };
-        for await (const page of queryPages(table, query))
-          yield knownItems(deliveryItem, page).map(fromDeliveryItem);
-      }
+      const query = { pk: destinationPartition(application, destination), itemsPerPage: perPage };
+      // The destination's health is among them, and no delivery.
+      for await (const page of queryPages(table, query))
+        yield knownItems(deliveryItem, page).map(fromDeliveryItem);
     },
 
     changesAt: async (application, places) => {

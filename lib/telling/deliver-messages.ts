@@ -62,6 +62,9 @@ const SHORT_PAUSE_MILLISECONDS = 10 * SECOND;
 
 const PER_PAGE = 100;
 
+/** Enough that one of them is a delivery, if there is one: the destination's health is stored beside them. */
+const FEW = 2;
+
 /** The identifier is the same for every destination and attempt. */
 const messageOf = (
   application: ApplicationId,
@@ -96,7 +99,7 @@ const sendingsOf = async (
     if (delivery.kind === "request")
       return { delivery, message: delivery.answerBy > now() ? delivery.message : null };
     const change = found.get(delivery) ?? null;
-    const isKept = change?.data != null && delivery.since + CHANGES_KEPT_MILLISECONDS > now();
+    const isKept = change?.data != null && change.toldAt + CHANGES_KEPT_MILLISECONDS > now();
     return {
       delivery,
       message: isKept ? messageOf(application, delivery, change.toldAt, change.data) : null,
@@ -231,7 +234,7 @@ const isAnythingWaiting = async (
   { queue }: DeliveryRun,
   reference: DestinationReference,
 ): Promise<boolean> => {
-  for await (const page of queue.waiting(reference, 1)) if (page.length > 0) return true;
+  for await (const page of queue.waiting(reference, FEW)) if (page.length > 0) return true;
   return false;
 };
 

@@ -4,7 +4,7 @@ import { LookupError } from "./checked-lookup.ts";
 import type { FailureReason } from "./send-outcome.ts";
 
 const LONGEST_HEAD_BYTES = 16 * 1024;
-export const LONGEST_BODY_BYTES = 64 * 1024;
+const LONGEST_BODY_BYTES = 64 * 1024;
 const MOST_INFORMATIONAL_ANSWERS = 10;
 
 export interface Post {
@@ -33,14 +33,13 @@ const reasonOf = (error: NodeJS.ErrnoException, stage: Stage): FailureReason => 
   return error.code?.startsWith("HPE_") === true ? "protocol" : "connect";
 };
 
-/** Reads and drops the body, so that the connection can be used again; a longer one is not worth it. */
+/** Reads and drops the body, so that the connection can be used again; a long one is not worth it. */
 const dropBody = (response: http.IncomingMessage, stop: () => void): void => {
   let bytes = 0;
   response.on("data", (chunk: Buffer) => {
     bytes += chunk.byteLength;
+    if (bytes > LONGEST_BODY_BYTES) stop();
   });
-  // A body that breaks off changes nothing: the status has arrived.
-  response.on("error", stop);
 };
 
 /**
@@ -82,10 +81,7 @@ export const post = ({ url, headers, text, agent, deadline }: Post): Promise<Pos
     informational += 1;
     if (informational > MOST_INFORMATIONAL_ANSWERS) stop("protocol");
   });
-  request.on("upgrade", (_response, socket) => {
-    stop("protocol");
-    socket.destroy();
-  });
+  request.on("upgrade", () => stop("protocol"));
   request.on("response", (response) => {
     answer = { status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] };
     dropBody(response, () => stop("protocol"));

@@ -8,7 +8,7 @@ import { ImpossibleMove, type Timekeeper } from "./timekeeper.ts";
 
 export const CLOCK_PATH = "/sandbox/clock";
 
-const moveRequest = z
+export const moveRequest = z
   .strictObject({
     advance: z
       .string()

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { createLoadingCache } from "../../lib/loading-cache.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
@@ -62,12 +63,15 @@ export const authorizersOf = (
       const pool = functions.get(functionIdIn(properties.AuthorizerUri));
 
       const ask = async ({ token, methodArn }: Question): Promise<AuthorizerResult> => {
-        const invocation = await pool?.invoke({ type: "TOKEN", authorizationToken: token, methodArn });
+        const requestId = randomUUID();
+        const event = { type: "TOKEN", authorizationToken: token, methodArn };
+        const invocation = await pool?.invoke(event, { requestId });
         if (invocation?.status !== "succeeded")
           throw new GatewayError(
             invocation?.status === "failed" && invocation.errorMessage === UNAUTHORIZED
               ? "UNAUTHORIZED"
               : "AUTHORIZER_FAILURE",
+            { invocation: requestId },
           );
         const parsed = authorizerResult.safeParse(invocation.payload);
         if (!parsed.success)
@@ -85,7 +89,12 @@ export const authorizersOf = (
 
       const authorize: Authorize = async (headerValue, methodArn) => {
         const token = headerValue(header);
-        if (!token || !valid.test(token)) throw new GatewayError("UNAUTHORIZED");
+        if (!token || !valid.test(token))
+          throw new GatewayError("UNAUTHORIZED", {
+            because: token
+              ? `the header ${header} is not Bearer and a whole API key`
+              : `there is no header ${header}`,
+          });
         const asked = performance.now();
         const result = await results.get({ token, methodArn });
         if (result === null) throw new GatewayError("AUTHORIZER_FAILURE");

@@ -30,12 +30,21 @@ export class GatewayError extends Error {
   readonly type: ResponseType;
   /** Variables that are known of this error only, such as the authorizer's context. */
   readonly variables: ContextVariables;
+  /** Why, for the person who runs the service; null: the type says it. */
+  readonly because: string | null;
+  /** Invocation of a function that decided it, and may have logged why; null: none did. */
+  readonly invocation: string | null;
 
-  constructor(type: ResponseType, options?: { cause?: unknown; variables?: ContextVariables }) {
+  constructor(
+    type: ResponseType,
+    options?: { cause?: unknown; variables?: ContextVariables; because?: string; invocation?: string },
+  ) {
     super(RESPONSE_TYPES[type].message ?? type, options);
     this.name = "GatewayError";
     this.type = type;
     this.variables = options?.variables ?? {};
+    this.because = options?.because ?? null;
+    this.invocation = options?.invocation ?? null;
   }
 }
 

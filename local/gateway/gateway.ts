@@ -9,6 +9,7 @@ import { GatewayError, gatewayResponsesOf, type ContextVariables } from "./error
 import { LocalError } from "../local-error.ts";
 import { proxyEvent, type Exchange } from "./proxy-event.ts";
 import { compressed, readProxyResponse, type ProxyAnswer } from "./proxy-response.ts";
+import { createRequestLog, type RequestLog } from "./request-log.ts";
 import { readBody } from "./request-body.ts";
 import { createRouter, routesOf, type Route } from "./routes.ts";
 import { ACCOUNT, Template, type Assembly } from "../template.ts";
@@ -26,6 +27,8 @@ export interface GatewayOptions {
   readonly log: (line: string) => void;
   /** Receives the functions' standard output: logs and metrics. */
   readonly output?: (line: string) => void;
+  /** Receives a readable line for each request: method, path, status, milliseconds, and why it was refused. */
+  readonly onRequest?: (line: string) => void;
 }
 
 /** REST API and functions of an assembly, for a node:http server. */
@@ -128,6 +131,20 @@ const functionsOf = (
     ]),
   );
 
+/** Passes the functions' output on to the request log too. */
+const both =
+  ({ output }: GatewayOptions, requests: RequestLog) =>
+  (line: string): void => {
+    requests.take(line);
+    output?.(line);
+  };
+
+/** Ids under which functions may have logged the request's outcome. A refusal of the gateway's own has none. */
+const writtenUnder = (exchange: Exchange, error: GatewayError | null): readonly string[] => {
+  if (error === null) return [exchange.requestId];
+  return error.invocation === null ? [] : [error.invocation];
+};
+
 const stopAll = async (functions: ReadonlyMap<string, FunctionPool>): Promise<void> => {
   await Promise.all([...functions.values()].map((pool) => pool.stop()));
 };
@@ -169,8 +186,11 @@ export const createGateway = (options: GatewayOptions): Gateway => {
   const template = new Template(options.assembly.document, options);
   const [, api] = onlyOne("REST API", template.resourcesOf("AWS::ApiGateway::RestApi", restApi));
   const [, { StageName }] = onlyOne("stage", template.resourcesOf("AWS::ApiGateway::Stage", stage));
-  const { clock = createMovedClock() } = options;
-  let functions = functionsOf(template, options, clock);
+  const { clock = createMovedClock(), onRequest } = options;
+  const requests = onRequest === undefined ? null : createRequestLog(onRequest);
+  const streams: GatewayOptions =
+    requests === null ? options : { ...options, output: both(options, requests) };
+  let functions = functionsOf(template, streams, clock);
   let authorizers = authorizersOf(template, functions, clock);
   const respondTo = gatewayResponsesOf(template);
   const findRoute = createRouter(routesOf(template));
@@ -199,15 +219,10 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     );
     if (result.status === "event-too-large") throw new GatewayError("REQUEST_TOO_LARGE");
     if (result.status === "failed") throw new GatewayError("DEFAULT_5XX");
-    return compressed(
-      readProxyResponse(result.payload),
-      exchange.request.headers["accept-encoding"],
-      api.MinimumCompressionSize,
-    );
+    return readProxyResponse(result.payload);
   };
 
-  const refusal = (error: unknown, exchange: Exchange): ProxyAnswer => {
-    const known = error instanceof GatewayError ? error : new GatewayError("DEFAULT_5XX", { cause: error });
+  const refusal = (known: GatewayError, exchange: Exchange): ProxyAnswer => {
     if (known.cause !== undefined && known.type.endsWith("5XX")) options.log(String(known.cause));
     const variables: ContextVariables = {
       requestId: exchange.requestId,
@@ -237,9 +252,28 @@ export const createGateway = (options: GatewayOptions): Gateway => {
         apiId: API_ID,
         stage: StageName,
       };
-      const { status, headers, body } = await answer(exchange).catch((error: unknown) =>
-        refusal(error, exchange),
+      const began = performance.now();
+      const { answered, error } = await answer(exchange).then(
+        (answered) => ({ answered, error: null }),
+        (thrown: unknown) => {
+          const error =
+            thrown instanceof GatewayError ? thrown : new GatewayError("DEFAULT_5XX", { cause: thrown });
+          return { answered: refusal(error, exchange), error };
+        },
       );
+      requests?.answered({
+        method: exchange.method,
+        path: exchange.path,
+        status: answered.status,
+        milliseconds: performance.now() - began,
+        writtenUnder: writtenUnder(exchange, error),
+        refusal: answered.status >= 400 ? answered.body.toString("utf8") : null,
+        because: error?.because ?? null,
+      });
+      const { status, headers, body } =
+        error === null
+          ? await compressed(answered, request.headers["accept-encoding"], api.MinimumCompressionSize)
+          : answered;
       if (response.destroyed) return;
       response.statusCode = status;
       for (const [name, value] of headers) response.appendHeader(name, value);
@@ -256,7 +290,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     },
     renew: async () => {
       const before = functions;
-      functions = functionsOf(template, options, clock);
+      functions = functionsOf(template, streams, clock);
       authorizers = authorizersOf(template, functions, clock);
       await stopAll(before);
     },

@@ -131,17 +131,21 @@ describe("authorization", () => {
     ["of another scheme", `Basic ${apiKey}`],
     ["mistyped", `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}`],
   ])("refuses a key that is %s without a look-up", async (_, header) => {
-    expect(await decide(header, credential)).toEqual({ decision: { outcome: "refused" }, asked: [] });
+    expect(await decide(header, credential)).toEqual({
+      decision: { outcome: "refused", because: "malformed" },
+      asked: [],
+    });
   });
 
-  test.each<[string, Credential | null, number]>([
-    ["unknown", null, NOW],
-    ["another's", { ...issued().credential, keyIdentifier: credential.keyIdentifier }, NOW],
-    ["stored with a broken hash", { ...credential, secretHash: "ab" }, NOW],
-    ["revoked", { ...credential, revokedAt: NOW - 1 }, NOW],
-    ["expired", credential, NOW + 1000],
-  ])("refuses a credential that is %s", async (_, known, moment) => {
-    expect((await decide(`Bearer ${apiKey}`, known, moment)).decision).toEqual({ outcome: "refused" });
+  test.each<[string, Credential | null, number, string]>([
+    ["unknown", null, NOW, "unknown"],
+    ["another's", { ...issued().credential, keyIdentifier: credential.keyIdentifier }, NOW, "unknown"],
+    ["stored with a broken hash", { ...credential, secretHash: "ab" }, NOW, "unknown"],
+    ["revoked", { ...credential, revokedAt: NOW - 1 }, NOW, "revoked"],
+    ["expired", credential, NOW + 1000, "expired"],
+  ])("refuses a credential that is %s", async (_, known, moment, because) => {
+    const { decision } = await decide(`Bearer ${apiKey}`, known, moment);
+    expect(decision).toEqual({ outcome: "refused", because });
   });
 
   test("succeeds until the last millisecond before the credential expires", async () => {

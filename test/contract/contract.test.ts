@@ -21,6 +21,7 @@ test("the endpoints have their methods, paths and scopes", () => {
     "POST /v1/customers/ios-store/link customers:write",
     "GET /v1/customers/{applicationAccountIdentifier}/entitlements entitlements:read",
     "POST /v1/customers/ios-store/synchronize null",
+    "GET /v1/changes changes:read",
     "POST /v1/notifications/android-store null",
     "POST /v1/notifications/ios-store null",
   ]);
@@ -35,6 +36,7 @@ test("every error code has its status", () => {
     INVALID_NOTIFICATION: 400,
     INVALID_PURCHASE: 400,
     PURCHASE_NO_LONGER_AVAILABLE: 400,
+    CURSOR_EXPIRED: 400,
     ENVIRONMENT_NOT_ACCEPTED: 400,
     INVALID_CREDENTIAL: 401,
     INSUFFICIENT_SCOPE: 403,
@@ -60,7 +62,7 @@ test("the enums are closed and have exactly these values", () => {
     ["production", "sandbox", "xcode"],
     ["active", "grace_period", "billing_retry", "paused", "expired", "revoked"],
     ["subscription", "one_time_product"],
-    ["customers:write", "entitlements:read"],
+    ["customers:write", "entitlements:read", "changes:read"],
   ]);
   expect(Object.keys(customerEntitlement().shape)).toHaveLength(14);
 });
@@ -128,6 +130,7 @@ const ios = { signedAppTransaction: "a.b.c", applicationAccountIdentifier: "a" }
 test.each([
   ["transactions are optional", {}, []],
   ["1,000 transactions are accepted", { signedTransactions: Array(1000).fill("a.b.c") }, []],
+  ["101 renewal infos are refused", { signedRenewalInfos: Array(101).fill("a.b.c") }, ["signedRenewalInfos"]],
   [
     "1,001 transactions are refused",
     { signedTransactions: Array(1001).fill("a.b.c") },

@@ -2,12 +2,25 @@ import { readFileSync } from "node:fs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS } from "../../lib/contract/errors.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
+import { disagreements, undocumented } from "../support/openapi.ts";
 
+interface Content {
+  readonly schema: object;
+  readonly example?: unknown;
+  readonly examples?: Record<string, { readonly value: unknown }>;
+}
+interface WithContent {
+  readonly content?: Record<string, Content>;
+}
 interface Operation {
+  readonly tags: string[];
   readonly security: unknown[];
-  readonly responses: Record<string, { content?: Record<string, { schema: { allOf?: unknown[] } }> }>;
+  readonly parameters?: Content[];
+  readonly requestBody?: WithContent;
+  readonly responses: Record<string, WithContent>;
 }
 interface Document {
+  readonly tags: { readonly name: string; readonly description: string }[];
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: {
     readonly schemas: Record<string, { properties: object; required: string[] }>;
@@ -15,6 +28,9 @@ interface Document {
   };
 }
 const document = JSON.parse(JSON.stringify(openApiDocument())) as Document;
+
+const contentOf = (part: WithContent | undefined): Content =>
+  part?.content?.["application/json"] ?? { schema: {} };
 
 test("docs/openapi.json matches the contract (`npm run openapi` writes it)", () => {
   const checkedIn: unknown = JSON.parse(readFileSync("docs/openapi.json", "utf8"));
@@ -46,10 +62,48 @@ test("every error code of an endpoint is documented under its status", () => {
   }
 });
 
-test("all response fields are required, and request bodies allow unknown fields", () => {
+test("all response fields are required, and every object allows fields that are not known yet", () => {
   const { schemas } = document.components;
   for (const name of ["CustomerEntitlement", "LinkResponse", "SynchronizeResponse", "AccountEntitlements"])
     expect(schemas[name]?.required).toEqual(Object.keys(schemas[name]?.properties ?? {}));
-  for (const name of ["AndroidStoreLinkRequest", "IosStoreLinkRequest", "IosStoreSynchronizeRequest"])
-    expect(schemas[name]).not.toHaveProperty("additionalProperties");
+  expect(JSON.stringify(document)).not.toContain("additionalProperties");
+});
+
+test("an answer that is not as the document says is noticed", () => {
+  const schema = { $ref: "#/components/schemas/SynchronizeResponse" };
+  expect(disagreements(schema, { customerIdentifier: null, entitlements: [], later: 1 })).toEqual([]);
+  expect(disagreements(schema, { customerIdentifier: 1, entitlements: [] })).not.toEqual([]);
+  expect(disagreements(schema, { customerIdentifier: null })).toHaveLength(1);
+  expect(undocumented("GET", "/v1/customers/a/entitlements", 418, {})).toHaveLength(1);
+  expect(undocumented("GET", "/v1/nothing", 404, {})).toEqual([]);
+});
+
+describe.each(Object.entries<Endpoint>(endpoints))("%s", (name, { path, method }) => {
+  const operation = document.paths[path]?.[method.toLowerCase()];
+
+  test("has a tag that is described", () => {
+    const [tag = ""] = operation?.tags ?? [];
+    expect(document.tags.find((one) => one.name === tag)?.description).toMatch(/\.$/);
+  });
+
+  test("documents an unknown route, and what the gateway answers for a function that fails", () => {
+    const codesOf = (status: string) => Object.keys(contentOf(operation?.responses[status]).examples ?? {});
+    expect(codesOf("404")).toContain("ROUTE_NOT_FOUND");
+    for (const status of ["500", "502", "504"]) expect(codesOf(status)).toEqual(["INTERNAL_ERROR"]);
+  });
+
+  test("has an example of its request, of its answer and of every error, each valid by its schema", () => {
+    const { requestBody, parameters = [], responses = {} } = operation ?? {};
+    const examples = [
+      ...(requestBody === undefined ? [] : [contentOf(requestBody)]),
+      ...parameters,
+      ...Object.values(responses).map(contentOf),
+    ];
+    expect(examples.length).toBeGreaterThan(8);
+    for (const { schema, example, examples: several } of examples) {
+      const values = several === undefined ? [example] : Object.values(several).map(({ value }) => value);
+      expect([name, values.length > 0 && values.every((value) => value !== undefined)]).toEqual([name, true]);
+      for (const value of values) expect(disagreements(schema, value)).toEqual([]);
+    }
+  });
 });

@@ -20,6 +20,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   local: "local/",
   infra: "infra/",
   testing: "testing/",
+  client: "client/",
   bench: "bench/",
 };
 

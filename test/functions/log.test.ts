@@ -56,6 +56,16 @@ const lineOf = async (answer: Answer): Promise<Json> => {
   return lineWith((line) => line.requestId === requestId && "outcome" in line);
 };
 
+/** The last readable line of a request that matches. */
+const requestWith = async (text: RegExp): Promise<string> => {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const found = service.requests.findLast((line) => text.test(line));
+    if (found !== undefined) return found;
+    await sleep(20);
+  }
+  throw new Error(`There is no line ${text} among\n${service.requests.join("\n")}`);
+};
+
 /** The sum of a metric's values with these dimensions. */
 const measured = (name: keyof typeof METRICS, dimensions: Record<string, string> = {}): number =>
   lines()
@@ -106,10 +116,17 @@ describe("one line for each request", () => {
       outcome: "OK",
       status: 200,
       coldStart: true,
+      initializationMilliseconds: expect.any(Number),
+      peakMegabytes: expect.any(Number),
       milliseconds: expect.any(Number),
     });
+    expect(line.initializationMilliseconds).toBeGreaterThan(0);
+    // A process of Node.js alone holds some 40 MB.
+    expect(line.peakMegabytes).toBeGreaterThan(20);
+    expect(line.peakMegabytes).toBeLessThan(4096);
     const again = await lineOf(await app.link(request, ACCOUNT));
     expect(again).toMatchObject({ outcome: "OK", coldStart: false });
+    expect(again).not.toHaveProperty("initializationMilliseconds");
     expect(measured("requests", { Endpoint: "link-ios-store-customer", Outcome: "OK" })).toBe(2);
   });
 
@@ -149,7 +166,7 @@ describe("one line for each request", () => {
     expect(measured("storeLatency", { Store: "android-store" })).toBeGreaterThan(0);
   });
 
-  test("the authorizer logs whom it allowed, and nothing but the outcome of a refusal", async () => {
+  test("the authorizer logs whom it allowed, and of a refusal nothing but the outcome and why", async () => {
     const { keyIdentifier } = await app.issue(["entitlements:read"]);
     const { apiKey, keyIdentifier: known } = await app.issue(["entitlements:read"]);
     secrets.add(apiKey.split("_")[2] ?? "");
@@ -162,17 +179,136 @@ describe("one line for each request", () => {
     const wrong = `cek_${keyIdentifier}_${apiKey.split("_")[2]}`;
     expect((await service.send("GET", "/v1/customers/a/entitlements", { key: wrong })).status).toBe(401);
     const refused = await lineWith((line) => line.outcome === "REFUSED");
+    expect(refused.because).toBe("malformed");
     expect(Object.keys(refused).sort()).toEqual([
+      "because",
       "coldStart",
       "endpoint",
+      "invocation",
       "level",
       "message",
       "milliseconds",
       "outcome",
+      "peakMegabytes",
       "sampling_rate",
       "service",
       "timestamp",
     ]);
+  });
+});
+
+describe("a purchase that grants nothing is named and counted:", () => {
+  test.each([
+    [
+      "an unmapped product",
+      {},
+      { productIdentifier: "unmapped" },
+      "unmapped",
+      /ios-store unmapped grants nothing/,
+    ],
+  ])("%s of the iOS store", async (_, device, transaction, because, text) => {
+    const before = measured("ungrantedProducts", { Store: "ios-store", Reason: because });
+    const answer = await app.link(keep(app.device(device).request(transaction)), ACCOUNT);
+    expect([answer.status, (await lineOf(keepAnswer(answer))).grantsNothing]).toEqual([
+      200,
+      [
+        {
+          store: "ios-store",
+          productIdentifier: "unmapped",
+          basePlanIdentifier: null,
+          purchaseOptionIdentifier: null,
+          because,
+        },
+      ],
+    ]);
+    expect(await requestWith(text)).toMatch(/^POST \/v1\/customers\/ios-store\/link 200 \d+ ms; ios-store /);
+    expect(measured("ungrantedProducts", { Store: "ios-store", Reason: because })).toBe(before + 1);
+  });
+
+  test("a base plan that the catalog does not map", async () => {
+    const token = keep(app.buyOnAndroid({ basePlanIdentifier: "weekly" }));
+    const line = await lineOf(keepAnswer(await app.linkAndroid(token, ACCOUNT)));
+    expect(line).toMatchObject({
+      outcome: "OK",
+      grantsNothing: [{ productIdentifier: "premium", basePlanIdentifier: "weekly", because: "unmapped" }],
+    });
+    expect(await requestWith(/base plan weekly grants nothing: the catalog does not map it$/)).toMatch(
+      / 200 \d+ ms; android-store premium, base plan weekly /,
+    );
+  });
+});
+
+describe("a request is one readable line, which says why it was refused:", () => {
+  const expectLine = async (answer: Answer, text: RegExp): Promise<void> => {
+    keepAnswer(answer);
+    expect(await requestWith(text)).toMatch(new RegExp(`^(?:GET|POST) /v1/\\S+ ${answer.status} \\d+ ms `));
+  };
+  const read = (headers: Record<string, string>) =>
+    service.send("GET", "/v1/customers/a/entitlements", { headers });
+
+  test("the app's Apple ID is another", async () => {
+    const answer = await app.link(keep(app.device({ appAppleIdentifier: 12 }).request()), ACCOUNT);
+    expect(answer.body).toEqual({
+      error: "INVALID_APP_TRANSACTION",
+      message: "The signed app transaction could not be verified.",
+    });
+    const because = "the app's Apple ID is 12, the manifest says 1234567890";
+    expect(await lineOf(answer)).toMatchObject({ because });
+    await expectLine(answer, new RegExp(`INVALID_APP_TRANSACTION: ${because}$`));
+  });
+
+  test("no application has the bundle, or another one has", async () => {
+    const request = keep(app.device({ bundleIdentifier: "com.example.nobodys" }).request());
+    await expectLine(
+      await app.synchronize(request),
+      /APPLICATION_NOT_FOUND: no application has the bundle com\.example\.nobodys$/,
+    );
+    await expectLine(
+      await app.link(request, ACCOUNT),
+      new RegExp(`STORE_CONFIGURATION_NOT_FOUND: the manifest has only the bundles ${app.bundleIdentifier}$`),
+    );
+  });
+
+  test("a package that the manifest does not have is not repeated", async () => {
+    const answer = await app.linkAndroid(keep(app.buyOnAndroid()), ACCOUNT, { packageName: "com.example.x" });
+    await expectLine(
+      answer,
+      new RegExp(`STORE_CONFIGURATION_NOT_FOUND: the manifest has only the packages ${app.packageName}$`),
+    );
+  });
+
+  test("a field is missing", async () => {
+    const answer = await service.send("POST", "/v1/customers/ios-store/synchronize", { body: {} });
+    await expectLine(answer, /INVALID_REQUEST: signedAppTransaction is required$/);
+  });
+
+  test("the store does not know the token", async () => {
+    const answer = await app.linkAndroid(keep("a-token-that-nobody-has"), ACCOUNT);
+    await expectLine(answer, /INVALID_PURCHASE: the store answered \d{3}(?: \w+)?$/);
+  });
+
+  test("there is no key, none of its form, or none that is known", async () => {
+    const { apiKey } = await app.issue(["entitlements:read"]);
+    const [, , secret = ""] = apiKey.split("_");
+    const { keyIdentifier } = await app.issue(["entitlements:read"]);
+    secrets.add(secret);
+    await expectLine(await read({}), /INVALID_CREDENTIAL: there is no header Authorization$/);
+    await expectLine(
+      await read({ authorization: "Basic x" }),
+      /INVALID_CREDENTIAL: the header Authorization is not Bearer and a whole API key$/,
+    );
+    await expectLine(
+      await read({ authorization: `Bearer cek_${keyIdentifier}_${secret.slice(0, 64)}00000000` }),
+      /INVALID_CREDENTIAL: the API key is (?:malformed|unknown)$/,
+    );
+  });
+
+  test("a scope is missing, or a route", async () => {
+    const { apiKey } = await app.issue(["entitlements:read"]);
+    secrets.add(apiKey.split("_")[2] ?? "");
+    const answer = await service.send("POST", "/v1/customers/ios-store/link", { key: apiKey, body: {} });
+    await expectLine(answer, /INSUFFICIENT_SCOPE: .* The key lacks: .*customers:write/);
+    await expectLine(await service.send("GET", "/v1/nothing"), /ROUTE_NOT_FOUND: There is no such route\.$/);
   });
 });
 
@@ -323,6 +459,7 @@ test("every metric is in the service's namespace and has its declared dimensions
     VerificationFailures: ["Reason service"],
     StoreLatency: ["Store service"],
     StoreErrors: ["Reason Store service"],
+    UngrantedProducts: ["Reason Store service"],
     LinksRefused: ["Outcome service"],
     ConflictsRetried: ["service"],
     AcknowledgementsDue: ["service"],

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ParameterError, parameterNames, readParameters, readStages } from "../../infra/parameters.ts";
 
 /** Context values that the CDK adds itself. */
@@ -102,6 +103,9 @@ test.each([
   ["stage", ""],
   ["presets", "staging"],
   ["tableName", "a/b"],
+  ["version", "a version"],
+  ["tableKeyArn", "alias/of-the-table"],
+  ["secretsKeyArn", "0198c0de"],
   ["removal", "delete"],
   ["deletionProtection", "yes"],
   ["pointInTimeRecovery", "1"],
@@ -114,11 +118,20 @@ test.each([
   ["synchronizesPerAddress", "9"],
   ["iosNotificationsFromAppleOnly", "apple"],
   ["managesLogRole", "maybe"],
+  ["invocationReports", "INFO"],
   ["alarmEmail", "nobody"],
   ["alarmTopicArn", "arn:aws:sns:somewhere"],
   ["certificateArn", "arn:aws:iam::123456789012:server-certificate/x"],
   ["domainName", "https://api.example.com"],
   ["hostedZoneId", "zone"],
+  ["accountConcurrency", "9"],
+  ["accessLogAddresses", "yes"],
+  ["addressLimitLogs", "all"],
+  ["blockedAddresses", "198.51.100.7/33"],
+  ["blockedAddresses", "198.51.100.7/0"],
+  ["blockedAddresses", ["2001:db8::/129"]],
+  ["blockedAddresses", "example.com"],
+  ["monthlyBudget", "a lot"],
   ["readAccountEntitlements.memory", "64"],
   ["readAccountEntitlements.timeout", "29"],
   ["linkIosStoreCustomer.rate", "-1"],
@@ -131,6 +144,73 @@ test.each([
       new RegExp(`^${literally(name)} must be .+; it is ${literally(JSON.stringify(value))}\\.$`),
     ),
   );
+});
+
+describe("endpoints that anybody can flood", () => {
+  const OPEN = [
+    "synchronizeIosStorePurchases",
+    "receiveIosStoreNotification",
+    "receiveAndroidStoreNotification",
+  ] as const;
+  const REQUEST_SECONDS = 0.03;
+  const limitsOf = (parameters: ReturnType<typeof readParameters>) =>
+    OPEN.map((name) => parameters.api.throttling[name]);
+
+  test("leave executions of a new account's ten to the others, and reserve none, as it could not be deployed", () => {
+    for (const accountConcurrency of ["none", 10, 199]) {
+      const parameters = readParameters({ accountConcurrency });
+      const lasting = limitsOf(parameters).reduce((sum, { rate }) => sum + rate * REQUEST_SECONDS, 0);
+      const atOnce = limitsOf(parameters).reduce((sum, { burst }) => sum + burst, lasting);
+      expect(lasting).toBeLessThan(2);
+      expect(atOnce).toBeLessThan(9);
+      for (const { reservedConcurrency } of Object.values(parameters.functions))
+        expect(reservedConcurrency).toBeNull();
+    }
+  });
+
+  test.each([
+    [200, [60, 20, 20]],
+    [1000, [300, 100, 100]],
+  ])("have at most half of a known concurrency of %i, and their usual rates", (accountConcurrency, most) => {
+    const { functions, api } = readParameters({ accountConcurrency });
+    expect(OPEN.map((name) => functions[name].reservedConcurrency)).toEqual(most);
+    expect(api.throttling.synchronizeIosStorePurchases).toEqual({ rate: 200, burst: 400 });
+    const others = Object.entries(functions).filter(([name]) => !OPEN.some((open) => open === name));
+    for (const [, { reservedConcurrency }] of others) expect(reservedConcurrency).toBeNull();
+  });
+
+  test("are the endpoints without an API key", () => {
+    const open = Object.entries<Endpoint>(endpoints).filter(([, { scope }]) => scope === null);
+    expect(open.map(([name]) => name).sort()).toEqual([...OPEN].sort());
+  });
+
+  test("of a stage that can be thrown away reserve nothing", () => {
+    const { functions } = readParameters({ stage: "development", accountConcurrency: 1000 });
+    expect(OPEN.map((name) => functions[name].reservedConcurrency)).toEqual([null, null, null]);
+  });
+
+  test("and reservations that Lambda would refuse stop the deployment before it begins", () => {
+    const reserved = { accountConcurrency: 1000, "readAccountEntitlements.reservedConcurrency": 401 };
+    expect(problemsOf(reserved)).toEqual([
+      "The functions reserve 901 executions; of an accountConcurrency of 1000, Lambda keeps 100 for the others.",
+    ]);
+    expect(problemsOf({ ...reserved, "readAccountEntitlements.reservedConcurrency": 400 })).toEqual([]);
+  });
+});
+
+test("blocked addresses are a text or a list, once each, by kind", () => {
+  const blocked = { ipv4: ["198.51.100.7/32", "203.0.113.0/24"], ipv6: ["2001:db8::1/128"] };
+  for (const blockedAddresses of [
+    "203.0.113.0/24,198.51.100.7 2001:db8::1",
+    ["203.0.113.0/24", "198.51.100.7/32", "198.51.100.7", "2001:db8::1"],
+  ])
+    expect(readParameters({ blockedAddresses }).api.blockedAddresses).toEqual(blocked);
+});
+
+test("logs of the limit of an address need something that refuses by address", () => {
+  const logs = { stage: "development", addressLimitLogs: true };
+  expect(problemsOf(logs)).toEqual([expect.stringContaining("addressLimitLogs needs")]);
+  expect(problemsOf({ ...logs, blockedAddresses: "198.51.100.7" })).toEqual([]);
 });
 
 test("all problems are reported at once, unknown parameters included", () => {

@@ -32,6 +32,7 @@ interface Synthesis {
   readonly manifest: Json;
 }
 
+const { version: VERSION } = JSON.parse(readFileSync("package.json", "utf8"));
 const CHECKED_APP = fileURLToPath(new URL("checked-app.ts", import.meta.url));
 const folders: string[] = [];
 
@@ -67,7 +68,12 @@ const DEVELOPMENT = {
   certificateArn: "arn:aws:acm:us-east-1:123456789012:certificate/0198c0de",
   hostedZoneId: "Z0123456789",
   alarmEmail: "operator@example.com",
+  monthlyBudget: "50",
+  version: "4f2a91c",
+  tableKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-table",
+  secretsKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-secrets",
   managesLogRole: "false",
+  invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
   "readAccountEntitlements.provisionedConcurrency": "2",
   "linkIosStoreCustomer.memory": "1769",
@@ -77,6 +83,17 @@ const DEVELOPMENT = {
 let first: Synthesis;
 let second: Synthesis;
 let development: Synthesis;
+/** A stage whose callers are looked at. */
+let guarded: Synthesis;
+
+const GUARDED = {
+  stage: "guarded",
+  synchronizesPerAddress: "none",
+  iosNotificationsFromAppleOnly: "true",
+  blockedAddresses: "203.0.113.0/24, 198.51.100.7 2001:db8::/32",
+  addressLimitLogs: "true",
+  accessLogAddresses: "true",
+};
 
 beforeAll(async () => {
   const [one, two] = await Promise.all([
@@ -89,7 +106,11 @@ beforeAll(async () => {
     await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(DEVELOPMENT) }),
     "customer-entitlements-development",
   );
-}, 120_000);
+  guarded = read(
+    await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(GUARDED) }),
+    "customer-entitlements-guarded",
+  );
+}, 180_000);
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -153,7 +174,7 @@ test("the same sources give the same assembly, whatever the environment, checked
 
 describe("the checks (cdk-nag's packs for solutions and serverless, and CloudFormation's schemas)", () => {
   test("find nothing unexplained, in production and with every option on", () => {
-    for (const { folder } of [second, development])
+    for (const { folder } of [second, development, guarded])
       expect(JSON.parse(readFileSync(join(folder, "validation-report.json"), "utf8")).pluginReports).toEqual(
         [],
       );
@@ -309,9 +330,9 @@ describe("the API", () => {
       "GET /v1/customers/{applicationAccountIdentifier}/entitlements": [500, 1000],
       "POST /v1/customers/android-store/link": [50, 100],
       "POST /v1/customers/ios-store/link": [50, 100],
-      "POST /v1/customers/ios-store/synchronize": [200, 400],
-      "POST /v1/notifications/android-store": [50, 100],
-      "POST /v1/notifications/ios-store": [50, 100],
+      "POST /v1/customers/ios-store/synchronize": [20, 3],
+      "POST /v1/notifications/android-store": [10, 1],
+      "POST /v1/notifications/ios-store": [10, 3],
     });
     expect(throttles(only("AWS::ApiGateway::Stage", development))).toMatchObject({
       "POST /v1/customers/ios-store/synchronize": [33, 20],
@@ -322,7 +343,11 @@ describe("the API", () => {
     const { AccessLogSetting, TracingEnabled, MethodSettings } = only("AWS::ApiGateway::Stage").Properties;
     expect(TracingEnabled).toBe(true);
     const format = JSON.parse(AccessLogSetting.Format);
-    expect(format).toMatchObject({ requestId: "$context.requestId", route: "$context.resourcePath" });
+    expect(format).toMatchObject({
+      requestId: "$context.requestId",
+      extendedRequestId: "$context.extendedRequestId",
+      route: "$context.resourcePath",
+    });
     expect(AccessLogSetting.Format).not.toMatch(/\$context\.(?:path|identity|customDomain|protocol)|\$input/);
     for (const setting of MethodSettings) {
       expect(setting.DataTraceEnabled).toBe(false);
@@ -354,7 +379,10 @@ describe("the API", () => {
     },
   });
   const applesAddresses = (synthesis = first) => {
-    const [[id, set] = []] = ofType("AWS::WAFv2::IPSet", synthesis);
+    const [id, set] =
+      ofType("AWS::WAFv2::IPSet", synthesis).find(([, { Properties }]) =>
+        Properties.Name.endsWith("-apple"),
+      ) ?? [];
     expect(set?.Properties).toMatchObject({
       Addresses: ["17.0.0.0/8"],
       IPAddressVersion: "IPV4",
@@ -404,15 +432,10 @@ describe("the API", () => {
     );
   });
 
-  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", async () => {
-    const context = {
-      stage: "apple",
-      synchronizesPerAddress: "none",
-      iosNotificationsFromAppleOnly: "true",
-    };
-    const folder = await synthesize({ CDK_CONTEXT_JSON: JSON.stringify(context) });
-    const synthesis = read(folder, "customer-entitlements-apple");
-    const { Rules, CustomResponseBodies } = only("AWS::WAFv2::WebACL", synthesis).Properties;
+  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", () => {
+    const { Rules: all, CustomResponseBodies } = only("AWS::WAFv2::WebACL", guarded).Properties;
+    const Rules = all.filter(({ Name }: Json) => Name !== "blocked-addresses");
+    const synthesis = guarded;
     expect(Rules).toHaveLength(1);
     expect(Rules[0].Statement).toEqual(notifiedByOthers(applesAddresses(synthesis)));
     const { CustomResponseBodyKey, ResponseCode } = Rules[0].Action.Block.CustomResponse;
@@ -421,7 +444,67 @@ describe("the API", () => {
       "ROUTE_NOT_FOUND",
     ]);
     expect(ofType("AWS::WAFv2::WebACL", development)).toEqual([]);
-  }, 60_000);
+  });
+
+  test("refuses blocked addresses on every route, before anything else", () => {
+    const [rule] = only("AWS::WAFv2::WebACL", guarded).Properties.Rules;
+    expect([rule.Name, rule.Priority]).toEqual(["blocked-addresses", 0]);
+    const sets = ofType("AWS::WAFv2::IPSet", guarded).filter(([, { Properties }]) =>
+      Properties.Name.includes("blocked"),
+    );
+    expect(sets.map(([, { Properties }]) => [Properties.IPAddressVersion, Properties.Addresses])).toEqual([
+      ["IPV4", ["198.51.100.7/32", "203.0.113.0/24"]],
+      ["IPV6", ["2001:db8::/32"]],
+    ]);
+    expect(rule.Statement.OrStatement.Statements).toEqual(
+      sets.map(([id]) => ({ IPSetReferenceStatement: { Arn: { "Fn::GetAtt": [id, "Arn"] } } })),
+    );
+    expect(rule.Action.Block.CustomResponse.ResponseCode).toBe(429);
+  });
+
+  test("logs what the firewall refuses only where it is told to, without path, query and credentials", () => {
+    expect(ofType("AWS::WAFv2::LoggingConfiguration")).toEqual([]);
+    const { LoggingFilter, RedactedFields, LogDestinationConfigs } = only(
+      "AWS::WAFv2::LoggingConfiguration",
+      guarded,
+    ).Properties;
+    expect(RedactedFields).toEqual([
+      { UriPath: {} },
+      { QueryString: {} },
+      { SingleHeader: { Name: "authorization" } },
+      { SingleHeader: { Name: "cookie" } },
+    ]);
+    expect(LoggingFilter).toEqual({
+      DefaultBehavior: "DROP",
+      Filters: [
+        {
+          Behavior: "KEEP",
+          Requirement: "MEETS_ANY",
+          Conditions: [{ ActionCondition: { Action: "BLOCK" } }],
+        },
+      ],
+    });
+    const [group = ""] =
+      ofType("AWS::Logs::LogGroup", guarded).find(([, { Properties }]) =>
+        String(Properties.LogGroupName).startsWith("aws-waf-logs-"),
+      ) ?? [];
+    expect(JSON.stringify(LogDestinationConfigs)).toContain(group);
+  });
+
+  test("has the caller's address in the access log only where it is told to", () => {
+    const formatOf = (synthesis: Synthesis): Json =>
+      JSON.parse(only("AWS::ApiGateway::Stage", synthesis).Properties.AccessLogSetting.Format);
+    expect(formatOf(guarded)).toEqual({ ...formatOf(first), address: "$context.identity.sourceIp" });
+  });
+
+  test("takes TLS 1.2 at least, with and without a domain", () => {
+    expect(only("AWS::ApiGateway::RestApi").Properties).toMatchObject({
+      SecurityPolicy: "SecurityPolicy_TLS13_1_2_PQ_2025_09",
+      EndpointAccessMode: "BASIC",
+    });
+    expect(only("AWS::ApiGateway::RestApi", development).Properties.SecurityPolicy).toBeUndefined();
+    expect(only("AWS::ApiGateway::DomainName", development).Properties.SecurityPolicy).toBe("TLS_1_2");
+  });
 
   test("is reachable only through its own domain when it has one", () => {
     expect(only("AWS::ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(false);
@@ -490,6 +573,13 @@ describe("gateway responses", () => {
     });
   });
 
+  test.each(["THROTTLED", "QUOTA_EXCEEDED"])("%s tells when to try again", (type) => {
+    const [, response] = ofType("AWS::ApiGateway::GatewayResponse").find(
+      ([, { Properties }]) => Properties.ResponseType === type,
+    ) ?? ["", null];
+    expect(response?.Properties.ResponseParameters).toEqual({ "gatewayresponse.header.Retry-After": "'5'" });
+  });
+
   test("there are no other responses", () => {
     expect(ofType("AWS::ApiGateway::GatewayResponse")).toHaveLength(EXPECTED.length);
   });
@@ -507,6 +597,11 @@ describe("functions", () => {
         TracingConfig: { Mode: "Active" },
         LoggingConfig: { LogFormat: "JSON", ApplicationLogLevel: "INFO", SystemLogLevel: "WARN" },
       });
+  });
+
+  test("have Lambda's report of each invocation only where a parameter asks for it", () => {
+    for (const [, { Properties }] of ofType("AWS::Lambda::Function", development))
+      expect(Properties.LoggingConfig.SystemLogLevel).toBe("INFO");
   });
 
   test("have log groups that expire their lines and are deleted with the stack", () => {
@@ -613,14 +708,14 @@ describe("roles", () => {
     readonly Resource: unknown;
   }
 
-  /** The permissions of a function's role, except for its log and traces. */
+  /** The permissions of a function's role, except for its log, its traces and keys. */
   const statementsOf = (name: string, { resources } = first): Statement[] => {
     const role = functionOf(name, { ...first, resources }).Properties.Role["Fn::GetAtt"][0];
     expect(resources[role]?.Properties.ManagedPolicyArns).toBeUndefined();
     return Object.values(resources)
       .filter(({ Type, Properties }) => Type === "AWS::IAM::Policy" && Properties.Roles[0].Ref === role)
       .flatMap(({ Properties }): Statement[] => Properties.PolicyDocument.Statement)
-      .filter(({ Action }) => !/logs:|xray:/.test(JSON.stringify(Action)));
+      .filter(({ Action }) => !/logs:|xray:|kms:/.test(JSON.stringify(Action)));
   };
 
   const arn = (service: string, resource: string) => ({
@@ -722,6 +817,84 @@ describe("roles", () => {
     },
   );
 
+  test("roles may use a customer's keys through the service whose data they encrypt, and no key without one", () => {
+    const keysOf = (name: string): Json[] => {
+      const role = functionOf(name, development).Properties.Role["Fn::GetAtt"][0];
+      return Object.values(development.resources)
+        .filter(({ Type, Properties }) => Type === "AWS::IAM::Policy" && Properties.Roles[0].Ref === role)
+        .flatMap(({ Properties }): Json[] => Properties.PolicyDocument.Statement)
+        .filter(({ Action }) => JSON.stringify(Action).includes("kms:"))
+        .map(({ Action, Resource, Condition }) => [
+          Action.includes("kms:GenerateDataKey") ? "writes" : "reads",
+          Resource.split("/")[1],
+          JSON.stringify(Condition.StringEquals["kms:ViaService"]).includes(
+            Resource.endsWith("secrets") ? "secretsmanager." : "dynamodb.",
+          ),
+        ]);
+    };
+    expect(keysOf("ReadAccountEntitlements")).toEqual([["reads", "of-the-table", true]]);
+    expect(keysOf("AuthorizeCredential")).toEqual([["reads", "of-the-table", true]]);
+    expect(keysOf("LinkIosStoreCustomer")).toEqual([["writes", "of-the-table", true]]);
+    expect(keysOf("LinkAndroidStoreCustomer")).toEqual([
+      ["writes", "of-the-table", true],
+      ["reads", "of-the-secrets", true],
+    ]);
+    expect(only("AWS::DynamoDB::GlobalTable", development).Properties).toMatchObject({
+      SSESpecification: { SSEEnabled: true, SSEType: "KMS" },
+      Replicas: [expect.objectContaining({ SSESpecification: { KMSMasterKeyId: DEVELOPMENT.tableKeyArn } })],
+    });
+    expect(JSON.stringify(first.resources)).not.toContain("kms:");
+    expect(only("AWS::DynamoDB::GlobalTable").Properties.SSESpecification).toBeUndefined();
+  });
+
+  describe("policies of an operator", () => {
+    const actionsOf = (id: string): string[] =>
+      ofType("AWS::IAM::ManagedPolicy")
+        .filter(([name]) => name.startsWith(id))
+        .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+        .flatMap(({ Action }: Json): string[] => [Action].flat());
+    /** Actions that the operator's requests take. */
+    const NEEDED: Readonly<Record<string, readonly string[]>> = {
+      BatchGetCommand: ["dynamodb:BatchGetItem"],
+      DeleteCommand: ["dynamodb:DeleteItem"],
+      GetCommand: ["dynamodb:GetItem"],
+      QueryCommand: ["dynamodb:Query"],
+      ScanCommand: ["dynamodb:Scan"],
+      TransactGetCommand: ["dynamodb:GetItem"],
+      TransactWriteCommand: [
+        "dynamodb:ConditionCheckItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+      ],
+      UpdateCommand: ["dynamodb:UpdateItem"],
+    };
+    const commands = [
+      ...new Set(
+        ["lib/table", "operator"]
+          .flatMap((folder) =>
+            readdirSync(folder)
+              .filter((file) => file.endsWith(".ts"))
+              .map((file) => readFileSync(join(folder, file), "utf8")),
+          )
+          .flatMap((source) => [...source.matchAll(/new (\w+Command)\(/g)].map(([, name = ""]) => name)),
+      ),
+    ];
+
+    test("allow every request of the operator, and the one that reads changes nothing", () => {
+      const [reads, changes] = [actionsOf("OperatorReads"), actionsOf("OperatorChanges")];
+      for (const command of commands) {
+        expect(NEEDED).toHaveProperty(command);
+        expect(changes).toEqual(expect.arrayContaining([...(NEEDED[command] ?? [])]));
+      }
+      expect(reads.filter((action) => !/:(?:BatchGet|Get|Query|Scan|Describe|List)/.test(action))).toEqual(
+        [],
+      );
+      expect(changes).toEqual(expect.arrayContaining(reads));
+      expect(changes.filter((action) => action.includes("*"))).toEqual([]);
+    });
+  });
+
   test("the stream carries keys alone", () => {
     expect(only("AWS::DynamoDB::GlobalTable").Properties.StreamSpecification).toEqual({
       StreamViewType: "KEYS_ONLY",
@@ -759,6 +932,38 @@ test("the table is on demand and has the code's keys", () => {
     ],
     TimeToLiveSpecification: { AttributeName: TABLE.timeToLiveAttribute, Enabled: true },
   });
+});
+
+test("the table's index has a part of the table's caps", () => {
+  const { GlobalSecondaryIndexes, Replicas } = only("AWS::DynamoDB::GlobalTable").Properties;
+  expect(GlobalSecondaryIndexes[0].WriteOnDemandThroughputSettings).toEqual({ MaxWriteRequestUnits: 2000 });
+  expect(Replicas[0].GlobalSecondaryIndexes[0]).toMatchObject({
+    IndexName: TABLE.ownerIndex,
+    ReadOnDemandThroughputSettings: { MaxReadRequestUnits: 400 },
+  });
+});
+
+test("a budget notifies the alarms' topic where a parameter asks for it, and may", () => {
+  expect(ofType("AWS::Budgets::Budget")).toEqual([]);
+  const { Budget, NotificationsWithSubscribers } = only("AWS::Budgets::Budget", development).Properties;
+  expect(Budget).toMatchObject({ TimeUnit: "MONTHLY", BudgetLimit: { Amount: 50, Unit: "USD" } });
+  const topic = { Ref: ofType("AWS::SNS::Topic", development)[0]?.[0] };
+  expect(
+    NotificationsWithSubscribers.map(({ Notification, Subscribers }: Json) => [
+      Notification.NotificationType,
+      Notification.Threshold,
+      Subscribers,
+    ]),
+  ).toEqual([
+    ["ACTUAL", 80, [{ SubscriptionType: "SNS", Address: topic }]],
+    ["ACTUAL", 100, [{ SubscriptionType: "SNS", Address: topic }]],
+    ["FORECASTED", 100, [{ SubscriptionType: "SNS", Address: topic }]],
+  ]);
+  const statements = (synthesis: Synthesis): Json[] =>
+    only("AWS::SNS::TopicPolicy", synthesis).Properties.PolicyDocument.Statement;
+  const allowed = { Principal: { Service: "budgets.amazonaws.com" }, Action: "sns:Publish", Resource: topic };
+  expect(statements(development)).toContainEqual(expect.objectContaining(allowed));
+  expect(JSON.stringify(statements(first))).not.toContain("budgets");
 });
 
 describe("alarms", () => {
@@ -881,7 +1086,21 @@ describe("alarms", () => {
   });
 });
 
-test("the outputs are the base address, the table's name, the roles to register with Google, and the alarms' topic", () => {
+test("the service's stack is tagged with its stage and version, and the data's is not", () => {
+  const tagsOf = ({ manifest }: Synthesis, name: string): Json => manifest.artifacts[name].properties.tags;
+  expect(tagsOf(first, "customer-entitlements-service")).toEqual({
+    "customer-entitlements:stage": "production",
+    "customer-entitlements:version": VERSION,
+  });
+  expect(tagsOf(development, "customer-entitlements-development-service")).toEqual({
+    "customer-entitlements:stage": "development",
+    "customer-entitlements:version": "4f2a91c",
+  });
+  expect(development.outputs["Version"]?.Value).toBe("4f2a91c");
+  expect(tagsOf(first, "customer-entitlements-data")).toBeUndefined();
+});
+
+test("the outputs are the base address, the version, the table's name, the roles to register with Google, and the alarms' topic", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
   const [[topic] = [""]] = ofType("AWS::SNS::Topic");
   const roleOf = (name: string) => ofType("AWS::IAM::Role").find(([id]) => id.startsWith(name))?.[0];
@@ -901,6 +1120,9 @@ test("the outputs are the base address, the table's name, the roles to register 
           ],
         ],
       },
+      Version: VERSION,
+      OperatorReadsPolicy: { Ref: expect.stringContaining("OperatorReads") },
+      OperatorChangesPolicy: { Ref: expect.stringContaining("OperatorChanges") },
       TableName: "customer-entitlements",
       AlarmTopic: { Ref: topic },
       AndroidStoreRoles: {

@@ -1,5 +1,15 @@
 import { DescribeTableCommand, DescribeTimeToLiveCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { readFileSync } from "node:fs";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt, decodeProtectedHeader } from "jose";
+import { applyManifest } from "../../lib/administration/apply.ts";
+import { readManifest } from "../../lib/administration/manifest.ts";
+import { issueCredential } from "../../lib/applications/credential.ts";
+import { SCOPES } from "../../lib/contract/schemas.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createCredentialTable } from "../../lib/table/credentials.ts";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
@@ -53,10 +63,42 @@ test("the table has the template's keys, index and time to live", async () => {
 });
 
 describe("the contract's reference", () => {
-  test("is at /openapi.json", async () => {
+  test("is at /openapi.json, and / leads to it", async () => {
     const response = await get("/openapi.json");
     expect(response.headers.get("content-type")).toBe("application/json");
-    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+    const withoutExamples = (document: object): unknown =>
+      JSON.parse(JSON.stringify(document), (name, value: unknown) =>
+        name === "example" ? undefined : value,
+      );
+    expect(withoutExamples(await jsonOf(response))).toEqual(withoutExamples(openApiDocument()));
+    const root = await fetch(service.address, { redirect: "manual" });
+    expect([root.status, root.headers.get("location")]).toEqual([302, "/docs"]);
+  });
+
+  test("of the sandbox is a document of its own, whose examples are answered too", async () => {
+    const document = await jsonOf(await get("/sandbox/openapi.json"));
+    for (const [path, methods] of Object.entries<Json>(document.paths))
+      for (const [method, { parameters, requestBody, responses }] of Object.entries<Json>(methods)) {
+        if (parameters !== undefined || path === "/sandbox/clock") continue;
+        const body = requestBody?.content["application/json"].example;
+        const answered = await fetch(service.address + path, {
+          method: method.toUpperCase(),
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        expect([method, path, Object.keys(responses)]).toEqual([
+          method,
+          path,
+          expect.arrayContaining([String(answered.status)]),
+        ]);
+        expect(answered.status).toBeLessThan(300);
+        const { schema } = responses[answered.status].content["application/json"];
+        expect(Object.keys(await jsonOf(answered))).toEqual(
+          expect.arrayContaining(Object.keys(schema.properties)),
+        );
+      }
+    const page = await (await get("/docs/sandbox")).text();
+    expect(page).toContain('src="/docs/sandbox.js"');
+    expect(await (await get("/docs/sandbox.js")).text()).toContain("/sandbox/openapi.json");
   });
 
   test("can be read at /docs without loading anything from another host", async () => {
@@ -65,7 +107,9 @@ describe("the contract's reference", () => {
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
     const html = await page.text();
-    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? "");
+    const loaded = [...html.matchAll(/(?:src|href)="(?!\/docs\/sandbox")([^"]+)"/g)].map(
+      ([, path]) => path ?? "",
+    );
     expect(loaded.length).toBeGreaterThan(0);
     for (const path of loaded) {
       expect(path).toMatch(/^\/docs\//);
@@ -252,4 +296,68 @@ test("given roots are trusted in addition to the sandbox's own", async () => {
   const own = await fetch(`${friend.address}/sandbox/ios-store/purchases`, { method: "POST", body: "{}" });
   expect(await status(friend.address, await own.json())).toBe(200);
   await Promise.all([stranger.stop(), friend.stop()]);
+});
+
+// Last: it links the demo purchase to an account.
+test("the reference has examples that are answered 200 as they stand, every time", async () => {
+  // Another test has linked the demo purchase to its own account.
+  expect((await post("/sandbox/clock", { reset: true })).status).toBe(200);
+  for (let time = 0; time < 2; time += 1) {
+    const { paths } = await jsonOf(await get("/openapi.json"));
+    const credentials = await jsonOf(await get("/docs/credentials.json"));
+    const statuses: Record<string, number> = {};
+    const granted: Record<string, readonly string[] | undefined> = {};
+    for (const { path, method, scope } of Object.values<Endpoint>(endpoints)) {
+      const { parameters = [], requestBody, security } = paths[path][method.toLowerCase()];
+      const filled = parameters.reduce(
+        (filled: string, { name, example }: Json) => filled.replace(`{${name}}`, example),
+        path,
+      );
+      const [scheme] = Object.keys(security[0] ?? {});
+      const headers = scheme === undefined ? {} : { Authorization: `Bearer ${credentials[scheme]}` };
+      expect([path, scope === null || scheme === "apiKey"]).toEqual([path, true]);
+      const example = requestBody?.content["application/json"].example;
+      const answered =
+        method === "GET"
+          ? await fetch(service.address + filled, { headers })
+          : await fetch(service.address + filled, { method, headers, body: JSON.stringify(example) });
+      statuses[path] = answered.status;
+      granted[path] = (await jsonOf(answered)).entitlements?.map(({ identifier }: Json) => identifier);
+    }
+    expect(statuses).toEqual(Object.fromEntries(Object.values(endpoints).map(({ path }) => [path, 200])));
+    expect(granted[endpoints.linkAndroidStoreCustomer.path]).toEqual(["premium"]);
+    expect(granted[endpoints.linkIosStoreCustomer.path]).toEqual(["premium"]);
+  }
+});
+
+test("the manifest of the README grants what is bought in the sandbox, with the secret that it names", async () => {
+  const [, text = ""] = /<<END\n(application:[\s\S]*?)\nEND\n/.exec(readFileSync("README.md", "utf8")) ?? [];
+  const reading = readManifest(text.replace("$ADDRESS", service.address));
+  expect(reading).toMatchObject({ outcome: "valid" });
+  if (reading.outcome === "invalid") throw new Error("The manifest is not valid.");
+  const table = { client: DynamoDBDocumentClient.from(new DynamoDBClient({})), name: service.tableName };
+  const identifier = applicationId("0198c0de-0000-7000-8000-0000000000aa");
+  await applyManifest(reading.manifest, identifier, createApplicationTable(table));
+  const issued = issueCredential(
+    { application: identifier, label: null, scopes: SCOPES, expiresAt: null },
+    Date.now(),
+  );
+  await createCredentialTable(table).add(issued.credential);
+  const bought = await post("/sandbox/android-publisher/purchases", {
+    packageName: "com.example.trails",
+    productKind: "subscription",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+  });
+  const linked = await post(
+    "/v1/customers/android-store/link",
+    {
+      packageName: "com.example.trails",
+      purchaseToken: bought.body.purchaseToken,
+      productKind: "subscription",
+      applicationAccountIdentifier: "user-1",
+    },
+    { Authorization: `Bearer ${issued.apiKey}` },
+  );
+  expect(linked).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "premium" }] } });
 });

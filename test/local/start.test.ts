@@ -148,7 +148,11 @@ test("it serves at the printed address, stops everything with exit code 0, and h
   });
   expect(await read.json()).toMatchObject({ customerIdentifiers: [linked.customerIdentifier] });
   second.child.kill("SIGINT");
-  expect(await second.ended).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(await second.ended).toMatchObject({
+    exitCode: 0,
+    stderr: "",
+    stdout: expect.stringMatching(/^GET \/v1\/customers\/somebody\/entitlements 200 \d+ ms$/m),
+  });
   expect(await leftBy(environment)).toEqual([]);
 }, 240_000);
 

@@ -142,7 +142,10 @@ describe("an operator", () => {
 
     const revoke = await runProgram(["--json", "credential", "revoke", keyIdentifier]);
     expect(json(revoke)).toMatchObject({ keyIdentifier, applicationIdentifier: application });
-    await expect(authorize(`Bearer ${apiKey}`, Date.now(), find)).resolves.toEqual({ outcome: "refused" });
+    await expect(authorize(`Bearer ${apiKey}`, Date.now(), find)).resolves.toEqual({
+      outcome: "refused",
+      because: "revoked",
+    });
   });
 
   test("sees exit code 1 and no stack when the program fails", async () => {

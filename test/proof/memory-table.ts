@@ -53,6 +53,7 @@ const query = z.object({
     "#pk = :pk",
     "#pk = :pk AND begins_with(sk, :prefix)",
     "#pk = :pk AND sk < :before",
+    "#pk = :pk AND sk > :after",
   ]),
   ExpressionAttributeNames: z.object({ "#pk": z.string() }),
   ExpressionAttributeValues: attributes,
@@ -118,16 +119,20 @@ const holds = (item: Item | undefined, condition: Condition): boolean => {
   );
 };
 
-/** `SET a = :b, c = :d REMOVE e, f`, or `ADD a :b`. */
+/** `SET a = :b, c = if_not_exists(c, :d) REMOVE e, f`, or `ADD a :b`. */
 const updated = (item: Item, { UpdateExpression, ...condition }: z.infer<typeof update>): Item => {
   const result = { ...item };
   const { ExpressionAttributeNames, ExpressionAttributeValues } = condition;
   const nameOf = (name: string): string => ExpressionAttributeNames?.[name] ?? name;
   const actions = /(SET|REMOVE|ADD) (.*?)(?= SET | REMOVE | ADD |$)/g;
   for (const [, action, list = ""] of UpdateExpression.matchAll(actions))
-    for (const part of list.split(", ")) {
+    for (const part of split(list, ", ")) {
       const [name = "", value = ""] = part.split(action === "ADD" ? " " : " = ");
-      const given = ExpressionAttributeValues?.[value];
+      const [, kept, preset] = /^if_not_exists\((#?\w+), (:\w+)\)$/.exec(value) ?? [];
+      const given =
+        kept === undefined
+          ? ExpressionAttributeValues?.[value]
+          : (item[nameOf(kept)] ?? ExpressionAttributeValues?.[preset ?? ""]);
       if (action === "REMOVE") delete result[nameOf(name)];
       else if (action === "ADD") result[nameOf(name)] = Number(result[nameOf(name)] ?? 0) + Number(given);
       else if (given === undefined) throw new Error(`The memory table does not understand ${part}.`);
@@ -215,14 +220,20 @@ export const createMemoryTable = (): MemoryTable => {
     },
     QueryCommand: (input) => {
       const { ExpressionAttributeNames, ExpressionAttributeValues } = query.parse(input);
-      const { ":pk": pk, ":prefix": prefix = "", ":before": before } = ExpressionAttributeValues;
+      const {
+        ":pk": pk,
+        ":prefix": prefix = "",
+        ":before": before,
+        ":after": after,
+      } = ExpressionAttributeValues;
       // Of an index, it is the index's own partition key.
       const partitionKey = ExpressionAttributeNames["#pk"];
       const all = [...new Set([...items.keys(), ...unseen.keys()])].map(seen);
       const found = all
         .filter((item) => item !== undefined)
         .filter((item) => item[partitionKey] === pk && String(item["sk"]).startsWith(String(prefix)))
-        .filter(({ sk }) => before === undefined || String(sk) < String(before));
+        .filter(({ sk }) => before === undefined || String(sk) < String(before))
+        .filter(({ sk }) => after === undefined || String(sk) > String(after));
       return { Items: found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) };
     },
     ScanCommand: (input) => {
@@ -243,6 +254,19 @@ export const createMemoryTable = (): MemoryTable => {
       const written = updated(items.get(key) ?? write.Key, write);
       items.set(key, written);
       return { Attributes: written };
+    },
+    DeleteItemCommand: (input) => {
+      const write = remove.parse(input);
+      const key = keyOf(write.Key);
+      if (locked.has(key))
+        throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
+      if (!holds(items.get(key), write))
+        throw new ConditionalCheckFailedException({
+          message: "The conditional request failed",
+          $metadata: {},
+        });
+      items.delete(key);
+      return {};
     },
     GetItemCommand: (input) => {
       const item = seen(keyOf(get.parse(input).Key));

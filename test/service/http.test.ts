@@ -739,6 +739,19 @@ describe("refusals, in the contract's order", () => {
     expect(await tableText()).toBe(before);
   });
 
+  test("a renewal info that does not verify is 400 and stores nothing", async () => {
+    const app = await service.application();
+    const request = app.device().request({});
+    const before = await tableText();
+    const [transaction = ""] = request.signedTransactions;
+    for (const renewalInfo of ["a.b.c", transaction]) {
+      const answer = await app.link({ ...request, signedRenewalInfos: [renewalInfo] }, "user-1");
+      expect(outcome(answer)).toEqual([400, "INVALID_RENEWAL_INFO"]);
+      expect(answer.body.message).toMatch(/renewal info at index 0 could not be verified/);
+    }
+    expect(await tableText()).toBe(before);
+  });
+
   test("the body's shape is checked first, and a signature before the application", async () => {
     const app = await service.application();
     expect(outcome(await app.synchronize({}))).toEqual([400, "INVALID_REQUEST"]);

@@ -9,6 +9,7 @@ import {
   catalogItem,
   credentialIndexItem,
   credentialItem,
+  destinationItem,
   iosStoreItem,
   storeRegistrationItem,
 } from "../../lib/table/application-items.ts";
@@ -29,6 +30,7 @@ import { NOTIFICATIONS_PARTITION } from "../../lib/table/keys.ts";
 import { decodeLines } from "../../lib/table/lines.ts";
 import { notificationItem } from "../../lib/table/notification-times.ts";
 import { decodeRenewal } from "../../lib/table/renewals.ts";
+import { tellingViolations } from "./telling-invariants.ts";
 
 /**
  * Invariants of a whole table between two requests, whatever has happened to it: each identity has one owner, both sides
@@ -57,11 +59,12 @@ const applicationPartitionItem = z.discriminatedUnion("kind", [
   androidStoreItem(),
   catalogItem(),
   credentialIndexItem(),
+  destinationItem(),
 ]);
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const PARTITION = new RegExp(
-  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|REFRESH)(?:#(?<rest>.+))?)?$`,
+  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|REFRESH|CHANGED|TOLD|CHANGES|DESTINATION)(?:#(?<rest>.+))?)?$`,
   "s",
 );
 
@@ -93,6 +96,8 @@ interface Tenant {
   readonly erasedPurchases: Set<string>;
   /** Customers that an operator has erased. */
   readonly erased: Set<string>;
+  /** Looks, changes and deliveries. */
+  readonly telling: StoredItem[];
   /** Queued acknowledgements: their purchases and due times. */
   readonly acknowledgements: {
     readonly key: string;
@@ -173,6 +178,7 @@ const sort = (
       refreshes: [],
       erasedPurchases: new Set(),
       erased: new Set(),
+      telling: [],
       acknowledgements: [],
     };
     tenants.set(application, tenant);
@@ -305,6 +311,12 @@ const sort = (
         tenant.refreshes.push({ key: keyOf(item), reference, dueAt });
         break;
       }
+      case "CHANGED":
+      case "TOLD":
+      case "CHANGES":
+      case "DESTINATION":
+        tenant.telling.push(item);
+        break;
       case "TRANSFERS":
         violations.parse(transferItem, item);
         break;
@@ -385,6 +397,7 @@ const checkHoldings = (
 };
 
 const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantOptions): void => {
+  for (const violation of tellingViolations(tenant.telling)) violations.check(false, violation);
   const named = new Set<string>();
   const owned = new Map<string, Map<string, Purchase>>();
   for (const { customer, purchase } of tenant.purchases) {

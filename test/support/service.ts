@@ -28,9 +28,10 @@ import {
   type AppliedApplication,
 } from "../../testing/application.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
+import { undocumented } from "./openapi.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
-const APP = fileURLToPath(new URL("../../infra/app.ts", import.meta.url));
+const APP = fileURLToPath(new URL("../../infra/default-app.ts", import.meta.url));
 const DAY = 86_400_000;
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
@@ -60,6 +61,8 @@ export interface TestService {
   readonly log: string[];
   /** Standard output of the functions: their log and metrics. */
   readonly output: string[];
+  /** The readable line of each request. */
+  readonly requests: string[];
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
   /** Runs the scheduled function that acknowledges due purchases. */
   acknowledgeDuePurchases(): Promise<InvocationResult>;
@@ -144,6 +147,7 @@ export const startTestService = async (environment: Record<string, string> = {})
   const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });
   const log: string[] = [];
   const output: string[] = [];
+  const requests: string[] = [];
   const serving = Promise.withResolvers<ReturnType<typeof createGateway>>();
   const server = createServer((request, response) => {
     void (async () => {
@@ -168,6 +172,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     },
     log: (line) => void log.push(line),
     output: (line) => void output.push(line),
+    onRequest: (line) => void requests.push(line),
   });
   serving.resolve(gateway);
 
@@ -183,8 +188,10 @@ export const startTestService = async (environment: Record<string, string> = {})
         body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
       }),
     });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer["body"] };
+    const answered = JSON.parse(await response.text()) as Answer["body"];
+    const wrong = undocumented(method, path, response.status, answered);
+    if (wrong.length > 0) throw new Error(`The answer is not as documented: ${wrong.join("; ")}`);
+    return { status: response.status, headers: response.headers, body: answered };
   };
 
   const credentials = createCredentialTable(table);
@@ -295,6 +302,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     android,
     log,
     output,
+    requests,
     send,
     acknowledgeDuePurchases: () => gateway.invoke("AcknowledgeDuePurchases"),
     watchNotifications: () => gateway.invoke("WatchNotifications"),

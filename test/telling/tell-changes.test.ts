@@ -9,6 +9,7 @@ import {
   refunded,
 } from "../customers/world.ts";
 import { DAY, NOW, proven } from "../support/purchases.ts";
+import { assertInvariants } from "../support/invariants.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";
 
@@ -16,7 +17,10 @@ let table: TestTable;
 beforeAll(async () => {
   table = await createTestTable();
 });
-afterAll(() => table.remove());
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
 
 const shortOf = (change: ChangeData | null) =>
   change === null

@@ -27,9 +27,13 @@ export interface ToldWorld {
 }
 
 /** A world whose application is told of changes. */
-export const createToldWorld = (table: TestTable, given: World = createWorld(table)): ToldWorld => {
+export const createToldWorld = (
+  table: TestTable,
+  given: World = createWorld(table),
+  destinations: readonly Destination[] = [WEBHOOK],
+): ToldWorld => {
   const world = given.with({
-    application: { ...given.application, destinations: [WEBHOOK], keepsChanges: true },
+    application: { ...given.application, destinations, keepsChanges: true },
   });
   const { application } = world;
   const pause = () => Promise.resolve();

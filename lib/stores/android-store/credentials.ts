@@ -68,9 +68,17 @@ const serviceAccount = once(() =>
   }),
 );
 
-const parseSecret = (text: string): z.infer<ReturnType<typeof serviceAccount>> => {
+const parsedJson = (text: string): unknown => {
   try {
-    const account = serviceAccount().parse(JSON.parse(text));
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+const parseServiceAccount = (json: unknown): z.infer<ReturnType<typeof serviceAccount>> => {
+  try {
+    const account = serviceAccount().parse(json);
     createPrivateKey(account.private_key);
     return account;
   } catch {
@@ -78,8 +86,8 @@ const parseSecret = (text: string): z.infer<ReturnType<typeof serviceAccount>> =
   }
 };
 
-const serviceAccountTokens = (text: string, limits: TransportLimits): AccessTokens => {
-  const { client_email: email, private_key: key } = parseSecret(text);
+const serviceAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
+  const { client_email: email, private_key: key } = parseServiceAccount(json);
   return new auth.JWT({ email, key, scopes: SCOPES, transporterOptions: limits });
 };
 
@@ -108,6 +116,14 @@ const externalAccountTokens = (
   const tokens = new auth.AwsClient({ ...reading.identity, scopes: SCOPES, transporterOptions: limits });
   limitTokenExchange(tokens, limits);
   return tokens;
+};
+
+/** A secret holds a service account's key, or, where an operator keeps that out of the manifest, a workload identity. */
+const secretTokens = (text: string, trustsOrigin: TrustsOrigin, limits: TransportLimits): AccessTokens => {
+  const json = parsedJson(text);
+  return property(json, "type") === "external_account"
+    ? externalAccountTokens(json, trustsOrigin, limits)
+    : serviceAccountTokens(json, limits);
 };
 
 interface Loaded {
@@ -145,7 +161,7 @@ export const createAndroidStoreCredentials = (options: {
     });
     if (text === null) throw new UnusableCredentialError("secretIsUnreadable");
     const known = await before;
-    return known?.text === text ? known : { text, tokens: serviceAccountTokens(text, limits) };
+    return known?.text === text ? known : { text, tokens: secretTokens(text, trustsOrigin, limits) };
   };
 
   const loaded = createLoadingCache<AndroidStoreCredential, Loaded>({

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { once } from "../../once.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import { unansweredBecause } from "../../unanswered.ts";
 
 /**
  * The store's failure, made of a status and a one-word reason. Never holds a message: the client's messages contain the
@@ -173,7 +174,7 @@ const isTransient = ({ status, reason }: Answered): boolean =>
 export const failureOfCall = (error: unknown, now: Instant): Failure => {
   const answered = answeredTo(error, now);
   if (answered === undefined) throw error;
-  if (answered === null) return unavailable(null);
+  if (answered === null) return unavailable(unansweredBecause(error));
   const { status, reason, location } = answered;
   if (isTransient(answered)) return unavailable(reason, answered);
   if (status === 410 || GONE_REASONS.has(reason)) return { outcome: "gone", status, reason };
@@ -198,7 +199,7 @@ export const failureOfTokenExchange = (error: unknown, now: Instant): Failure =>
     // The client does not validate the token answer, and throws a TypeError where it is not an object.
     return nameOf(error) === "TypeError" ? malformedTokenAnswer : credentialRejectedAs("credentialUnusable");
   }
-  if (answered === null) return unavailable(null);
+  if (answered === null) return unavailable(unansweredBecause(error));
   const { status, reason } = answered;
   if (isTransient(answered) || status < 400) return unavailable(reason, answered);
   return { outcome: "credential-rejected", status, reason };

@@ -79,6 +79,22 @@ export const checkAppTransactionClaims = (
   return accepted.environments.includes(environment) ? null : "ENVIRONMENT_NOT_ACCEPTED";
 };
 
+/** Why {@link checkAppTransactionClaims} refuses, for the operator's log. It names the app and its configuration, no person. */
+export const whyRefused = (
+  { environment, bundleIdentifier, appAppleIdentifier }: AppClaims,
+  accepted: AcceptedAppTransactions,
+): string => {
+  if (bundleIdentifier !== accepted.bundleIdentifier)
+    return `the bundle is ${bundleIdentifier}, the manifest says ${accepted.bundleIdentifier}`;
+  if (environment === "xcode")
+    return "it was signed in Xcode, with a certificate that the manifest does not list in xcodeCertificates";
+  if (environment === "production" && accepted.appAppleIdentifier === null)
+    return "it is of production, and the manifest has no appAppleIdentifier";
+  if (environment === "production" && appAppleIdentifier !== accepted.appAppleIdentifier)
+    return `the app's Apple ID is ${appAppleIdentifier ?? "missing"}, the manifest says ${accepted.appAppleIdentifier}`;
+  return `it is of ${environment}, the manifest accepts ${accepted.environments.join(", ")}`;
+};
+
 /**
  * Bundle that a JWS in the form of StoreKit testing in Xcode (one certificate) claims; null for any other JWS. Nothing
  * is verified: the bundle only selects the configuration whose certificates can verify the JWS.

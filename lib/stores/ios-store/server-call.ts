@@ -106,8 +106,8 @@ export const createServerCalls = (options: {
     const signal = AbortSignal.any([deadline, AbortSignal.timeout(timing.request)]);
     try {
       return await within(signal, exchange(request, token, signal));
-    } catch {
-      return noAnswer;
+    } catch (error) {
+      return noAnswer(error);
     }
   };
 

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
+import { unansweredBecause } from "../../unanswered.ts";
 
 /** The store's failure: HTTP status and a one-word reason. Never holds a message, token, key or JWS. */
 export type Failure = {
@@ -131,8 +132,8 @@ const unavailable = (reason: string | null): Failure => ({
   reason,
 });
 
-/** No complete answer in time. */
-export const noAnswer: Failure = unavailable(null);
+/** No complete answer in time, because of this error. */
+export const noAnswer = (error: unknown): Failure => unavailable(unansweredBecause(error));
 
 /** A 200 that does not have the documented shape, or is too large. */
 export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), status: 200 };

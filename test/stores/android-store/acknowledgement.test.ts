@@ -148,9 +148,9 @@ test.each<[string, Fault, AcknowledgementAnswer & { outcome: "due" }]>([
   [
     "a closed connection",
     "disconnect",
-    { outcome: "due", because: "unavailable", status: null, reason: null },
+    { outcome: "due", because: "unavailable", status: null, reason: "connection" },
   ],
-  ["no answer in time", "hang", { outcome: "due", because: "unavailable", status: null, reason: null }],
+  ["no answer in time", "hang", { outcome: "due", because: "unavailable", status: null, reason: "timeout" }],
 ])("an acknowledgement that meets %s stays due and reports why", async (_, fault, answer) => {
   const pending = await unacknowledged("subscription");
   expect(await acknowledge(pending, fault, fault)).toEqual(answer);

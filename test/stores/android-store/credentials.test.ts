@@ -398,6 +398,19 @@ describe("a secret", () => {
     expect(secret.reads).toHaveLength(2);
   });
 
+  test("may hold a workload identity instead of a key, from an origin that is trusted", async () => {
+    const { ask } = askingWithSecret(JSON.stringify(local.sandbox.externalAccount(local.rootUrl)));
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    const elsewhere = askingWithSecret(
+      JSON.stringify(local.sandbox.externalAccount("https://tokens.example.com")),
+    );
+    expect(await elsewhere.ask()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "workloadIdentityIsNoExternalAccount",
+    });
+  });
+
   test("that the store refuses is read again once for each request", async () => {
     const stranger = JSON.stringify({ ...local.sandbox.createServiceAccount(), client_email: "stranger" });
     const { secret, ask } = askingWithSecret(stranger);
@@ -412,7 +425,7 @@ describe("a secret", () => {
   test.each<[string, () => string]>([
     ["not JSON", () => "-----BEGIN PRIVATE KEY-----"],
     ["empty", () => ""],
-    ["JSON of another kind", () => JSON.stringify(local.sandbox.externalAccount(local.rootUrl))],
+    ["JSON of another kind", () => JSON.stringify({ type: "authorized_user", refresh_token: "token" })],
     [
       "without an e-mail",
       () => JSON.stringify({ ...local.sandbox.createServiceAccount(), client_email: "" }),

@@ -205,7 +205,7 @@ describe("a transient failure is unavailable after exactly one retry:", () => {
     expect(answer).toStrictEqual({
       outcome: "unavailable",
       status: null,
-      reason: null,
+      reason: "timeout",
       retryAfterSeconds: 5,
     });
     expect(calls).toBe(2);
@@ -214,13 +214,33 @@ describe("a transient failure is unavailable after exactly one retry:", () => {
   test("a look-up that exceeds the total time", async () => {
     const timing = { request: 5_000, pause: 10, total: 300 };
     local.sandbox.failNext("token", "hang");
-    expect(await lookUp(buySubscription(), { timing })).toMatchObject({ outcome: "unavailable" });
+    expect(await lookUp(buySubscription(), { timing })).toMatchObject({
+      outcome: "unavailable",
+      reason: "timeout",
+    });
+  });
+
+  test("a name that does not resolve, and a certificate that nobody trusts", async () => {
+    const failing = (code: string) => (): Promise<never> =>
+      Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error("no"), { code }) }));
+    for (const [code, reason] of [
+      ["ENOTFOUND", "nameNotResolved"],
+      ["CERT_HAS_EXPIRED", "tls"],
+    ] as const)
+      expect(await lookUp("token", { fetch: failing(code) })).toMatchObject({
+        outcome: "unavailable",
+        reason,
+      });
   });
 
   test("a store that cannot be reached", async () => {
     const unreachable = await startAndroidStore();
     await unreachable.close();
-    expect(await lookUp("token", {}, unreachable)).toMatchObject({ outcome: "unavailable", status: null });
+    expect(await lookUp("token", {}, unreachable)).toMatchObject({
+      outcome: "unavailable",
+      status: null,
+      reason: "connection",
+    });
   });
 
   test.each([

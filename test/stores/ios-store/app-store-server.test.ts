@@ -388,20 +388,25 @@ describe("an answer other than 200", () => {
 });
 
 describe("no answer is unavailable, after one retry:", () => {
-  test.each<Scripted>(["disconnect", "disconnect-in-body", "hang", "hang-in-body"])("%s", async (fault) => {
+  test.each<[Scripted, string]>([
+    ["disconnect", "connection"],
+    ["disconnect-in-body", "connection"],
+    ["hang", "timeout"],
+    ["hang-in-body", "timeout"],
+  ])("%s, because of %s", async (fault, reason) => {
     expect(await met(fault)).toStrictEqual({
-      answer: { outcome: "unavailable", retryAt: null, status: null, reason: null },
+      answer: { outcome: "unavailable", retryAt: null, status: null, reason },
       requests: 2,
     });
   });
 
   test("a host that does not listen", async () => {
-    const { client } = aClient({ rootUrl: "http://127.0.0.1:1" });
+    const { client } = aClient({ rootUrl: "http://127.0.0.1:2" });
     expect(await client.transaction(APP, TRANSACTION)).toStrictEqual({
       outcome: "unavailable",
       retryAt: null,
       status: null,
-      reason: null,
+      reason: "connection",
     });
   });
 

@@ -1,0 +1,101 @@
+import type { AccountEntitlements } from "./contract.ts";
+import { answerLater } from "./entitlement.ts";
+import { EntitlementsError } from "./error.ts";
+
+export interface CacheOptions {
+  /** Milliseconds for which an answer is given again without asking; unset: 30,000. 0: every read asks. */
+  readonly fresh?: number;
+  /** Milliseconds after which an answer is never given again, be the service reachable or not; unset: an hour. */
+  readonly stale?: number;
+  /** Accounts that are kept; unset: 10,000. Beyond them, the one that was read longest ago goes. */
+  readonly accounts?: number;
+}
+
+/** Answers by account. */
+export interface AnswerCache {
+  /**
+   * The fresh answer, or a new one; where the service cannot answer, the kept one while it is not stale. Concurrent reads of
+   * one account share one request.
+   */
+  read(account: string): Promise<AccountEntitlements>;
+  /** Makes the next read ask the service. The kept answer stays for when the service cannot answer. */
+  outdate(account: string): void;
+  /** Makes the next read ask the service, and drops the kept answer. */
+  forget(account: string): void;
+}
+
+const FRESH = 30_000;
+const STALE = 3_600_000;
+const ACCOUNTS = 10_000;
+
+interface Kept {
+  readonly answer: AccountEntitlements;
+  readonly readAt: number;
+  readonly isOutdated: boolean;
+}
+
+export const createAnswerCache = (
+  load: (account: string) => Promise<AccountEntitlements>,
+  now: () => number,
+  { fresh = FRESH, stale = STALE, accounts = ACCOUNTS }: CacheOptions,
+): AnswerCache => {
+  const kept = new Map<string, Kept>();
+  const loading = new Map<string, Promise<AccountEntitlements>>();
+
+  const keep = (account: string, entry: Kept): void => {
+    kept.delete(account);
+    kept.set(account, entry);
+    const [oldest] = kept.keys();
+    if (kept.size > accounts && oldest !== undefined) kept.delete(oldest);
+  };
+
+  /** The kept answer, as it is now, if it is younger than `age`. */
+  const younger = (entry: Kept | undefined, age: number): AccountEntitlements | null => {
+    if (entry === undefined) return null;
+    const passed = now() - entry.readAt;
+    return passed >= 0 && passed < age ? answerLater(entry.answer, now()) : null;
+  };
+
+  const loadOnce = (account: string): Promise<AccountEntitlements> => {
+    const running = loading.get(account);
+    if (running !== undefined) return running;
+    const askedAt = now();
+    const isCurrent = (): boolean => loading.get(account) === started;
+    const started: Promise<AccountEntitlements> = load(account)
+      .then((answer) => {
+        // An account that was forgotten meanwhile is asked about again.
+        if (isCurrent()) keep(account, { answer, readAt: askedAt, isOutdated: false });
+        return answer;
+      })
+      .finally(() => {
+        if (isCurrent()) loading.delete(account);
+      });
+    loading.set(account, started);
+    return started;
+  };
+
+  return {
+    read: async (account) => {
+      const entry = kept.get(account);
+      const answer = entry?.isOutdated === true ? null : younger(entry, fresh);
+      if (answer !== null) return answer;
+      try {
+        return await loadOnce(account);
+      } catch (error) {
+        const before =
+          error instanceof EntitlementsError && error.isTemporary ? younger(kept.get(account), stale) : null;
+        if (before === null) throw error;
+        return before;
+      }
+    },
+    outdate: (account) => {
+      const entry = kept.get(account);
+      if (entry !== undefined) kept.set(account, { ...entry, isOutdated: true });
+      loading.delete(account);
+    },
+    forget: (account) => {
+      kept.delete(account);
+      loading.delete(account);
+    },
+  };
+};

@@ -1,0 +1,74 @@
+import type { AccountChange } from "./messages.ts";
+import type { CallOptions, Clock, Send } from "./transport.ts";
+
+/** A change of the feed: what a message tells, with its place. */
+export interface FeedChange extends AccountChange {
+  /** When it happened, as ISO 8601. */
+  readonly timestamp: string;
+  /** Its place in the feed: the changes after it are asked for with `after`. */
+  readonly cursor: string;
+}
+
+export interface ChangesPage {
+  readonly changes: readonly FeedChange[];
+  /** Where the next page begins; of the last page, where later changes will be. Null: there never was a change. */
+  readonly next: string | null;
+}
+
+export interface FeedPosition {
+  /** Cursor of the last change that was handled; unset: from the oldest that is kept (30 days). */
+  readonly after?: string | undefined;
+  /** Most changes of a page, 1 to 1,000. */
+  readonly limit?: number;
+}
+
+export interface FollowOptions extends FeedPosition, CallOptions {
+  /** Milliseconds between questions when nothing is new; unset: 5,000. */
+  readonly interval?: number;
+}
+
+const INTERVAL = 5_000;
+
+/** @throws EntitlementsError `CURSOR_EXPIRED`: start without a cursor, and read the accounts once */
+export const readChanges = async (
+  send: Send,
+  { after, limit }: FeedPosition,
+  options: CallOptions,
+): Promise<ChangesPage> => {
+  const query = new URLSearchParams({
+    ...(after !== undefined && { after }),
+    ...(limit !== undefined && { limit: String(limit) }),
+  }).toString();
+  const path = `/v1/changes${query === "" ? "" : `?${query}`}`;
+  return (await send({ method: "GET", path, list: "changes" }, options)) as ChangesPage;
+};
+
+/**
+ * The changes from a cursor on, in the order in which they were told, and then each new one. Ends when the signal is aborted.
+ * Keep the cursor of a change once it is handled: the next run goes on after it.
+ */
+export async function* followChanges(
+  send: Send,
+  wait: Clock["wait"],
+  { after, limit, interval = INTERVAL, signal }: FollowOptions,
+): AsyncGenerator<FeedChange, void, undefined> {
+  const options = signal === undefined ? {} : { signal };
+  let cursor = after;
+  try {
+    for (;;) {
+      const { changes, next } = await readChanges(
+        send,
+        { after: cursor, ...(limit !== undefined && { limit }) },
+        options,
+      );
+      for (const change of changes) {
+        if (signal?.aborted === true) return;
+        yield change;
+      }
+      cursor = next ?? cursor;
+      if (changes.length === 0) await wait(interval, signal);
+    }
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}

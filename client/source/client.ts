@@ -1,0 +1,147 @@
+import { createAnswerCache, type CacheOptions } from "./answer-cache.ts";
+import {
+  followChanges,
+  readChanges,
+  type ChangesPage,
+  type FeedChange,
+  type FeedPosition,
+  type FollowOptions,
+} from "./changes.ts";
+import type {
+  AccountEntitlements,
+  AndroidStoreLinkRequest,
+  IosStoreLinkRequest,
+  LinkResponse,
+} from "./contract.ts";
+import { EntitlementsError } from "./error.ts";
+import { createTransport, realClock, type CallOptions, type TransportOptions } from "./transport.ts";
+
+export interface EntitlementsClientOptions extends TransportOptions {
+  /** Keeps answers of reads; unset: every read asks the service. */
+  readonly cache?: CacheOptions;
+}
+
+/**
+ * The service, for a backend. Each call sends its request again while that may succeed, and honours `Retry-After`.
+ *
+ * Every method rejects with an {@link EntitlementsError}: the service's code, or `UNREACHABLE`.
+ */
+export interface EntitlementsClient {
+  /** Whether an account has an entitlement now. Needs a key with `entitlements:read`. */
+  hasEntitlement(account: string, entitlement: string, options?: CallOptions): Promise<boolean>;
+  /** What an account is entitled to; of one that was never seen, nothing. Needs a key with `entitlements:read`. */
+  readAccountEntitlements(account: string, options?: CallOptions): Promise<AccountEntitlements>;
+  /** Links an Android purchase. The service acknowledges it. Needs a key with `customers:write`. */
+  linkAndroidStoreCustomer(request: AndroidStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
+  /**
+   * Links what an iOS app sent, in several requests where it is more than one takes. Needs a key with `customers:write`.
+   *
+   * @returns the last answer, which knows all of it
+   */
+  linkIosStoreCustomer(request: IosStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
+  /** A page of the changes of all accounts. Needs a key with `changes:read`. */
+  readChanges(position?: FeedPosition, options?: CallOptions): Promise<ChangesPage>;
+  /** The changes of all accounts, and then each new one, until the signal is aborted. */
+  followChanges(options?: FollowOptions): AsyncGenerator<FeedChange, void, undefined>;
+  /** Makes the next read of the account ask the service: for a message that tells of a change. */
+  forget(account: string): void;
+}
+
+/** Transactions of one request: about 3 MB, where a request may have 6. */
+const TRANSACTIONS_AT_ONCE = 500;
+/** Renewal infos that one request takes. */
+const RENEWAL_INFOS_AT_ONCE = 100;
+
+const slices = <Value>(values: readonly Value[], length: number): Value[][] =>
+  Array.from({ length: Math.ceil(values.length / length) }, (_, index) =>
+    values.slice(index * length, (index + 1) * length),
+  );
+
+/** The requests that one link takes: all transactions first, as a renewal info of an unknown purchase is ignored. */
+const linkRequests = ({
+  signedTransactions = [],
+  signedRenewalInfos = [],
+  ...request
+}: IosStoreLinkRequest): IosStoreLinkRequest[] => {
+  const transactions = slices(signedTransactions, TRANSACTIONS_AT_ONCE);
+  const [renewalInfos = [], ...further] = slices(signedRenewalInfos, RENEWAL_INFOS_AT_ONCE);
+  const last = transactions.pop() ?? [];
+  return [
+    ...transactions.map((some) => ({ ...request, signedTransactions: some })),
+    { ...request, signedTransactions: last, signedRenewalInfos: renewalInfos },
+    ...further.map((some) => ({ ...request, signedRenewalInfos: some })),
+  ];
+};
+
+/** The promise, or the signal's reason. What others wait for too goes on. */
+const unlessAborted = async <Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal | undefined,
+): Promise<Value> => {
+  if (signal === undefined) return promise;
+  const over = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    const end = (): void => reject(signal.reason);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true, signal: over.signal });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    over.abort();
+  }
+};
+
+/** The path of an account. `.` and `..` would be taken for steps through the path, and no account has these names. */
+const accountPath = (account: string): string => {
+  if (account === "" || account === "." || account === "..")
+    throw new EntitlementsError("INVALID_REQUEST", "This is no identifier of an account.");
+  return `/v1/customers/${encodeURIComponent(account)}/entitlements`;
+};
+
+/** @throws TypeError if the address is none that a key may be sent to */
+export const createEntitlementsClient = (options: EntitlementsClientOptions): EntitlementsClient => {
+  const { cache: cacheOptions, clock = realClock } = options;
+  const send = createTransport(options);
+
+  const read = async (account: string, call: CallOptions = {}): Promise<AccountEntitlements> =>
+    (await send(
+      { method: "GET", path: accountPath(account), list: "entitlements" },
+      call,
+    )) as AccountEntitlements;
+  const cache = cacheOptions === undefined ? null : createAnswerCache(read, clock.now, cacheOptions);
+
+  const readAccountEntitlements: EntitlementsClient["readAccountEntitlements"] = async (account, call) =>
+    cache === null ? read(account, call) : unlessAborted(cache.read(account), call?.signal);
+
+  const link = async (
+    path: string,
+    body: AndroidStoreLinkRequest | IosStoreLinkRequest,
+    call?: CallOptions,
+  ) => {
+    try {
+      return (await send({ method: "POST", path, body, list: "entitlements" }, call)) as LinkResponse;
+    } finally {
+      cache?.outdate(body.applicationAccountIdentifier);
+    }
+  };
+
+  return {
+    readAccountEntitlements,
+    hasEntitlement: async (account, entitlement, call) => {
+      const { entitlements } = await readAccountEntitlements(account, call);
+      return entitlements.some(({ identifier, active }) => identifier === entitlement && active);
+    },
+    linkAndroidStoreCustomer: async (request, call) =>
+      link("/v1/customers/android-store/link", request, call),
+    linkIosStoreCustomer: async (request, call) => {
+      const [first, ...others] = linkRequests(request);
+      let answer = await link("/v1/customers/ios-store/link", first ?? request, call);
+      for (const other of others) answer = await link("/v1/customers/ios-store/link", other, call);
+      return answer;
+    },
+    readChanges: async (position = {}, call = {}) => readChanges(send, position, call),
+    followChanges: (following = {}) => followChanges(send, clock.wait, following),
+    forget: (account) => cache?.forget(account),
+  };
+};

@@ -1,0 +1,21 @@
+import type { AccountEntitlements, CustomerEntitlement } from "./contract.ts";
+
+const hasEnded = ({ expiresAt }: CustomerEntitlement, moment: number): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= moment;
+
+/**
+ * An entitlement of an earlier answer, as it is to be taken at a later moment. What was to end has ended; only a subscription
+ * that will renew counts on, as the service itself grants a leeway where a store is silent.
+ */
+const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEntitlement => {
+  if (!entitlement.active || !hasEnded(entitlement, moment)) return entitlement;
+  if (entitlement.status === "grace_period")
+    return { ...entitlement, active: false, status: "billing_retry" };
+  return entitlement.willRenew === true ? entitlement : { ...entitlement, active: false, status: "expired" };
+};
+
+/** An earlier answer, as it is to be taken at a later moment. */
+export const answerLater = (answer: AccountEntitlements, moment: number): AccountEntitlements => ({
+  ...answer,
+  entitlements: answer.entitlements.map((entitlement) => laterOn(entitlement, moment)),
+});

@@ -1,0 +1,142 @@
+import { readAnswer } from "./answer.ts";
+import { EntitlementsError } from "./error.ts";
+
+/** The time, and how to wait; for tests. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Waits so many milliseconds; rejects with the signal's reason when it is aborted. */
+  wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** The service's address, the deployment's output: `https://api.example.com`. */
+  readonly baseUrl: string;
+  /** An API key, or what gives the current one: a rotated key is taken up by the next request. */
+  readonly apiKey: string | (() => string | Promise<string>);
+  /** Milliseconds for each attempt; unset: 10,000. */
+  readonly timeout?: number;
+  /** Milliseconds for all attempts and the waits between them; unset: 30,000. */
+  readonly patience?: number;
+  /** Unset: the process's. */
+  readonly clock?: Clock;
+}
+
+export interface SentRequest {
+  readonly method: "GET" | "POST";
+  /** Begins with a slash; percent-encoded. */
+  readonly path: string;
+  readonly body?: object;
+  /** Member that is a list in every success. */
+  readonly list: string;
+}
+
+/** Ends a call early: its promise then rejects with the signal's reason. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a request, and again while it may succeed: at most {@link ATTEMPTS} times, as far as the patience lasts. */
+export type Send = (request: SentRequest, options?: CallOptions) => Promise<unknown>;
+
+const ATTEMPTS = 4;
+const TIMEOUT = 10_000;
+const PATIENCE = 30_000;
+/** Wait after the first failure that names no time; doubled after each further one. */
+const FIRST_WAIT = 200;
+
+/** Real time. */
+export const realClock: Clock = {
+  now: () => Date.now(),
+  wait: async (milliseconds, signal) =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const end = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", end);
+        resolve();
+      }, milliseconds);
+      signal?.addEventListener("abort", end, { once: true });
+    }),
+};
+
+/** Hosts that are no host of the internet, so that a key may go there without TLS: this machine, or one beside it. */
+const isAtHand = (hostname: string): boolean =>
+  hostname === "127.0.0.1" || hostname === "[::1]" || !hostname.includes(".");
+
+/** @throws TypeError for an address that a key must not be sent to */
+const addressOf = (baseUrl: string): string => {
+  if (!URL.canParse(baseUrl))
+    throw new TypeError("baseUrl must be the service's address, such as https://api.example.com.");
+  const { protocol, hostname, username, search, hash, href } = new URL(baseUrl);
+  if (protocol !== "https:" && !(protocol === "http:" && isAtHand(hostname)))
+    throw new TypeError("baseUrl must begin with https://, or the API key could be read on the way.");
+  if (username !== "" || search !== "" || hash !== "")
+    throw new TypeError("baseUrl must be an address without credentials, query and fragment.");
+  return href.replace(/\/+$/, "");
+};
+
+const unreachable = (cause: unknown): EntitlementsError =>
+  new EntitlementsError("UNREACHABLE", "The service could not be reached, or did not answer in time.", {
+    cause,
+  });
+
+/** A little of everybody's own, so that a thousand callers do not come back at one moment. */
+const waitAfter = (attempt: number): number => FIRST_WAIT * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+
+/** @throws TypeError if the options are not usable */
+export const createTransport = ({
+  baseUrl,
+  apiKey,
+  timeout = TIMEOUT,
+  patience = PATIENCE,
+  clock = realClock,
+}: TransportOptions): Send => {
+  const address = addressOf(baseUrl);
+  const currentKey = async (): Promise<string> => (typeof apiKey === "string" ? apiKey : apiKey());
+
+  const attempt = async (
+    { method, path, body, list }: SentRequest,
+    within: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> => {
+    const headers = {
+      Authorization: `Bearer ${await currentKey()}`,
+      Accept: "application/json",
+      ...(body !== undefined && { "Content-Type": "application/json" }),
+    };
+    const limit = AbortSignal.timeout(within);
+    try {
+      const response = await fetch(address + path, {
+        method,
+        headers,
+        // Frameworks that keep answers of `fetch` must not: an entitlement is of its moment.
+        cache: "no-store",
+        redirect: "error",
+        signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return await readAnswer(response, list, clock.now());
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error instanceof EntitlementsError ? error : unreachable(error);
+    }
+  };
+
+  return async (request, { signal } = {}) => {
+    const endsAt = clock.now() + patience;
+    for (let count = 1; ; count += 1)
+      try {
+        signal?.throwIfAborted();
+        return await attempt(request, Math.max(1, Math.min(timeout, endsAt - clock.now())), signal);
+      } catch (error) {
+        if (!(error instanceof EntitlementsError) || !error.isTemporary || count === ATTEMPTS) throw error;
+        const pause = error.retryAfter ?? waitAfter(count);
+        if (clock.now() + pause >= endsAt) throw error;
+        await clock.wait(pause, signal);
+      }
+  };
+};

@@ -1,0 +1,64 @@
+import { Stack } from "aws-cdk-lib";
+import { CfnBudget } from "aws-cdk-lib/aws-budgets";
+import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
+import { Construct } from "constructs";
+
+export interface MonthlyBudgetProps {
+  readonly serviceName: string;
+  /** US dollars a month. */
+  readonly dollars: number;
+  readonly topic: ITopic;
+}
+
+const notify = (
+  notificationType: "ACTUAL" | "FORECASTED",
+  threshold: number,
+  topic: ITopic,
+): CfnBudget.NotificationWithSubscribersProperty => ({
+  notification: {
+    notificationType,
+    comparisonOperator: "GREATER_THAN",
+    threshold,
+    thresholdType: "PERCENTAGE",
+  },
+  subscribers: [{ subscriptionType: "SNS", address: topic.topicArn }],
+});
+
+/**
+ * A budget of the account's month, as AWS tells apart what stacks cost only by tags that the payer has activated. It notifies
+ * and stops nothing.
+ */
+export class MonthlyBudget extends Construct {
+  constructor(scope: Construct, id: string, { serviceName, dollars, topic }: MonthlyBudgetProps) {
+    super(scope, id);
+    const { account, partition } = Stack.of(this);
+    // No effect on a topic that this stack does not create: its owner has to allow the same.
+    const { policyDependable } = topic.addToResourcePolicy(
+      new PolicyStatement({
+        sid: "BudgetsOfThisAccount",
+        principals: [new ServicePrincipal("budgets.amazonaws.com")],
+        actions: ["sns:Publish"],
+        resources: [topic.topicArn],
+        conditions: {
+          StringEquals: { "aws:SourceAccount": account },
+          ArnLike: { "aws:SourceArn": `arn:${partition}:budgets::${account}:*` },
+        },
+      }),
+    );
+    const budget = new CfnBudget(this, "Budget", {
+      budget: {
+        budgetName: serviceName,
+        budgetType: "COST",
+        timeUnit: "MONTHLY",
+        budgetLimit: { amount: dollars, unit: "USD" },
+      },
+      notificationsWithSubscribers: [
+        notify("ACTUAL", 80, topic),
+        notify("ACTUAL", 100, topic),
+        notify("FORECASTED", 100, topic),
+      ],
+    });
+    if (policyDependable !== undefined) budget.node.addDependency(policyDependable);
+  }
+}

@@ -1,0 +1,51 @@
+import { Stack } from "aws-cdk-lib";
+import { ManagedPolicy, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Construct } from "constructs";
+import { TABLE } from "../../lib/table/keys.ts";
+import { decryption, encryption } from "./key-permissions.ts";
+import type { TableReference } from "./service-function.ts";
+
+const READS = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan"];
+const CHANGES = [
+  "dynamodb:ConditionCheckItem",
+  "dynamodb:DeleteItem",
+  "dynamodb:PutItem",
+  "dynamodb:UpdateItem",
+];
+
+/**
+ * Policies to attach to people's and pipelines' roles: for the operator's commands that show something, and for all of them.
+ * Neither allows a deployment, nor a change of the table itself.
+ */
+export class OperatorPolicies extends Construct {
+  readonly reads: ManagedPolicy;
+  readonly changes: ManagedPolicy;
+
+  constructor(scope: Construct, id: string, table: TableReference) {
+    super(scope, id);
+    const stack = Stack.of(this);
+    const arn = stack.formatArn({ service: "dynamodb", resource: "table", resourceName: table.name });
+    const index = `${arn}/index/${TABLE.ownerIndex}`;
+    const looks = [
+      new PolicyStatement({ actions: READS, resources: [arn] }),
+      new PolicyStatement({ actions: ["dynamodb:Query"], resources: [index] }),
+      // The table's name and the address are its outputs.
+      new PolicyStatement({
+        actions: ["cloudformation:DescribeStacks", "cloudformation:ListStackResources"],
+        resources: [stack.stackId],
+      }),
+    ];
+    this.reads = new ManagedPolicy(this, "Reads", {
+      description: "The operator's commands that show something.",
+      statements: [...looks, ...decryption(table.keyArn, "dynamodb", stack)],
+    });
+    this.changes = new ManagedPolicy(this, "Changes", {
+      description: "All of the operator's commands.",
+      statements: [
+        ...looks,
+        new PolicyStatement({ actions: CHANGES, resources: [arn] }),
+        ...encryption(table.keyArn, "dynamodb", stack),
+      ],
+    });
+  }
+}

@@ -1,0 +1,148 @@
+import * as z from "zod";
+
+/** An answered request, as the gateway saw it. */
+export interface AnsweredRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  /** Ids under which a function may have written its line: the request's, and that of the authorizer's invocation. */
+  readonly writtenUnder: readonly string[];
+  /** Body of a refusal; null where the request was not refused. */
+  readonly refusal: string | null;
+  /** The gateway's own reason of a refusal; null: it has none. */
+  readonly because: string | null;
+}
+
+/** Writes one readable line for each request, from the gateway's answer and what its function logged. */
+export interface RequestLog {
+  /** Takes a line of a function's standard output. */
+  readonly take: (line: string) => void;
+  readonly answered: (request: AnsweredRequest) => void;
+}
+
+/** Fields of a function's log line that say why. Other lines, such as metrics, have no outcome. */
+const functionLine = z.object({
+  outcome: z.string(),
+  requestId: z.string().optional(),
+  invocation: z.string().optional(),
+  because: z.string().optional(),
+  refusedBecause: z.string().optional(),
+  storeStatus: z.number().optional(),
+  storeReason: z.string().optional(),
+  grantsNothing: z
+    .array(
+      z.object({
+        store: z.string(),
+        productIdentifier: z.string(),
+        basePlanIdentifier: z.string().nullable(),
+        purchaseOptionIdentifier: z.string().nullable(),
+        because: z.string(),
+      }),
+    )
+    .optional(),
+});
+type FunctionLine = z.infer<typeof functionLine>;
+
+const refusalBody = z.object({
+  error: z.string(),
+  message: z.string(),
+  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});
+
+const parsed = <Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> | null => {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+};
+
+const NOTHING_BECAUSE: Readonly<Record<string, string>> = {
+  unmapped: "the catalog does not map it",
+  "no-access-duration": "it is rented, and its product has no accessDuration",
+};
+
+const nothingText = ({ grantsNothing = [] }: FunctionLine): readonly string[] =>
+  grantsNothing.map(
+    ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, because }) =>
+      `${[
+        `${store} ${productIdentifier}`,
+        ...(basePlanIdentifier === null ? [] : [`base plan ${basePlanIdentifier}`]),
+        ...(purchaseOptionIdentifier === null ? [] : [`purchase option ${purchaseOptionIdentifier}`]),
+      ].join(", ")} grants nothing: ${NOTHING_BECAUSE[because] ?? because}`,
+  );
+
+/** Reasons of the authorizer, which logs them in a word. */
+const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
+  malformed: "the API key is malformed",
+  unknown: "the API key is unknown",
+  expired: "the API key has expired",
+  revoked: "the API key is revoked",
+};
+
+/** The most telling of the reasons that are known. */
+const reasonText = (
+  line: FunctionLine | null,
+  request: AnsweredRequest,
+  { message, issues = [] }: z.infer<typeof refusalBody>,
+): string => {
+  if (request.because !== null) return request.because;
+  if (issues.length > 0)
+    return issues
+      .slice(0, 3)
+      .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
+      .join(", ");
+  const { because, refusedBecause, storeStatus, storeReason } = line ?? {};
+  if (because !== undefined) return CREDENTIAL_BECAUSE[because] ?? because;
+  if (refusedBecause !== undefined) return `${message} (${refusedBecause.replaceAll("_", " ")})`;
+  if (storeStatus !== undefined || storeReason !== undefined)
+    return `the store answered ${[storeStatus, storeReason].filter((part) => part !== undefined).join(" ")}`;
+  return message;
+};
+
+/** `POST /v1/customers/ios-store/link 400 12 ms INVALID_APP_TRANSACTION: the app's Apple ID is 12, the manifest says 34`. */
+export const requestText = (request: AnsweredRequest, line: FunctionLine | null): string => {
+  const { method, path, status, milliseconds, refusal } = request;
+  const body = refusal === null ? null : parsed(refusalBody, refusal);
+  return [
+    `${method} ${path} ${status} ${Math.round(milliseconds)} ms`,
+    ...(body === null ? [] : [` ${body.error}: ${reasonText(line, request, body)}`]),
+    ...(line === null ? [] : nothingText(line)).map((text) => `; ${text}`),
+  ].join("");
+};
+
+/** Longest wait for a function's line, which may come after its answer. */
+const LINE_COMES_WITHIN_MILLISECONDS = 300;
+/** Lines kept of answers that are still on their way. */
+const MOST_LINES = 1000;
+
+export const createRequestLog = (write: (text: string) => void): RequestLog => {
+  const lines = new Map<string, FunctionLine>();
+  const waiting = new Map<string, (line: FunctionLine) => void>();
+  return {
+    take: (text) => {
+      const line = text.includes('"outcome"') ? parsed(functionLine, text.slice(text.indexOf("{"))) : null;
+      const id = line?.requestId ?? line?.invocation;
+      // What an authorizer allows is told by the endpoint's own line.
+      if (line === null || id === undefined || line.outcome === "ALLOWED") return;
+      const settle = waiting.get(id);
+      if (settle !== undefined) return settle(line);
+      if (lines.size >= MOST_LINES) lines.clear();
+      lines.set(id, line);
+    },
+    answered: (request) => {
+      const ids = request.writtenUnder;
+      const known = ids.map((id) => lines.get(id)).find((line) => line !== undefined);
+      for (const id of ids) lines.delete(id);
+      if (known !== undefined || ids.length === 0) return write(requestText(request, known ?? null));
+      const settle = (line: FunctionLine | null): void => {
+        clearTimeout(timer);
+        for (const id of ids) waiting.delete(id);
+        write(requestText(request, line));
+      };
+      const timer = setTimeout(settle, LINE_COMES_WITHIN_MILLISECONDS, null).unref();
+      for (const id of ids) waiting.set(id, settle);
+    },
+  };
+};

@@ -1,0 +1,3 @@
+/** Paths of the sandbox stores on the local API's port. */
+export const ANDROID_PREFIX = "/sandbox/android-publisher";
+export const IOS_PREFIX = "/sandbox/ios-store";

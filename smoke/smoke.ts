@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { endpoints } from "../lib/contract/endpoints.ts";
+import { ask, type Answer, type Question } from "./service.ts";
+import { createThrowAwayStore, PRODUCT, type ThrowAwayStore } from "./throw-away-store.ts";
+
+export interface SmokeWorld {
+  /** Base address of the deployed API. */
+  readonly address: string;
+  /** Runs a command of the operator, and answers its JSON. Rejects with the command's sentence. */
+  readonly operate: (words: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
+  /** Runs `application apply` on this manifest. */
+  readonly apply: (manifest: object) => Promise<Readonly<Record<string, unknown>>>;
+  readonly now: () => number;
+  /** Waits this many milliseconds. */
+  readonly wait: (milliseconds: number) => Promise<void>;
+  /** Takes a line for the person who watches. */
+  readonly say: (line: string) => void;
+}
+
+/** The application that is left in the table; each run gives it another certificate, whose key ends with the run. */
+const BUNDLE = "invalid.customer-entitlements.smoke";
+const ENTITLEMENT = "smoke";
+
+/** The functions keep an application for a minute: so long may the run before this one be remembered. */
+const KNOWN_AFTER_MILLISECONDS = 75_000;
+const PAUSE_MILLISECONDS = 3_000;
+
+const ISSUE = "credential issue --scope customers:write --scope entitlements:read --expires PT15M".split(" ");
+
+const manifestOf = ({ certificate }: ThrowAwayStore): object => ({
+  application: { name: "Smoke test" },
+  stores: {
+    "ios-store": [{ bundleIdentifier: BUNDLE, environments: ["xcode"], xcodeCertificates: [certificate] }],
+  },
+  entitlements: { [ENTITLEMENT]: {} },
+  products: [{ store: "ios-store", productIdentifier: PRODUCT, grants: [ENTITLEMENT] }],
+});
+
+/** Expected answer: a status, and the error's code or the entitlement's status. */
+interface Step extends Question {
+  readonly name: string;
+  readonly expected: readonly [status: number, word: string | null];
+  /** Whether the functions may need a minute to know the application of this run. */
+  readonly mayWait?: true;
+}
+
+const wordOf = ({ error, entitlements }: Answer): string | null =>
+  error ?? entitlements.find(({ identifier }) => identifier === ENTITLEMENT)?.status ?? null;
+
+const isExpected = (answer: Answer, [status, word]: Step["expected"]): boolean =>
+  answer.status === status && wordOf(answer) === word;
+
+const textOf = ([status, word]: Step["expected"]): string =>
+  word === null ? String(status) : `${status} ${word}`;
+
+/** A step was answered otherwise. */
+export class SmokeError extends Error {
+  override readonly name = "SmokeError";
+}
+
+const take = async (world: SmokeWorld, step: Step): Promise<Answer> => {
+  const until = world.now() + (step.mayWait ? KNOWN_AFTER_MILLISECONDS : 0);
+  for (;;) {
+    const answer = await ask(world.address, step);
+    if (isExpected(answer, step.expected)) {
+      world.say(`  ok      ${step.name}: ${textOf(step.expected)}`);
+      return answer;
+    }
+    if (world.now() >= until)
+      throw new SmokeError(
+        `${step.name}: expected ${textOf(step.expected)}, and was answered ${textOf([answer.status, wordOf(answer)])}.`,
+      );
+    await world.wait(PAUSE_MILLISECONDS);
+  }
+};
+
+interface Keys {
+  readonly live: string;
+  readonly revoked: string;
+}
+
+/** Every endpoint, once for what it answers and, where it has one, for what it refuses. */
+const stepsOf = (store: ThrowAwayStore, account: string, { live: key, revoked }: Keys): readonly Step[] => {
+  const read = { method: "GET", path: endpoints.readAccountEntitlements.path } as const;
+  const ofAccount = read.path.replace("{applicationAccountIdentifier}", account);
+  const linkIos = { method: "POST", path: endpoints.linkIosStoreCustomer.path, key } as const;
+  const linkAndroid = { method: "POST", path: endpoints.linkAndroidStoreCustomer.path, key } as const;
+  const synchronize = { method: "POST", path: endpoints.synchronizeIosStorePurchases.path } as const;
+  const ofAccounts = (applicationAccountIdentifier: string) => ({
+    ...store.bought(),
+    applicationAccountIdentifier,
+  });
+  return [
+    { name: "read without a key", ...read, path: ofAccount, expected: [401, "INVALID_CREDENTIAL"] },
+    {
+      name: "read with a revoked key",
+      ...read,
+      path: ofAccount,
+      key: revoked,
+      expected: [401, "INVALID_CREDENTIAL"],
+    },
+    { name: "read before the link", ...read, path: ofAccount, key, expected: [200, null] },
+    { name: "synchronize", ...synchronize, body: store.bought(), expected: [200, "active"], mayWait: true },
+    {
+      name: "synchronize a forged purchase",
+      ...synchronize,
+      body: store.forged(),
+      expected: [400, "INVALID_TRANSACTION"],
+    },
+    { name: "link", ...linkIos, body: ofAccounts(account), expected: [200, "active"], mayWait: true },
+    { name: "read", ...read, path: ofAccount, key, expected: [200, "active"], mayWait: true },
+    {
+      name: "link to another account",
+      ...linkIos,
+      body: ofAccounts(`${account}-other`),
+      expected: [409, "CUSTOMER_ALREADY_LINKED"],
+    },
+    {
+      name: "link an Android purchase of no package",
+      ...linkAndroid,
+      body: {
+        packageName: BUNDLE,
+        purchaseToken: "smoke",
+        productKind: "subscription",
+        applicationAccountIdentifier: account,
+      },
+      expected: [404, "STORE_CONFIGURATION_NOT_FOUND"],
+    },
+    {
+      name: "an App Store notification that nobody signed",
+      method: "POST",
+      path: endpoints.receiveIosStoreNotification.path,
+      body: { signedPayload: "e30.e30.e30" },
+      expected: [400, "INVALID_NOTIFICATION"],
+    },
+    {
+      name: "a push without Google's token",
+      method: "POST",
+      path: endpoints.receiveAndroidStoreNotification.path,
+      body: { message: { data: "e30=", messageId: "1" }, subscription: "projects/none/subscriptions/none" },
+      expected: [401, "INVALID_CREDENTIAL"],
+    },
+    { name: "synchronize a refund", ...synchronize, body: store.refunded(), expected: [200, "revoked"] },
+    { name: "read after the refund", ...read, path: ofAccount, key, expected: [200, "revoked"] },
+  ];
+};
+
+const textIn = (answer: Readonly<Record<string, unknown>>, name: string): string => {
+  const text = answer[name];
+  if (typeof text !== "string") throw new SmokeError(`The operator's command answered no ${name}.`);
+  return text;
+};
+
+/**
+ * Tries a deployed service with purchases of StoreKit testing, which it accepts for one application by a certificate that
+ * is thrown away. What it stored is erased and its keys are revoked, also after a failure; the application stays.
+ *
+ * @throws SmokeError at the first step that is answered otherwise
+ */
+export const runSmoke = async (world: SmokeWorld): Promise<void> => {
+  const store = createThrowAwayStore(BUNDLE, world.now);
+  const application = textIn(await world.apply(manifestOf(store)), "applicationIdentifier");
+  const account = `smoke-${randomUUID()}`;
+  const issued: string[] = [];
+  const newKey = async (): Promise<{ readonly key: string; readonly identifier: string }> => {
+    const answer = await world.operate([...ISSUE, "--label", "smoke test", "--application", application]);
+    const identifier = textIn(answer, "keyIdentifier");
+    issued.push(identifier);
+    return { key: textIn(answer, "apiKey"), identifier };
+  };
+  const revoke = (identifier: string) => world.operate(["credential", "revoke", identifier]);
+  try {
+    const [live, other] = [await newKey(), await newKey()];
+    await revoke(other.identifier);
+    for (const step of stepsOf(store, account, { live: live.key, revoked: other.key }))
+      await take(world, step);
+  } finally {
+    for (const identifier of issued) await revoke(identifier);
+    await world
+      .operate(["account", "erase", application, account, "--reason", "smoke test", "--yes"])
+      // Nothing was linked before the failure.
+      .catch(() => undefined);
+  }
+};

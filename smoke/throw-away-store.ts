@@ -1,0 +1,56 @@
+import {
+  appTransactionPayload,
+  newIdentifier,
+  transactionPayload,
+  type SandboxCustomer,
+  type SandboxTransaction,
+  type SignedPurchases,
+} from "../sandbox/ios-store/app-store.ts";
+import { fingerprintOf, makeXcodeSigner, signJws, type JwsSigner } from "../sandbox/ios-store/signing.ts";
+
+const DAY = 86_400_000;
+
+export const PRODUCT = "smoke.monthly";
+
+/** One buyer of a store that lives as long as the process: its key is nowhere else, so nobody can sign with it later. */
+export interface ThrowAwayStore {
+  /** SHA-256 of the certificate, for the application's `xcodeCertificates`. */
+  readonly certificate: string;
+  /** What an app sends for a subscription that runs for a month. */
+  bought(): SignedPurchases;
+  /** The same, after the purchase was refunded. */
+  refunded(): SignedPurchases;
+  /** The same, signed with another key under the same certificate. */
+  forged(): SignedPurchases;
+}
+
+/** StoreKit testing as Xcode does it, for a bundle. Nobody pays there, and a deployed service accepts it only by its certificate. */
+export const createThrowAwayStore = (bundleIdentifier: string, now: () => number): ThrowAwayStore => {
+  const signer = makeXcodeSigner();
+  const customer: SandboxCustomer = {
+    bundleIdentifier,
+    appAppleIdentifier: 0,
+    environment: "Xcode",
+    appTransactionIdentifier: null,
+    receiptCreationDate: now(),
+    transactions: [],
+  };
+  const transaction: SandboxTransaction = {
+    productIdentifier: PRODUCT,
+    type: "Auto-Renewable Subscription",
+    transactionIdentifier: newIdentifier("Xcode"),
+    purchaseDate: now() - DAY,
+    expiresDate: now() + 29 * DAY,
+    signedDate: now(),
+  };
+  const signed = (changes: Partial<SandboxTransaction>, by: JwsSigner = signer): SignedPurchases => ({
+    signedAppTransaction: signJws(appTransactionPayload(customer), signer),
+    signedTransactions: [signJws(transactionPayload(customer, { ...transaction, ...changes }), by)],
+  });
+  return {
+    certificate: fingerprintOf(signer.certificate),
+    bought: () => signed({}),
+    refunded: () => signed({ revocationDate: now(), signedDate: now() }),
+    forged: () => signed({}, { x5c: signer.x5c, privateKey: makeXcodeSigner().privateKey }),
+  };
+};

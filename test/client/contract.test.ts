@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { contractSource } from "../../client/build.ts";
+import { contractTypes } from "../../client/contract-types.ts";
+import type * as client from "../../client/source/contract.ts";
+import { endpoints, GATEWAY_ERRORS } from "../../lib/contract/endpoints.ts";
+import type * as contract from "../../lib/contract/schemas.ts";
+
+test("the client's types are those of docs/openapi.json (`npm run client` writes them)", async () => {
+  expect(await contractSource()).toBe(readFileSync("client/source/contract.ts", "utf8"));
+});
+
+/** `true` where values of each type are values of the other; the client's lists are read-only. */
+type Alike<Own, Other> = [Own, DeepReadonly<Other>] extends [DeepReadonly<Other>, Own] ? true : false;
+type DeepReadonly<Value> = Value extends object
+  ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
+  : Value;
+
+test("they are the types by which the service answers", () => {
+  const alike: readonly [
+    Alike<client.AccountEntitlements, contract.AccountEntitlements>,
+    Alike<client.LinkResponse, contract.LinkResponse>,
+    Alike<client.CustomerEntitlement, contract.CustomerEntitlement>,
+    Alike<client.Status, contract.Status>,
+  ] = [true, true, true, true];
+  expect(alike).not.toContain(false);
+});
+
+test("they have every error code of the client's endpoints", () => {
+  const source = readFileSync("client/source/contract.ts", "utf8");
+  const [, codes = ""] = /type ErrorCode =([^;]*);/.exec(source) ?? [];
+  const { linkAndroidStoreCustomer, linkIosStoreCustomer, readAccountEntitlements } = endpoints;
+  for (const { errors } of [linkAndroidStoreCustomer, linkIosStoreCustomer, readAccountEntitlements])
+    for (const code of [...errors, ...GATEWAY_ERRORS]) expect(codes).toContain(`"${code}"`);
+});
+
+test("a document that lacks an operation, or has a schema of another kind, is refused", () => {
+  const document = JSON.parse(readFileSync("docs/openapi.json", "utf8"));
+  expect(() => contractTypes({ ...document, paths: {} })).toThrow("lacks an operation");
+  document.components.schemas.LinkResponse.properties.customerIdentifier = { not: {} };
+  expect(() => contractTypes(document)).toThrow("customerIdentifier has a type that is not written yet");
+});

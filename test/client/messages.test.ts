@@ -1,0 +1,173 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+import {
+  MessageError,
+  signMessage,
+  verifyMessage,
+  type Message,
+  type MessageHeaders,
+} from "../../client/source/index.ts";
+
+const newSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
+const SECRET = newSecret();
+const NOW = Date.UTC(2026, 5, 15, 12, 0, 0, 250);
+
+const MESSAGE: Message = {
+  identifier: "msg_0198c0de",
+  type: "account.entitlements_changed",
+  timestamp: "2026-06-15T11:59:59.999Z",
+  data: {
+    applicationIdentifier: "0198c0de-0000-7000-8000-000000000001",
+    applicationAccountIdentifier: "üser 😀",
+    version: 7,
+    changed: ["premium"],
+    customerIdentifiers: [],
+    entitlements: [],
+  },
+};
+const { identifier, ...content } = MESSAGE;
+const BODY = JSON.stringify(content);
+
+/** Signed by the specification's own library. */
+const signedByLibrary = (secret = SECRET, moment = NOW, body = BODY): Record<string, string> => ({
+  "webhook-id": identifier,
+  "webhook-timestamp": String(Math.floor(moment / 1000)),
+  "webhook-signature": new Webhook(secret).sign(identifier, new Date(moment), body),
+});
+
+const verify = (
+  headers: MessageHeaders,
+  body: string | Uint8Array = BODY,
+  secrets: string | string[] = SECRET,
+) => verifyMessage(body, headers, secrets, { now: NOW });
+
+const faultOf = (act: () => unknown): unknown => {
+  try {
+    return act();
+  } catch (error) {
+    return error instanceof MessageError ? error.fault : error;
+  }
+};
+
+describe("what the specification's own library signs", () => {
+  test("is verified, and is the message", () => {
+    expect(verify(signedByLibrary())).toEqual(MESSAGE);
+  });
+  test.each([
+    ["bytes", () => verify(signedByLibrary(), Buffer.from(BODY))],
+    ["headers of fetch", () => verify(new Headers(signedByLibrary()))],
+    [
+      "names of headers in any case",
+      () =>
+        verify(
+          Object.fromEntries(
+            Object.entries(signedByLibrary()).map(([name, value]) => [name.toUpperCase(), value]),
+          ),
+        ),
+    ],
+    ["a secret without its prefix", () => verify(signedByLibrary(), BODY, SECRET.slice("whsec_".length))],
+    ["the second of two secrets", () => verify(signedByLibrary(), BODY, [newSecret(), SECRET])],
+    [
+      "the second of two signatures",
+      () => {
+        const other = signedByLibrary(newSecret())["webhook-signature"];
+        const own = signedByLibrary()["webhook-signature"];
+        return verify({ ...signedByLibrary(), "webhook-signature": `${other} v1a,abc ${own}` });
+      },
+    ],
+    ["an age of five minutes", () => verify(signedByLibrary(SECRET, NOW - 300_000))],
+    ["a clock five minutes ahead", () => verify(signedByLibrary(SECRET, NOW + 300_000))],
+  ])("is verified with %s", (_, act) => {
+    expect(act()).toEqual(MESSAGE);
+  });
+});
+
+test("what this client signs is verified by the specification's own library", () => {
+  const now = Date.now();
+  const { headers, body } = signMessage(MESSAGE, SECRET, { now });
+  expect(new Webhook(SECRET).verify(body, { ...headers })).toEqual(content);
+  expect(verifyMessage(body, headers, SECRET, { now })).toEqual(MESSAGE);
+});
+
+describe("a message is refused", () => {
+  const without = (name: string) => ({ ...signedByLibrary(), [name]: undefined });
+  const withHeader = (name: string, value: string) => ({ ...signedByLibrary(), [name]: value });
+  test.each<[string, () => unknown, string]>([
+    ["of another secret", () => verify(signedByLibrary(newSecret())), "signature"],
+    ["whose body has changed", () => verify(signedByLibrary(), BODY.replace("7", "8")), "signature"],
+    ["whose body was written again", () => verify(signedByLibrary(), `${BODY}\n`), "signature"],
+    ["under another id", () => verify(withHeader("webhook-id", "msg_2")), "signature"],
+    [
+      "of another second",
+      () => verify(withHeader("webhook-timestamp", String(Math.floor(NOW / 1000) + 1))),
+      "signature",
+    ],
+    ["older than five minutes", () => verify(signedByLibrary(SECRET, NOW - 301_000)), "timestamp"],
+    ["more than five minutes ahead", () => verify(signedByLibrary(SECRET, NOW + 301_000)), "timestamp"],
+    ["without an id", () => verify(without("webhook-id")), "headers"],
+    ["without a time", () => verify(without("webhook-timestamp")), "headers"],
+    ["without a signature", () => verify(without("webhook-signature")), "headers"],
+    ["with an empty signature", () => verify(withHeader("webhook-signature", "")), "headers"],
+    ["with a signature of no length", () => verify(withHeader("webhook-signature", "v1,")), "signature"],
+    ["with a part of a signature", () => verify(withHeader("webhook-signature", "v1,AAAA")), "signature"],
+    [
+      "with a signature of another version alone",
+      () =>
+        verify(
+          withHeader(
+            "webhook-signature",
+            signedByLibrary()["webhook-signature"]?.replace("v1,", "v2,") ?? "",
+          ),
+        ),
+      "signature",
+    ],
+    ["with a time that is none", () => verify(withHeader("webhook-timestamp", "NaN")), "headers"],
+    ["with a time in another notation", () => verify(withHeader("webhook-timestamp", "1e9")), "headers"],
+    ["that is signed and no JSON", () => verify(signedByLibrary(SECRET, NOW, "{"), "{"), "body"],
+    ["that is signed and null", () => verify(signedByLibrary(SECRET, NOW, "null"), "null"), "body"],
+    ["that is signed and has no type", () => verify(signedByLibrary(SECRET, NOW, "{}"), "{}"), "body"],
+  ])("%s", (_, act, fault) => {
+    expect(faultOf(act)).toBe(fault);
+  });
+});
+
+describe("a secret that is none is refused, as everybody could sign with it", () => {
+  const emptyKey = (): Record<string, string> => ({
+    ...signedByLibrary(),
+    "webhook-signature": `v1,${createHmac("sha256", "")
+      .update(`${identifier}.${Math.floor(NOW / 1000)}.${BODY}`)
+      .digest("base64")}`,
+  });
+  test.each([
+    ["an empty text", ""],
+    ["the prefix alone", "whsec_"],
+    ["undefined as a text", "undefined"],
+    ["a short one", `whsec_${randomBytes(23).toString("base64")}`],
+    ["one with a stray character", `${SECRET}\n`],
+    ["none at all", []],
+  ])("%s", (_, secrets) => {
+    expect(() => verify(emptyKey(), BODY, secrets)).toThrow(TypeError);
+  });
+});
+
+test("a body that was parsed already is refused with a sentence", () => {
+  expect(() => Reflect.apply(verifyMessage, null, [content, signedByLibrary(), SECRET])).toThrow(
+    "as it was received",
+  );
+});
+
+test.each([
+  ["another secret", newSecret()],
+  ["no secret", "whsec_c2hvcnQ="],
+])("the error of %s shows neither the secret nor the signature", (_, secret) => {
+  const headers = signedByLibrary();
+  let shown = "";
+  try {
+    verify(headers, BODY, secret);
+  } catch (error) {
+    shown = error instanceof Error ? `${error.stack}` : "";
+  }
+  expect(shown).toContain("Error");
+  expect(shown).not.toContain(secret.slice("whsec_".length));
+  expect(shown).not.toContain(headers["webhook-signature"]);
+});

@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock, CustomerEntitlement } from "../../client/source/index.ts";
+
+/** A request that arrived. */
+export interface Arrived {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+/** How the next request is answered: with a status and a body, or by hand. */
+export type StubAnswer =
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | ((request: IncomingMessage, response: ServerResponse) => void);
+
+/** A server that answers as it is told, one answer for each request; the last one stays. */
+export interface StubService {
+  readonly address: string;
+  readonly requests: Arrived[];
+  answer(...answers: readonly StubAnswer[]): void;
+  stop(): Promise<void>;
+}
+
+export const startStubService = async (): Promise<StubService> => {
+  const requests: Arrived[] = [];
+  let answers: readonly StubAnswer[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(Buffer.from(chunk));
+      const { method = "", url = "", headers } = request;
+      requests.push({
+        method,
+        url,
+        authorization: headers.authorization,
+        body: Buffer.concat(chunks).toString("utf8"),
+      });
+      const [next, ...others] = answers;
+      if (others.length > 0) answers = others;
+      if (typeof next === "function") return next(request, response);
+      const { status = 500, body, headers: sent = {} } = next ?? {};
+      response.writeHead(status, { "Content-Type": "application/json", ...sent });
+      response.end(typeof body === "string" ? body : JSON.stringify(body));
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    answer: (...next) => {
+      answers = next;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+};
+
+/** A clock that only waits move, and the waits that were made. */
+export const aClock = (start: number): Clock & { current: number; readonly waits: number[] } => {
+  const clock = {
+    current: start,
+    waits: [] as number[],
+    now: () => clock.current,
+    wait: (milliseconds: number, signal?: AbortSignal) => {
+      signal?.throwIfAborted();
+      clock.waits.push(milliseconds);
+      clock.current += milliseconds;
+      return Promise.resolve();
+    },
+  };
+  return clock;
+};
+
+export const anEntitlement = (fields: Partial<CustomerEntitlement> = {}): CustomerEntitlement => ({
+  identifier: "premium",
+  displayName: "Premium",
+  productIdentifier: "monthly",
+  environment: "production",
+  status: "active",
+  active: true,
+  startsAt: "2026-06-01T00:00:00.000Z",
+  expiresAt: null,
+  revokedAt: null,
+  lastVerifiedAt: "2026-06-15T00:00:00.000Z",
+  store: "ios-store",
+  productKind: "subscription",
+  customerIdentifier: "0198c0de-4a1b-7c3d-9e2f-000000000001",
+  willRenew: null,
+  ...fields,
+});
+
+export const anAnswer = (...entitlements: readonly CustomerEntitlement[]) => ({
+  status: 200,
+  body: {
+    applicationAccountIdentifier: "user-1",
+    customerIdentifiers: [],
+    applicationIdentifier: "0198c0de-0000-7000-8000-000000000001",
+    entitlements,
+  },
+});
+
+export const aRefusal = (status: number, error: string, headers: Record<string, string> = {}) => ({
+  status,
+  body: { error, message: "A sentence." },
+  headers,
+});

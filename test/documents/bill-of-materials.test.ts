@@ -1,0 +1,38 @@
+import { build } from "esbuild";
+import { billOfMaterials } from "../../infra/bill-of-materials.ts";
+import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
+import { ENTRIES } from "../../infra/bundling/entries.ts";
+
+/** Licences that ask for nothing but their notice. */
+const PERMISSIVE = /^(?:MIT|MIT-0|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause)$/;
+
+/** Packages of which something is in a function's bundle. */
+const bundled = async (): Promise<ReadonlySet<string>> => {
+  const { metafile } = await build({
+    ...BUNDLING,
+    entryPoints: Object.values(ENTRIES).map((entry) => `functions/${entry}`),
+    outdir: "bundles",
+    metafile: true,
+    write: false,
+  });
+  return new Set(
+    Object.keys(metafile.inputs).flatMap((input) => {
+      const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input) ?? [];
+      return name === undefined ? [] : [name];
+    }),
+  );
+};
+
+test("the bill of materials has every package that a function contains, each under a permissive licence", async () => {
+  const { components } = billOfMaterials();
+  const names = new Set(components.map(({ name }) => name));
+  const contained = await bundled();
+  expect(contained.size).toBeGreaterThan(10);
+  expect([...contained].filter((name) => !names.has(name))).toEqual([]);
+  expect([...names].filter((name) => /^(?:jest|aws-cdk|esbuild|prettier)$/.test(name))).toEqual([]);
+  const others = components.filter(
+    ({ licenses = [] }) => licenses.length !== 1 || !PERMISSIVE.test(licenses[0]?.license?.id ?? ""),
+  );
+  // Its licence is BSD-3-Clause, which its package only calls BSD.
+  expect(others.map(({ name }) => name)).toEqual(["url-template"]);
+}, 120_000);

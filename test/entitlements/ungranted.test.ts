@@ -1,0 +1,57 @@
+import { ungrantedProducts } from "../../lib/entitlements/ungranted.ts";
+import { aCatalog, aLine, aProduct, aPurchase, period } from "../support/purchases.ts";
+
+const CATALOG = aCatalog([
+  aProduct(),
+  aProduct({ store: "android-store", productIdentifier: "plan", basePlanIdentifier: "monthly" }),
+  aProduct({ store: "android-store", productIdentifier: "film" }),
+  aProduct({ store: "android-store", productIdentifier: "series", accessDuration: period("P2D") }),
+]);
+
+const android = (...lines: readonly Parameters<typeof aLine>[0][]) =>
+  aPurchase({ store: "android-store", lines: lines.map((line) => aLine(line)) });
+
+test.each([
+  ["a mapped product grants", aPurchase(), null],
+  ["an unmapped one does not", aPurchase({ lines: [aLine({ productIdentifier: "other" })] }), "unmapped"],
+  [
+    "nor does a product of the other store",
+    android({ productIdentifier: "monthly", basePlanIdentifier: null }),
+    "unmapped",
+  ],
+  ["a mapped base plan grants", android({ productIdentifier: "plan", basePlanIdentifier: "monthly" }), null],
+  [
+    "another base plan does not",
+    android({ productIdentifier: "plan", basePlanIdentifier: "weekly" }),
+    "unmapped",
+  ],
+  [
+    "a rental without an access duration does not",
+    android({ productIdentifier: "film", nature: "consumable", rented: true }),
+    "no-access-duration",
+  ],
+  [
+    "a rental with one grants",
+    android({ productIdentifier: "series", nature: "consumable", rented: true }),
+    null,
+  ],
+])("%s", (_, purchase, because) => {
+  expect(ungrantedProducts([purchase], CATALOG).map((product) => product.because)).toEqual(
+    because === null ? [] : [because],
+  );
+});
+
+test("each product is named once, however often it was bought", () => {
+  const other = aPurchase({
+    lines: [aLine({ productIdentifier: "other" }), aLine({ productIdentifier: "other" })],
+  });
+  expect(ungrantedProducts([other, other, aPurchase()], CATALOG)).toEqual([
+    {
+      store: "ios-store",
+      productIdentifier: "other",
+      basePlanIdentifier: null,
+      purchaseOptionIdentifier: null,
+      because: "unmapped",
+    },
+  ]);
+});

@@ -1,0 +1,295 @@
+import fc from "fast-check";
+import { v7 as uuid } from "uuid";
+import type { Destination } from "../../lib/applications/destination.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
+import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { accountId } from "../../lib/identifiers.ts";
+import type { ChangeData } from "../../lib/telling/change.ts";
+import { deliverMessages } from "../../lib/telling/deliver-messages.ts";
+import { readChanges } from "../../lib/telling/feed.ts";
+import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
+import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { createFeedTable } from "../../lib/table/feed.ts";
+import { createWorld, device, owned, refunded } from "../customers/world.ts";
+import { cases, TIMEOUT } from "../support/proof.ts";
+import { DAY, NOW } from "../support/purchases.ts";
+import { tellingViolations } from "../support/telling-invariants.ts";
+import { createToldWorld, type ToldWorld } from "../telling/world.ts";
+import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
+
+/**
+ * Whatever happens to customers, in any order, with reads that see parts of transactions, and tellers that are killed: who
+ * follows the changes, and who keeps only the newest version of each account, ends with what endpoint 3 answers.
+ */
+
+const ACCOUNTS = ["a", "b", "c"] as const;
+const PURCHASES = ["1", "2", "3", "4"] as const;
+const DEVICES = ["1", "2"] as const;
+
+type Act =
+  | {
+      readonly does: "store";
+      readonly device: string | null;
+      readonly purchases: readonly string[];
+      readonly refunds: boolean;
+      readonly claim: { readonly account: string; readonly assertedBy: AssertedBy } | null;
+    }
+  | { readonly does: "unlink" | "erase"; readonly purchase: string }
+  | { readonly does: "move"; readonly purchase: string; readonly to: string }
+  | { readonly does: "wait"; readonly days: number }
+  | { readonly does: "tell" | "deliver" | "follow" };
+
+interface Step {
+  readonly act: Act;
+  /** What happens while the step's transaction number `at` is applied; null: nothing. */
+  readonly meanwhile: { readonly at: number; readonly act: "tell" | "follow" } | null;
+  /** The step's transaction that fails, by a crash; null: none. */
+  readonly crashesAt: number | null;
+  /** For each read of an item of a transaction that is being applied: whether it sees the new one. */
+  readonly sees: readonly boolean[];
+  /** For each message of a delivery, in order: whether the receiver takes it. */
+  readonly takes: readonly boolean[];
+}
+
+const account = fc.constantFrom(...ACCOUNTS);
+const purchase = fc.constantFrom(...PURCHASES);
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      does: fc.constant("store"),
+      device: fc.option(fc.constantFrom(...DEVICES), { freq: 2 }),
+      purchases: fc.subarray([...PURCHASES], { minLength: 1, maxLength: 3 }),
+      refunds: fc.boolean(),
+      claim: fc.option(
+        fc.record({ account, assertedBy: fc.constantFrom<AssertedBy>("credential", "credential", "client") }),
+        { freq: 6 },
+      ),
+    }),
+  },
+  fc.record({ does: fc.constantFrom("unlink", "erase"), purchase }),
+  { weight: 4, arbitrary: fc.record({ does: fc.constant("move"), purchase, to: account }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant("wait"), days: fc.integer({ min: 1, max: 20 }) }) },
+  { weight: 6, arbitrary: fc.record({ does: fc.constantFrom("tell", "tell", "deliver", "follow") }) },
+);
+const booleans = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 });
+const step: fc.Arbitrary<Step> = fc.record({
+  act,
+  meanwhile: fc.option(fc.record({ at: fc.nat(2), act: fc.constantFrom("tell", "follow") }), { freq: 1 }),
+  crashesAt: fc.option(fc.nat(2), { freq: 4 }),
+  sees: booleans,
+  takes: booleans,
+});
+
+const WEBHOOK: Destination = { name: "backend", url: "https://api.example.com", secretEpochs: [] };
+
+class Crash extends Error {}
+
+const repeating = <T>(values: readonly T[]): (() => T) => {
+  let next = 0;
+  return () => values[next++ % values.length] as T;
+};
+
+/** A receiver of the feed: applies every change, and never sees a customer in two accounts. */
+const createFollower = (told: ToldWorld, table: MemoryTable) => {
+  let after: string | undefined;
+  const states = new Map<string, ChangeData>();
+  const versions = new Map<string, number>();
+  return {
+    states,
+    follow: async (moment: Instant): Promise<void> => {
+      for (;;) {
+        const page = await readChanges(
+          { feed: createFeedTable(table), now: () => moment },
+          told.world.application.identifier,
+          { ...(after !== undefined && { after }), limit: 2 },
+        );
+        for (const change of page.changes) {
+          const name = change.applicationAccountIdentifier;
+          const before = versions.get(name);
+          // Changes of an erased account are left out.
+          expect(before === undefined || change.version > before).toBe(true);
+          versions.set(name, change.version);
+          states.set(name, change as unknown as ChangeData);
+          const customers = [...states.values()].flatMap((state) => state.customerIdentifiers);
+          expect(new Set(customers).size).toBe(customers.length);
+        }
+        if (page.next === after) return;
+        after = page.next;
+      }
+    },
+  };
+};
+
+/** A receiver of messages: keeps the newest version of each account, whatever comes late or twice. */
+const createReceiver = () => {
+  const states = new Map<string, ChangeData>();
+  return {
+    states,
+    take: (data: ChangeData): void => {
+      const known = states.get(data.applicationAccountIdentifier);
+      if (known === undefined || known.version < data.version)
+        states.set(data.applicationAccountIdentifier, data);
+      // The same version is always the same.
+      else if (known.version === data.version) expect(data).toEqual(known);
+    },
+  };
+};
+
+const stateText = ({
+  customerIdentifiers,
+  entitlements,
+}: {
+  readonly entitlements: readonly CustomerEntitlement[];
+  readonly customerIdentifiers: readonly string[];
+}): string =>
+  JSON.stringify([customerIdentifiers, entitlements.map((one) => ({ ...one, lastVerifiedAt: null }))]);
+
+const expectHistory = async (transfers: "refuse" | "always", steps: readonly Step[]): Promise<void> => {
+  const table = createMemoryTable();
+  const plain = createWorld(table);
+  const told = createToldWorld(
+    table,
+    plain.with({ application: { ...plain.application, transfers }, pause: () => Promise.resolve() }),
+    [WEBHOOK],
+  );
+  const follower = createFollower(told, table);
+  const receiver = createReceiver();
+  let moment = NOW;
+  const { identifier } = told.world.application;
+
+  const deliver = async (takes: () => boolean): Promise<void> => {
+    await deliverMessages(
+      {
+        directory: { byIdentifier: () => Promise.resolve(told.world.application) },
+        queue: createDeliveryQueue(table, () => Promise.resolve()),
+        applications: () => Promise.resolve([identifier]),
+        send: (_application, _destination, messages) =>
+          Promise.resolve(
+            messages.map(({ data }): SendOutcome => {
+              const isTaken = takes();
+              if (isTaken) receiver.take(data as ChangeData);
+              // A receiver may have taken what it seems to have refused.
+              return isTaken && takes()
+                ? { outcome: "delivered" }
+                : { outcome: "failed", because: "status", status: 500, retryAt: null };
+            }),
+          ),
+        newWorker: uuid,
+        now: () => moment,
+        wait: () => Promise.resolve(),
+        onFailure: (error) => {
+          throw error;
+        },
+      },
+      Infinity,
+    );
+  };
+  // A teller that dies leaves its lease.
+  const tell = async (): Promise<void> => void (await told.tell(moment));
+
+  const ownerOf = async (key: string) => {
+    const world = told.world.at(moment);
+    const { table: customers } = world.factStore;
+    const known = await customers.findFacts(identifier, [], [owned(key)], moment);
+    const [named] = [...known.purchases.values()].map(({ customer }) => customer);
+    return named === undefined ? null : { identifier: named, holdings: [], acknowledgementDueSince: null };
+  };
+
+  const run = async ({ act: acts, takes }: Step): Promise<unknown> => {
+    const world = told.world.at(moment);
+    switch (acts.does) {
+      case "wait":
+        moment += acts.days * DAY;
+        return null;
+      case "tell":
+        return tell();
+      case "follow":
+        return follower.follow(moment);
+      case "deliver":
+        return deliver(repeating(takes));
+      case "store": {
+        const { device: name, purchases, refunds, claim } = acts;
+        return world.submit(
+          {
+            identities: name === null ? [] : [device(name)],
+            purchases: purchases.map((key) => (refunds ? refunded(key) : owned(key))),
+          },
+          claim && { ...claim, account: accountId(claim.account) },
+        );
+      }
+      case "unlink":
+        return world.unlink(await ownerOf(acts.purchase));
+      case "move":
+        return world.unlink(await ownerOf(acts.purchase), acts.to);
+      case "erase":
+        return world.erase(await ownerOf(acts.purchase));
+    }
+  };
+
+  for (const one of steps) {
+    let applied = 0;
+    let sent = 0;
+    let isNested = false;
+    table.seesAfter = repeating(one.sees);
+    table.midway = async () => {
+      if (isNested || one.meanwhile?.at !== applied++) return;
+      isNested = true;
+      if (one.meanwhile.act === "tell") await tell();
+      else await follower.follow(moment);
+      isNested = false;
+    };
+    table.turn = (command) => {
+      if (command === "TransactWriteItemsCommand" && !isNested && one.crashesAt === sent++) throw new Crash();
+      return Promise.resolve();
+    };
+    await run(one).catch((error: unknown) => {
+      if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
+    });
+    // A worker that was killed in this step gives way after its lease.
+    moment += 2 * 60 * 1000;
+  }
+
+  table.midway = null;
+  table.turn = () => Promise.resolve();
+  table.seesAfter = () => true;
+  // What a crash left half written, the next request completes.
+  for (const key of PURCHASES)
+    await told.world
+      .at(moment)
+      .submit({ purchases: [owned(key)] })
+      .catch((error: unknown) => {
+        if (!(error instanceof ServiceError)) throw error;
+      });
+  await tell();
+  await follower.follow(moment);
+  for (let tries = 0; tries < 12; tries += 1) {
+    await deliver(() => true);
+    moment += DAY;
+  }
+  moment -= 12 * DAY;
+  for (const name of ACCOUNTS) {
+    const answer = await told.world.at(moment).read(name);
+    const nothing = { customerIdentifiers: [], entitlements: [] };
+    expect(stateText(follower.states.get(name) ?? nothing)).toBe(stateText(answer));
+    expect(stateText(receiver.states.get(name) ?? nothing)).toBe(stateText(answer));
+  }
+  expect(tellingViolations(await told.world.items())).toEqual([]);
+  await table.remove();
+};
+
+test(
+  "for any history, the fold of the feed and the newest message of each account equal endpoint 3's answer",
+  () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("refuse" as const, "always" as const),
+        fc.array(step, { minLength: 1, maxLength: 14 }),
+        expectHistory,
+      ),
+      cases(150, 10_000),
+    ),
+  TIMEOUT,
+);

@@ -1,0 +1,124 @@
+import { execFile } from "node:child_process";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+
+const MAIN = fileURLToPath(new URL("../../smoke/main.ts", import.meta.url));
+const OPERATOR = fileURLToPath(new URL("../../operator/main.ts", import.meta.url));
+
+let service: WholeService;
+let tableName: string;
+
+beforeAll(async () => {
+  tableName = `smoke-${process.pid}-${Date.now()}`;
+  service = await startWholeService({ tableName });
+}, 90_000);
+afterAll(() => service?.stop());
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a script as an operator does: in a process of its own. */
+const run = (script: string, ...args: readonly string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, TABLE_NAME: tableName };
+    const child = execFile(process.execPath, [script, ...args], { env }, (_, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    );
+  });
+
+const operator = async (...words: readonly string[]) => {
+  const { out, err } = await run(OPERATOR, ...words, "--json");
+  if (out === "") throw new Error(err);
+  return JSON.parse(out);
+};
+
+test("a service that works passes every step; what it stored is erased, and its keys are revoked", async () => {
+  const { code, out, err } = await run(MAIN, service.address);
+  expect([code, err]).toEqual([0, ""]);
+  const steps = out.split("\n").filter((line) => line.startsWith("  ok"));
+  expect(steps.map((line) => line.slice("  ok      ".length))).toEqual([
+    "read without a key: 401 INVALID_CREDENTIAL",
+    "read with a revoked key: 401 INVALID_CREDENTIAL",
+    "read before the link: 200",
+    "synchronize: 200 active",
+    "synchronize a forged purchase: 400 INVALID_TRANSACTION",
+    "link: 200 active",
+    "read: 200 active",
+    "link to another account: 409 CUSTOMER_ALREADY_LINKED",
+    "link an Android purchase of no package: 404 STORE_CONFIGURATION_NOT_FOUND",
+    "an App Store notification that nobody signed: 400 INVALID_NOTIFICATION",
+    "a push without Google's token: 401 INVALID_CREDENTIAL",
+    "synchronize a refund: 200 revoked",
+    "read after the refund: 200 revoked",
+  ]);
+  const { applicationIdentifier } = await operator(
+    "application",
+    "find",
+    "invalid.customer-entitlements.smoke",
+  );
+  const { credentials } = await operator("credential", "list", "--application", applicationIdentifier);
+  expect(credentials.map(({ state }: { state: string }) => state)).toEqual(["revoked", "revoked"]);
+  const { audit } = await operator("application", "audit", applicationIdentifier);
+  expect(audit).toContainEqual(expect.objectContaining({ action: "erase", reason: "smoke test" }));
+});
+
+describe("a service that does not work fails at the step", () => {
+  let stub: Server;
+  const stubAddress = (): string => `http://127.0.0.1:${(stub.address() as AddressInfo).port}`;
+  /** Passes everything on to the service, but for what is answered here. */
+  const answering = async (path: string, status: number, body: object): Promise<void> => {
+    stub = createServer((request, response) => {
+      const passOn = async (): Promise<void> => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const { authorization } = request.headers;
+        const passed = await fetch(`${service.address}${request.url}`, {
+          method: request.method ?? "GET",
+          headers: {
+            "content-type": "application/json",
+            ...(authorization !== undefined && { authorization }),
+          },
+          ...(request.method === "POST" && { body: Buffer.concat(chunks) }),
+        });
+        response.writeHead(passed.status).end(await passed.text());
+      };
+      if (request.url?.includes(path)) response.writeHead(status).end(JSON.stringify(body));
+      else void passOn();
+    });
+    await new Promise<void>((resolve) => void stub.listen(0, "127.0.0.1", resolve));
+  };
+  afterEach(() => {
+    stub.closeAllConnections();
+    stub.close();
+  });
+
+  test("where keys are not checked", async () => {
+    await answering("/entitlements", 200, { entitlements: [] });
+    const { code, err } = await run(MAIN, stubAddress());
+    expect([code, err]).toEqual([
+      1,
+      "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200.\n",
+    ]);
+  });
+
+  test("where something else answers", async () => {
+    await answering("/v1/", 200, ["hello"]);
+    const { code, err } = await run(MAIN, stubAddress());
+    expect([code, err]).toEqual([
+      1,
+      "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200 NOT_THE_SERVICE.\n",
+    ]);
+  });
+});
+
+test("an address where nobody listens, and no address, are told apart from a failed step", async () => {
+  const silent = await run(MAIN, "http://127.0.0.1:1");
+  expect([silent.code, silent.err]).toEqual([1, expect.stringContaining("cannot be asked")]);
+  for (const args of [[], ["nowhere"], ["ftp://example.com"], [service.address, "again"]])
+    expect(await run(MAIN, ...args)).toMatchObject({ code: 2, err: expect.stringContaining("Usage") });
+});

@@ -1,0 +1,264 @@
+import { v7 as uuid } from "uuid";
+import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import {
+  deliverMessages,
+  MESSAGES_AT_ONCE,
+  type DeliveryReport,
+  type DeliveryRun,
+} from "../../lib/telling/deliver-messages.ts";
+import { createWebhookSender } from "../../lib/telling/webhook.ts";
+import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
+import { DAY, NOW } from "../support/purchases.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { startReceiver, type Receiver } from "./receiver.ts";
+import { createToldWorld, type ToldWorld } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+let table: TestTable;
+let receivers: Receiver[] = [];
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterEach(async () => {
+  await Promise.all(receivers.map(({ close }) => close()));
+  receivers = [];
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const pause = () => Promise.resolve();
+
+/** An application with webhooks of this machine, and its deliverer. */
+const aSetting = async (count = 1) => {
+  receivers = await Promise.all(Array.from({ length: count }, startReceiver));
+  const destinations = receivers.map(({ url }, index): Destination => ({
+    name: `hook-${index}`,
+    url,
+    secretEpochs: [],
+  }));
+  const told = createToldWorld(table, createWorld(table), destinations);
+  const { application } = told.world;
+  const deliver = async (
+    moment: Instant = NOW,
+    changes: Partial<DeliveryRun> = {},
+  ): Promise<DeliveryReport> => {
+    const clock = { now: moment };
+    const now = () => clock.now;
+    const { send } = createWebhookSender({ isAnyAddressAllowed: true, now });
+    return deliverMessages(
+      {
+        directory: { byIdentifier: () => Promise.resolve(application) },
+        queue: createDeliveryQueue(table, pause),
+        applications: () => Promise.resolve([application.identifier]),
+        send: async (_, destination, messages) =>
+          Promise.all(
+            messages.map(async (message) =>
+              send(isWebhook(destination) ? destination.url : "", message, [Buffer.alloc(32)]),
+            ),
+          ),
+        newWorker: uuid,
+        now,
+        wait: async (milliseconds) => {
+          clock.now += milliseconds;
+          return Promise.resolve();
+        },
+        onFailure: (error) => {
+          throw error;
+        },
+        ...changes,
+      },
+      Infinity,
+    );
+  };
+  const [first] = receivers;
+  if (first === undefined) throw new Error("no receiver");
+  return { told, deliver, receiver: first, receivers };
+};
+
+const store = async ({ world }: ToldWorld, count: number): Promise<void> => {
+  for (let index = 0; index < count; index += 1)
+    await world.store({ purchases: [owned(`p${index}`)] }, byCredential(`account-${index}`));
+};
+const waitingIn = async (told: ToldWorld) =>
+  (await told.itemsOf("#DESTINATION#")).filter(({ sk }) => sk !== "HEALTH");
+
+test("a version is delivered to each destination once", async () => {
+  const { told, deliver, receivers: all } = await aSetting(2);
+  await store(told, 1);
+  await told.tell();
+  expect(await deliver()).toEqual({ delivered: 2, failed: 0, oldest: 0, failing: [] });
+  expect(await deliver()).toEqual({ delivered: 0, failed: 0, oldest: 0, failing: [] });
+  for (const { got } of all)
+    expect(got).toEqual([
+      {
+        identifier: `msg_${told.world.application.identifier}_1`,
+        account: "account-0",
+        version: 1,
+      },
+    ]);
+  expect(await waitingIn(told)).toEqual([]);
+});
+
+test("many accounts are delivered, a bounded number at once", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  await store(told, 45);
+  await told.tell();
+  expect(await deliver()).toMatchObject({ delivered: 45 });
+  expect(new Set(receiver.got.map(({ account }) => account)).size).toBe(45);
+  expect(receiver.most).toBeLessThanOrEqual(MESSAGES_AT_ONCE);
+});
+
+test("a destination that was down gets one message for each account: the newest", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  receiver.answer = () => 500;
+  await store(told, 2);
+  await told.tell();
+  await deliver();
+  await told.world.store({ purchases: [refunded("p0")] });
+  await told.tell(NOW + HOUR);
+  await deliver(NOW + HOUR);
+  receiver.answer = () => 200;
+  expect(await deliver(NOW + DAY)).toMatchObject({ delivered: 2, oldest: 0, failing: [] });
+  expect(receiver.got.map(({ account, version }) => [account, version]).toSorted()).toEqual([
+    ["account-0", 2],
+    ["account-1", 1],
+  ]);
+});
+
+test("a failed attempt is repeated after 5 s, then later and later, up to once a day", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  let attempts = 0;
+  receiver.answer = () => {
+    attempts += 1;
+    return 503;
+  };
+  await store(told, 1);
+  await told.tell();
+  const pauses: number[] = [];
+  let moment = NOW;
+  for (let turn = 0; turn < 9; turn += 1) {
+    const { failing } = await deliver(moment);
+    const until = failing[0]?.until ?? 0;
+    // Too early by a millisecond: nothing is sent.
+    const before = attempts;
+    await deliver(until - 1);
+    expect(attempts).toBe(before);
+    pauses.push((until - moment) / MINUTE);
+    moment = until;
+  }
+  // The first repetition is in the invocation of the first attempt, 5 s after it.
+  expect(attempts).toBe(10);
+  expect(pauses).toEqual([5 + 5 / 60, 30, 120, 300, 600, 840, 1200, 1440, 1440]);
+});
+
+test("a destination that is down sends one message a try, and is reported with its reason", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  let attempts = 0;
+  receiver.answer = () => {
+    attempts += 1;
+    return 500;
+  };
+  await store(told, 30);
+  await told.tell();
+  const report = await deliver();
+  expect(attempts).toBe(MESSAGES_AT_ONCE + 1);
+  expect(report.failing).toMatchObject([{ destination: "hook-0", because: "status 500", failingSince: NOW }]);
+  await deliver(NOW + 6 * MINUTE);
+  expect(attempts).toBe(MESSAGES_AT_ONCE + 2);
+  receiver.answer = () => 200;
+  expect(await deliver(NOW + HOUR)).toMatchObject({ delivered: 30, failing: [] });
+});
+
+test("a destination that is down holds up no other", async () => {
+  const { told, deliver, receivers: all } = await aSetting(2);
+  const [broken, well] = all;
+  if (broken === undefined || well === undefined) throw new Error("two receivers");
+  broken.answer = () => 500;
+  await store(told, 3);
+  await told.tell();
+  await deliver();
+  expect(well.got).toHaveLength(3);
+});
+
+test("one message that is never taken holds up no other account", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  receiver.answer = ({ account }) => (account === "account-3" ? 500 : 200);
+  await store(told, 10);
+  await told.tell();
+  expect(await deliver()).toMatchObject({ delivered: 9, failing: [] });
+  await told.world.store({ purchases: [refunded("p0")] });
+  await told.tell(NOW + MINUTE);
+  expect(await deliver(NOW + MINUTE)).toMatchObject({ delivered: 1 });
+});
+
+test("410 suspends a destination until it is resumed", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  receiver.answer = () => 410;
+  await store(told, 1);
+  await told.tell();
+  await deliver();
+  receiver.answer = () => 200;
+  expect(await deliver(NOW + 29 * DAY)).toMatchObject({ delivered: 0, failing: [{ because: "gone" }] });
+  await createDeliveryQueue(table, pause).resume({
+    application: told.world.application.identifier,
+    destination: "hook-0",
+  });
+  expect(await deliver(NOW + 29 * DAY)).toMatchObject({ delivered: 1, failing: [] });
+});
+
+test("a newer version that is told during an attempt is delivered after it", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  await store(told, 1);
+  await told.tell();
+  receiver.answer = async ({ version }) => {
+    if (version === 1) {
+      await told.world.store({ purchases: [refunded("p0")] });
+      await told.tell();
+    }
+    return 200;
+  };
+  await deliver();
+  await deliver();
+  expect(receiver.got.map(({ version }) => version)).toEqual([1, 2]);
+});
+
+test("two deliverers at once deliver nothing twice", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  await store(told, 5);
+  await told.tell();
+  await Promise.all([deliver(), deliver()]);
+  expect(receiver.got).toHaveLength(5);
+});
+
+test("a version that takes the place of one that waited for 30 days is delivered", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  receiver.answer = () => 500;
+  await store(told, 1);
+  await told.tell();
+  await deliver();
+  await told.world.store({ purchases: [refunded("p0")] });
+  await told.tell(NOW + 31 * DAY);
+  receiver.answer = () => 200;
+  await deliver(NOW + 31 * DAY);
+  expect(receiver.got).toMatchObject([{ version: 2 }]);
+});
+
+test("a message that nobody took for 30 days is dropped", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  receiver.answer = () => 500;
+  await store(told, 1);
+  await told.tell();
+  await deliver();
+  receiver.answer = () => 200;
+  await deliver(NOW + 31 * DAY);
+  expect(receiver.got).toEqual([]);
+  expect(await waitingIn(told)).toEqual([]);
+});

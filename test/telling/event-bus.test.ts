@@ -1,0 +1,310 @@
+import { createServer, Agent, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { fileURLToPath } from "node:url";
+import { EventBridgeClient, type EventBridgeClientConfig } from "@aws-sdk/client-eventbridge";
+import { createEventBusSender } from "../../lib/telling/event-bus.ts";
+import type { Message } from "../../lib/telling/message.ts";
+import type { FailureReason, SendOutcome } from "../../lib/telling/send-outcome.ts";
+import { close, listen } from "../../local/server.ts";
+import { askFork } from "../support/forked.ts";
+import { makeAuthority } from "../support/tls-certificates.ts";
+import type { PuttingOrder } from "./putting-process.ts";
+
+const PUTTING_PROCESS = fileURLToPath(new URL("putting-process.ts", import.meta.url));
+
+const BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/entitlements";
+const KILOBYTE = 1024;
+const MEGABYTE = 1024 * KILOBYTE;
+/** Short, for a bus that hangs on purpose. */
+const HASTY = 300;
+
+const DELIVERED: SendOutcome = { outcome: "delivered" };
+const failed = (because: FailureReason, status: number | null = null): SendOutcome => ({
+  outcome: "failed",
+  because,
+  status,
+  retryAt: null,
+});
+
+const aMessage = (name: string, filler = ""): Message => ({
+  identifier: `msg_${name}`,
+  type: "account.entitlements_changed",
+  timestamp: Date.UTC(2026, 0, 15, 12, 0, 0, 7),
+  data: { name, filler },
+});
+
+const messages = (count: number): readonly Message[] =>
+  Array.from({ length: count }, (_, index) => aMessage(String(index)));
+
+interface Put {
+  readonly Time: number;
+  readonly Source: string;
+  readonly DetailType: string;
+  readonly Detail: string;
+  readonly EventBusName: string;
+}
+
+interface Request {
+  readonly target: unknown;
+  readonly entries: readonly Put[];
+}
+
+const nameIn = ({ Detail }: Put): string => (JSON.parse(Detail) as { name: string }).name;
+const bytesIn = ({ entries }: Request): number =>
+  entries.reduce(
+    (sum, { Source, DetailType, Detail }) => sum + 14 + Buffer.byteLength(Source + DetailType + Detail),
+    0,
+  );
+
+const servers: Server[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map(close));
+});
+
+const clientOf = (endpoint: string, configuration: EventBridgeClientConfig = {}): EventBridgeClient =>
+  new EventBridgeClient({
+    region: "eu-west-1",
+    endpoint,
+    credentials: { accessKeyId: "local", secretAccessKey: "local" },
+    maxAttempts: 1,
+    ...configuration,
+  });
+
+const requestOf = async (request: IncomingMessage): Promise<Request> => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) chunks.push(chunk as Uint8Array);
+  const { Entries } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { Entries: Put[] };
+  return { target: request.headers["x-amz-target"], entries: Entries };
+};
+
+const answer = (response: ServerResponse, body: unknown, status = 200): unknown =>
+  response.writeHead(status, { "content-type": "application/x-amz-json-1.1" }).end(JSON.stringify(body));
+
+/** An event bus on this machine: PutEvents in EventBridge's JSON protocol, with the given answer to a request. */
+const aBus = async (
+  respond: (request: Request, response: ServerResponse, count: number) => unknown,
+  configuration: EventBridgeClientConfig = {},
+) => {
+  const requests: Request[] = [];
+  const server = createServer((incoming, response) => {
+    void (async () => {
+      const request = await requestOf(incoming);
+      respond(request, response, requests.push(request));
+    })();
+  });
+  servers.push(server);
+  return { requests, client: clientOf(`http://127.0.0.1:${await listen(server, 0)}`, configuration) };
+};
+
+/** Takes every entry whose name has no error. */
+const taking =
+  (errors: Readonly<Record<string, string>> = {}) =>
+  ({ entries }: Request, response: ServerResponse): unknown => {
+    const results = entries.map((entry) => {
+      const ErrorCode = errors[nameIn(entry)];
+      return ErrorCode === undefined
+        ? { EventId: "1" }
+        : { ErrorCode, ErrorMessage: `secret: ${entry.Detail}` };
+    });
+    return answer(response, {
+      FailedEntryCount: results.filter((result) => "ErrorCode" in result).length,
+      Entries: results,
+    });
+  };
+
+const refusing = (name: string, status: number) => (_request: Request, response: ServerResponse) =>
+  answer(response, { __type: name, message: "secret" }, status);
+
+test("a message is an event: its data as detail, with the time at which it was made", async () => {
+  const { client, requests } = await aBus(taking());
+  expect(await createEventBusSender(client).send(BUS, [aMessage("one")])).toEqual([DELIVERED]);
+  expect(requests).toEqual([
+    {
+      target: "AWSEvents.PutEvents",
+      entries: [
+        {
+          EventBusName: BUS,
+          Source: "customer-entitlements",
+          DetailType: "account.entitlements_changed",
+          Detail: '{"name":"one","filler":""}',
+          Time: Date.UTC(2026, 0, 15, 12) / 1000 + 0.007,
+        },
+      ],
+    },
+  ]);
+});
+
+test("no message, no request", async () => {
+  const { client, requests } = await aBus(taking());
+  expect(await createEventBusSender(client).send(BUS, [])).toEqual([]);
+  expect(requests).toEqual([]);
+});
+
+test("messages go ten in a request, in their order", async () => {
+  const { client, requests } = await aBus(taking());
+  expect(await createEventBusSender(client).send(BUS, messages(25))).toEqual(
+    messages(25).map(() => DELIVERED),
+  );
+  expect(requests.map(({ entries }) => entries.length)).toEqual([10, 10, 5]);
+  expect(requests.flatMap(({ entries }) => entries.map(nameIn))).toEqual(
+    messages(25).map((_, index) => String(index)),
+  );
+});
+
+describe("sizes", () => {
+  /** A message whose entry has exactly so many bytes, in two-byte characters as far as possible. */
+  const sized = (name: string, bytes: number): Message => {
+    const empty = { entries: [entryOf(aMessage(name))] };
+    const missing = bytes - bytesIn({ target: "", ...empty });
+    return aMessage(name, "é".repeat(Math.floor(missing / 2)) + "e".repeat(missing % 2));
+  };
+  const entryOf = ({ type, data }: Message): Put => ({
+    Time: 0,
+    Source: "customer-entitlements",
+    DetailType: type,
+    Detail: JSON.stringify(data),
+    EventBusName: BUS,
+  });
+
+  test.each([
+    ["up to 256 KB share a request", [128 * KILOBYTE, 128 * KILOBYTE], [2]],
+    ["are added up", [100 * KILOBYTE, 100 * KILOBYTE, 100 * KILOBYTE], [2, 1]],
+    ["above 256 KB together do not", [128 * KILOBYTE, 128 * KILOBYTE + 1], [1, 1]],
+    ["after a large one begin another", [KILOBYTE, 300 * KILOBYTE, KILOBYTE, KILOBYTE], [1, 1, 2]],
+    ["just below 1 MB go alone", [KILOBYTE, MEGABYTE - 1], [1, 1]],
+  ])("messages %s", async (_name, sizes, requested) => {
+    const { client, requests } = await aBus(taking());
+    const outcomes = await createEventBusSender(client).send(
+      BUS,
+      sizes.map((bytes, index) => sized(String(index), bytes)),
+    );
+    expect(outcomes).toEqual(sizes.map(() => DELIVERED));
+    expect(requests.map(({ entries }) => entries.length)).toEqual(requested);
+    expect(
+      requests.flatMap(({ entries }) => entries.map((entry) => bytesIn({ target: "", entries: [entry] }))),
+    ).toEqual(sizes);
+  });
+
+  test("a message of 1 MB fails by itself, and is not sent", async () => {
+    const { client, requests } = await aBus(taking());
+    expect(
+      await createEventBusSender(client).send(BUS, [
+        aMessage("before"),
+        sized("large", MEGABYTE),
+        aMessage("after"),
+      ]),
+    ).toEqual([DELIVERED, failed("status", 413), DELIVERED]);
+    expect(requests.flatMap(({ entries }) => entries.map(nameIn))).toEqual(["before", "after"]);
+  });
+});
+
+test("each message has the outcome of its own entry", async () => {
+  const errors = {
+    1: "ThrottlingException",
+    3: "InternalFailure",
+    4: "NotAuthorizedForSourceException",
+    11: "MalformedDetail",
+  };
+  const { client } = await aBus(taking(errors));
+  expect(await createEventBusSender(client).send(BUS, messages(13))).toEqual(
+    messages(13).map(
+      (_, index) =>
+        ({
+          1: failed("status", 429),
+          3: failed("status", 500),
+          4: failed("status", 403),
+          11: failed("status", 400),
+        })[index] ?? DELIVERED,
+    ),
+  );
+});
+
+test.each([
+  ["ThrottlingException", 400, 429],
+  ["AccessDeniedException", 400, 403],
+  ["InternalException", 500, 500],
+  ["ServiceUnavailable", 503, 503],
+  ["ValidationException", 400, 400],
+])("a request that fails as a whole, %s, fails its messages alone", async (name, answered, status) => {
+  const { client } = await aBus((request, response, count) =>
+    (count === 1 ? refusing(name, answered) : taking())(request, response),
+  );
+  expect(await createEventBusSender(client).send(BUS, messages(11))).toEqual([
+    ...messages(10).map(() => failed("status", status)),
+    DELIVERED,
+  ]);
+});
+
+test("the client's own retries hide a failure that passes", async () => {
+  const { client, requests } = await aBus(
+    (request, response, count) =>
+      (count === 1 ? refusing("ThrottlingException", 400) : taking())(request, response),
+    { maxAttempts: 2 },
+  );
+  expect(await createEventBusSender(client).send(BUS, messages(2))).toEqual([DELIVERED, DELIVERED]);
+  expect(requests).toHaveLength(2);
+});
+
+test("a bus that hangs ends as a timeout: its connection is closed, and nothing more is sent", async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<unknown>();
+  const { client, requests } = await aBus((_request, response) => response.on("close", resolve));
+  expect(await createEventBusSender(client, HASTY).send(BUS, messages(25))).toEqual(
+    messages(25).map(() => failed("timeout")),
+  );
+  await closed;
+  expect(requests).toHaveLength(1);
+});
+
+test("so do credentials that do not come, and the client's own time limit", async () => {
+  const waiting = clientOf("http://127.0.0.1:1", { credentials: () => new Promise(() => {}) });
+  expect(await createEventBusSender(waiting, HASTY).send(BUS, messages(1))).toEqual([failed("timeout")]);
+  const { client } = await aBus(() => {}, { requestHandler: { socketTimeout: HASTY } });
+  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failed("timeout")]);
+});
+
+test.each<[string, (response: ServerResponse) => unknown]>([
+  ["is not JSON", (response) => response.end("<html>secret</html>")],
+  ["has no entries", (response) => answer(response, {})],
+  ["has too few entries", (response) => answer(response, { FailedEntryCount: 0, Entries: [] })],
+])("an answer that %s", async (_name, respond) => {
+  const { client } = await aBus((_request, response) => respond(response));
+  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failed("protocol")]);
+});
+
+test.each(["ENOTFOUND", "EAI_AGAIN"])("the name does not resolve: %s", async (code) => {
+  const httpAgent = new Agent({
+    lookup: (_name, _options, callback) =>
+      process.nextTick(callback, Object.assign(new Error("no such name"), { code }), []),
+  });
+  const client = clientOf("http://events.example.com", { requestHandler: { httpAgent } });
+  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failed("name")]);
+});
+
+test("each failure of the network has its reason", async () => {
+  const served = async (server: Server, protocol = "http"): Promise<string> => {
+    servers.push(server);
+    return `${protocol}://127.0.0.1:${await listen(server, 0)}`;
+  };
+  const closedServer = createServer();
+  const closedPort = `http://127.0.0.1:${await listen(closedServer, 0)}`;
+  await close(closedServer);
+  const { issueFor } = makeAuthority();
+  const cases: readonly (readonly [string, SendOutcome])[] = [
+    [closedPort, failed("connect")],
+    [await served(createServer(({ socket }) => void socket.resetAndDestroy())), failed("connect")],
+    [await served(createServer(({ socket }) => void socket.end("garbage"))), failed("protocol")],
+    [await served(createServer(() => {})), failed("timeout")],
+    [await served(createHttpsServer(issueFor("events.example.com")), "https"), failed("tls")],
+    [await served(createServer(), "https"), failed("tls")],
+  ];
+  const order: PuttingOrder = { endpoints: cases.map(([endpoint]) => endpoint), requestTimeout: 1_000 };
+  expect(await askFork(PUTTING_PROCESS, order)).toEqual(cases.map(([, outcome]) => [outcome]));
+});
+
+test("what is no failure of the bus is thrown: missing credentials", async () => {
+  const { client, requests } = await aBus(taking(), {
+    credentials: () => Promise.reject(new Error("no credentials")),
+  });
+  await expect(createEventBusSender(client).send(BUS, messages(1))).rejects.toThrow("no credentials");
+  expect(requests).toEqual([]);
+});

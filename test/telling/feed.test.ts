@@ -1,0 +1,199 @@
+import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import type { ChangesPage } from "../../lib/contract/schemas.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { readChanges } from "../../lib/telling/feed.ts";
+import { createFeedTable } from "../../lib/table/feed.ts";
+import { byCredential, owned, refusal, refunded } from "../customers/world.ts";
+import { DAY, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { createToldWorld, type ToldWorld } from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+const reading = (now = NOW) => ({ feed: createFeedTable(table), now: () => now });
+
+const page = async (
+  { world }: ToldWorld,
+  request: { after?: string; limit?: number } = {},
+  now = NOW,
+): Promise<ChangesPage> => readChanges(reading(now), world.application.identifier, request);
+
+const short = ({ changes }: ChangesPage) =>
+  changes.map(({ applicationAccountIdentifier, version }) => [applicationAccountIdentifier, version]);
+
+/** Tells of accounts, each in a transaction of its own. */
+const tellOf = async (told: ToldWorld, accounts: readonly string[], moment = NOW): Promise<void> => {
+  for (const account of accounts) {
+    await told.world.store({ purchases: [owned(account)] }, byCredential(account));
+    await told.tell(moment);
+  }
+};
+
+const changeItems = async (told: ToldWorld) =>
+  (await told.itemsOf("#CHANGES#")).toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]));
+
+test("every change is answered in the order of telling, as it was told, page by page", async () => {
+  const told = createToldWorld(table);
+  await tellOf(told, ["a", "b"]);
+  await told.world.store({ purchases: [refunded("a")] });
+  await told.tell();
+  const first = await page(told, { limit: 2 });
+  expect(short(first)).toEqual([
+    ["a", 1],
+    ["b", 1],
+  ]);
+  const second = await page(told, { after: first.next, limit: 2 });
+  expect(short(second)).toEqual([["a", 2]]);
+  expect(second.changes[0]).toEqual({
+    ...(await told.changes())[2],
+    timestamp: new Date(NOW).toISOString(),
+    cursor: second.next,
+  });
+});
+
+test("the cursor of each change leads to those after it", async () => {
+  const told = createToldWorld(table);
+  await tellOf(told, ["a", "b", "c"]);
+  const [first] = (await page(told)).changes;
+  expect(short(await page(told, { after: first?.cursor ?? "" }))).toEqual([
+    ["b", 1],
+    ["c", 1],
+  ]);
+});
+
+test("the last cursor answers an empty list and itself, and later what follows", async () => {
+  const told = createToldWorld(table);
+  await tellOf(told, ["a"]);
+  const { next } = await page(told);
+  expect(await page(told, { after: next })).toEqual({ changes: [], next });
+  await tellOf(told, ["b"]);
+  expect(short(await page(told, { after: next }))).toEqual([["b", 1]]);
+});
+
+test("an application without changes answers a cursor that leads to the first one", async () => {
+  const told = createToldWorld(table);
+  const { changes, next } = await page(told);
+  expect(changes).toEqual([]);
+  expect(await page(told, { after: next })).toEqual({ changes: [], next });
+  await tellOf(told, ["a"]);
+  expect(short(await page(told, { after: next }))).toEqual([["a", 1]]);
+});
+
+test("changes are read across days", async () => {
+  const told = createToldWorld(table);
+  await tellOf(told, ["a"]);
+  await tellOf(told, ["b"], NOW + 3 * DAY);
+  await tellOf(told, ["c"], NOW + 20 * DAY);
+  const { changes, next } = await page(told, { limit: 1 }, NOW + 20 * DAY);
+  expect(changes).toHaveLength(1);
+  expect(short(await page(told, { after: next }, NOW + 20 * DAY))).toEqual([
+    ["b", 1],
+    ["c", 1],
+  ]);
+});
+
+describe("of a transaction that is not whole yet", () => {
+  const telling = async () => {
+    const told = createToldWorld(table);
+    for (const account of ["a", "b", "c"])
+      await told.world.store({ purchases: [owned(account)] }, byCredential(account));
+    await told.tell();
+    return told;
+  };
+  test.each([0, 1, 2])("what follows the missing change %i is left for later", async (missing) => {
+    const told = await telling();
+    const items = await changeItems(told);
+    const { pk, sk } = items[missing] ?? {};
+    await table.client.send(new DeleteCommand({ TableName: table.name, Key: { pk, sk } }));
+    const found = await page(told);
+    expect(found.changes).toHaveLength(missing);
+    // Nothing is passed over: the cursor leads to the missing one.
+    expect(await page(told, { after: found.next })).toEqual({ changes: [], next: found.next });
+  });
+  test("nothing beyond the sequence is answered", async () => {
+    const told = await telling();
+    await table.client.send(
+      new UpdateCommand({
+        TableName: table.name,
+        Key: { pk: `APPLICATION#${told.world.application.identifier}#CHANGES`, sk: "SEQUENCE" },
+        UpdateExpression: "SET #sequence = :two",
+        ExpressionAttributeNames: { "#sequence": "sequence" },
+        ExpressionAttributeValues: { ":two": 2 },
+      }),
+    );
+    expect((await page(told)).changes).toHaveLength(2);
+  });
+});
+
+describe("a cursor", () => {
+  test("older than what is kept has expired", async () => {
+    const told = createToldWorld(table);
+    await tellOf(told, ["a", "b"]);
+    const [first] = (await page(told)).changes;
+    await tellOf(told, ["c"], NOW + 40 * DAY);
+    const after = first?.cursor ?? "";
+    expect(await refusal(page(told, { after }, NOW + 40 * DAY))).toBe("CURSOR_EXPIRED");
+    expect(await refusal(page(told, { after }, NOW + 80 * DAY))).toBe("CURSOR_EXPIRED");
+  });
+  test("however old is good where nothing was told in between", async () => {
+    const told = createToldWorld(table);
+    await tellOf(told, ["a"]);
+    const { next } = await page(told);
+    expect(await page(told, { after: next }, NOW + 400 * DAY)).toEqual({ changes: [], next });
+    await tellOf(told, ["b"], NOW + 400 * DAY);
+    expect(short(await page(told, { after: next }, NOW + 400 * DAY))).toEqual([["b", 1]]);
+  });
+  test("is missing: the oldest change that is kept comes first, then what follows", async () => {
+    const told = createToldWorld(table);
+    await tellOf(told, ["a"]);
+    await tellOf(told, ["b"], NOW + 40 * DAY);
+    expect(short(await page(told, {}, NOW + 40 * DAY))).toEqual([["b", 1]]);
+    const last = await page(told, {}, NOW + 90 * DAY);
+    expect(last.changes).toEqual([]);
+    await tellOf(told, ["c"], NOW + 90 * DAY);
+    expect(short(await page(told, { after: last.next }, NOW + 90 * DAY))).toEqual([["c", 1]]);
+  });
+  test("ahead of the sequence, as of a table that was restored, has expired", async () => {
+    const told = createToldWorld(table);
+    await tellOf(told, ["a"]);
+    const ahead = Buffer.from("2026-06-15 7").toString("base64url");
+    expect(await refusal(page(told, { after: ahead }))).toBe("CURSOR_EXPIRED");
+  });
+  test.each([
+    "x",
+    "2026-06-15 1",
+    Buffer.from("2026-06-15 01").toString("base64url"),
+    Buffer.from("2026-13-45 1").toString("base64url"),
+    Buffer.from("2026-06-15 0").toString("base64url"),
+    `${Buffer.from("2026-06-15 1").toString("base64url")}=`,
+  ])("%j is not one", async (after) => {
+    const told = createToldWorld(table);
+    await tellOf(told, ["a"]);
+    expect(await refusal(page(told, { after }))).toBe("INVALID_REQUEST");
+  });
+});
+
+test("changes of an erased account are left out, and those of others are not", async () => {
+  const told = createToldWorld(table);
+  const customer = await told.world.store({ purchases: [owned("a")] }, byCredential("a"));
+  await told.tell();
+  await tellOf(told, ["b"]);
+  await told.world.erase(customer);
+  await told.tell();
+  expect(short(await page(told))).toEqual([
+    ["b", 1],
+    ["a", 2],
+  ]);
+  expect(short(await page(told, { limit: 1 }))).toEqual([["b", 1]]);
+});
+
+test("no application reads another's changes", async () => {
+  const told = createToldWorld(table);
+  await tellOf(told, ["a"]);
+  const other = applicationId("0198c0de-0000-7000-8000-000000000002");
+  expect((await readChanges(reading(), other, {})).changes).toEqual([]);
+});

@@ -1,0 +1,103 @@
+import { v7 as uuid } from "uuid";
+import type { Scope } from "../lib/contract/schemas.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+import { originOf } from "../lib/stores/android-store/workload-identity.ts";
+import type { Table } from "../lib/table/table.ts";
+import type { SandboxPurchase } from "../sandbox/android-store/purchases.ts";
+import type { PersonsPurchases } from "../sandbox/ios-store/payloads.ts";
+import type { RequestedPurchase } from "../sandbox/ios-store/purchase.ts";
+import {
+  createApplication,
+  manifestFrom,
+  saveApplication,
+  type AppliedApplication,
+  type GivenManifest,
+} from "./application.ts";
+import type { TestStores } from "./stores.ts";
+
+/** One product that an app buys; unset fields: a monthly subscription, bought now. */
+export type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
+
+/** An application of the kit's table. */
+export interface TestApplication extends Omit<AppliedApplication, "issue"> {
+  /** Its first iOS bundle, and its first Android package; empty: it has none. */
+  readonly bundleIdentifier: string;
+  readonly packageName: string;
+  /** Issues a key with these scopes alone. */
+  issueKey(scopes: readonly Scope[], expiresAt?: Instant | null): Promise<string>;
+  /** Changes the application. The functions keep a catalog for up to a minute: `clock.advance("PT1M")` shows it to them. */
+  apply(manifest: GivenManifest): Promise<void>;
+  /** A new person buys in the app: what it sends then, the body of a synchronize or link request without an account. */
+  buyOnIos(...goods: readonly IosGoods[]): Promise<PersonsPurchases>;
+  /** Buys in the Android app; returns the purchase token. Unset fields: a monthly subscription of the default manifest. */
+  buyOnAndroid(purchase?: Partial<SandboxPurchase>): string;
+}
+
+/** What the default manifest sells; `day_pass` lasts a day. */
+export const DEFAULT_PRODUCTS = [
+  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "lifetime", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "day_pass", grants: ["premium"], accessDuration: "P1D" },
+  {
+    store: "android-store",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+    grants: ["premium"],
+  },
+  { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
+] as const;
+
+/** A manifest with names of its own, so that any number can be applied. */
+export const defaultManifest = (): GivenManifest => {
+  const identifier = uuid();
+  const name = `com.example.t${identifier.replaceAll("-", "")}`;
+  return {
+    application: { identifier, name },
+    stores: {
+      "ios-store": [{ bundleIdentifier: name, appAppleIdentifier: 1_234_567_890 }],
+      "android-store": [{ packageName: name, credential: { secret: "replaced" } }],
+    },
+    entitlements: { premium: { displayName: "Premium" }, maps: { displayName: "Maps" } },
+    products: DEFAULT_PRODUCTS,
+  };
+};
+
+interface Surroundings {
+  readonly table: Table;
+  readonly stores: TestStores;
+  readonly now: () => Instant;
+}
+
+export const createTestApplication = async (
+  given: GivenManifest,
+  { table, stores, now }: Surroundings,
+): Promise<TestApplication> => {
+  const trustsOrigin = originOf(stores.environment["ANDROID_PUBLISHER_URL"] ?? "");
+  const read = (text: GivenManifest) => stores.withCredentials(manifestFrom(text, trustsOrigin));
+  const manifest = read(given);
+  const { issue, ...applied } = await createApplication(table, manifest, now);
+  const { identifier } = applied;
+  const [bundle] = manifest.iosStore;
+  const packageName = manifest.androidStore[0]?.packageName ?? "";
+  return {
+    ...applied,
+    bundleIdentifier: bundle?.bundleIdentifier ?? "",
+    packageName,
+    issueKey: async (scopes, expiresAt) => (await issue(scopes, expiresAt)).apiKey,
+    apply: async (changed) => void (await saveApplication(table, { ...read(changed), identifier })),
+    buyOnIos: async (...transactions) =>
+      stores.ios.buy({
+        ...(bundle !== undefined && { bundleIdentifier: bundle.bundleIdentifier }),
+        ...(bundle?.appAppleIdentifier != null && { appAppleIdentifier: bundle.appAppleIdentifier }),
+        transactions: [...transactions],
+      }),
+    buyOnAndroid: (purchase = {}) =>
+      stores.android.buy({
+        packageName,
+        productKind: "subscription",
+        productIdentifier: "premium",
+        ...(purchase.productKind !== "one_time_product" && { basePlanIdentifier: "monthly" }),
+        ...purchase,
+      }),
+  };
+};
