@@ -1,4 +1,4 @@
-import type { androidpublisher_v3 } from "@googleapis/androidpublisher";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Change, ChangeDetails } from "./changes.ts";
 import { ImpossibleChange, outcome, type Outcome } from "./outcome.ts";

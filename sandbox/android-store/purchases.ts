@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { androidpublisher_v3 } from "@googleapis/androidpublisher";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import { PRODUCT_KINDS } from "../../lib/contract/schemas.ts";
 import { isoTime, parsePeriod, plusPeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";

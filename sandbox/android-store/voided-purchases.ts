@@ -1,4 +1,4 @@
-import type { androidpublisher_v3 } from "@googleapis/androidpublisher";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import { PRODUCT_KINDS } from "../../lib/contract/schemas.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";

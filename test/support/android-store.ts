@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { androidpublisher_v3 } from "@googleapis/androidpublisher";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,

@@ -1,5 +1,5 @@
 import { createPrivateKey } from "node:crypto";
-import { auth } from "@googleapis/androidpublisher";
+import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod/mini";
 import type { Instant } from "../../entitlements/time.ts";
 import { createLoadingCache } from "../../loading-cache.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { androidpublisher_v3 } from "@googleapis/androidpublisher";
+import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/index.js";
 import type { Instant } from "../../entitlements/time.ts";
 import { within } from "../../within.ts";
 import {

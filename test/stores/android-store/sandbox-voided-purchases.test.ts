@@ -1,4 +1,4 @@
-import { androidpublisher_v3 } from "@googleapis/androidpublisher";
+import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { createAndroidStoreCredentials } from "../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
 import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../support/android-store.ts";

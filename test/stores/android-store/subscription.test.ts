@@ -1,4 +1,4 @@
-import type { androidpublisher_v3 } from "@googleapis/androidpublisher";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import type { AndroidStoreAnswer } from "../../../lib/stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
