@@ -33,8 +33,8 @@ import {
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
-import { isConflict, ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { deletion, put, setAttributes, updateOf, type TransactItem } from "./writes.ts";
+import { isChangedMeanwhile, isConflict, ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
+import { deletion, put, setAttributes, updateOf } from "./writes.ts";
 
 /** Hash of an account under a key of the service's own, hexadecimal: it names an account that was erased. */
 export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
@@ -50,9 +50,9 @@ export const createChangeTable = (
   const get = async (key: Key): Promise<Item | undefined> =>
     (await client.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item;
 
-  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
+  const updateIfPresent = async (key: Key, attributes: object): Promise<void> => {
     try {
-      await client.send(new UpdateCommand(update));
+      await client.send(new UpdateCommand(updateOf(name, key, attributes, present)));
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
     }
@@ -63,6 +63,20 @@ export const createChangeTable = (
     return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
   };
 
+<<<<<<< HEAD
+=======
+  /** Takes the data out of the changes of an account before this one, each of which names the one before it. */
+  const emptyBefore = async (application: ApplicationId, last: ChangePlace | null): Promise<void> => {
+    for (let at = last, isFirst = true; at !== null; isFirst = false) {
+      const key = changeKey(application, at);
+      const item = await get(key);
+      if (item === undefined) return;
+      if (!isFirst) await updateIfPresent(key, { data: undefined, isEmptied: true });
+      at = parseItem(changeItem, item).previous ?? null;
+    }
+  };
+
+>>>>>>> 7a6df1f6ea4b7235f7aa82c88fcd17fa487c74e2
   return {
     due: async (application, moment, limit) => {
       const due: Look[] = [];
@@ -93,14 +107,20 @@ export const createChangeTable = (
         const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
         return { worker, sequence, toldAt } satisfies TellingTurn;
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return null;
+        // A transaction that writes the item is of the worker that has the turn.
+        if (isChangedMeanwhile(error)) return null;
         throw error;
       }
     },
 
     release: async (application, worker) => {
-      // Another worker may have taken the turn after it ran out.
-      await updateIf(updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker)));
+      try {
+        const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
+        await client.send(new UpdateCommand(update));
+      } catch (error) {
+        // Another worker may have taken the turn after it ran out, and be telling.
+        if (!isChangedMeanwhile(error)) throw error;
+      }
     },
 
     areApplied: async (application, looks) => {
