@@ -63,20 +63,6 @@ export const createChangeTable = (
     return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
   };
 
-<<<<<<< HEAD
-=======
-  /** Takes the data out of the changes of an account before this one, each of which names the one before it. */
-  const emptyBefore = async (application: ApplicationId, last: ChangePlace | null): Promise<void> => {
-    for (let at = last, isFirst = true; at !== null; isFirst = false) {
-      const key = changeKey(application, at);
-      const item = await get(key);
-      if (item === undefined) return;
-      if (!isFirst) await updateIfPresent(key, { data: undefined, isEmptied: true });
-      at = parseItem(changeItem, item).previous ?? null;
-    }
-  };
-
->>>>>>> 7a6df1f6ea4b7235f7aa82c88fcd17fa487c74e2
   return {
     due: async (application, moment, limit) => {
       const due: Look[] = [];
