@@ -33,8 +33,11 @@ import {
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
-import { isChangedMeanwhile, isConflict, ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
+import { isChangedMeanwhile, isConflict, transact } from "./transactions.ts";
 import { deletion, put, setAttributes, updateOf } from "./writes.ts";
+
+/** A transaction reads at most 4 MB, and an item has up to 400 KB. */
+const ITEMS_PER_READ = 10;
 
 /** Hash of an account under a key of the service's own, hexadecimal: it names an account that was erased. */
 export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
@@ -115,7 +118,7 @@ export const createChangeTable = (
           (cause?.customers ?? []).map((customer) => keys.accountCustomer(application, account, customer)),
         ),
       );
-      for (const some of chunks(written, ITEMS_PER_TRANSACTION))
+      for (const some of chunks(written, ITEMS_PER_READ))
         try {
           await client.send(
             new TransactGetCommand({
