@@ -53,14 +53,6 @@ export const createChangeTable = (
   const get = async (key: Key): Promise<Item | undefined> =>
     (await client.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item;
 
-  const updateIfPresent = async (key: Key, attributes: object): Promise<void> => {
-    try {
-      await client.send(new UpdateCommand(updateOf(name, key, attributes, present)));
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    }
-  };
-
   const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
     const item = await get(erasedAccountKey(application, await keyedHash(application, account)));
     return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;

@@ -6,7 +6,8 @@ import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
 import { createMemoryTable, type MemoryTable } from "../proof/memory-table.ts";
 import { NOW } from "../support/purchases.ts";
-import { createToldWorld, keyedHash, type ToldWorld } from "./world.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
+import { createToldWorld, type ToldWorld } from "./world.ts";
 
 const pause = () => Promise.resolve();
 
