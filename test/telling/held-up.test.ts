@@ -9,7 +9,8 @@ import { transact } from "../../lib/table/transactions.ts";
 import { byCredential, owned, requests } from "../customers/world.ts";
 import { NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
-import { createToldWorld, keyedHash, type ToldWorld } from "./world.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
+import { createToldWorld, type ToldWorld } from "./world.ts";
 
 let table: TestTable;
 beforeAll(async () => {
