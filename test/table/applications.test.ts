@@ -285,7 +285,7 @@ describe("an application", () => {
     const before = await applications.load(identifier);
     const key = { ...keys.application(identifier), sk: "DESTINATION#backend" };
     await table.client.send(
-      new PutCommand({ TableName: table.name, Item: { ...key, kind: "destination", url: "https://a.b" } }),
+      new PutCommand({ TableName: table.name, Item: { ...key, kind: "of-tomorrow", url: "https://a.b" } }),
     );
     expect(manifestOf(given(await applications.load(identifier)))).toEqual(manifestOf(given(before)));
   });
@@ -323,7 +323,7 @@ describe("a credential", () => {
     const { identifier } = await anApplication();
     const { keyIdentifier, ...rest } = aCredential(identifier);
     await credentials.add({ keyIdentifier, ...rest });
-    const scopes = ["changes:read", "entitlements:read"];
+    const scopes = ["of:tomorrow", "entitlements:read"];
     for (const key of [
       keys.credential(keyIdentifier),
       keys.credentialOfApplication(identifier, keyIdentifier),
