@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Manifest } from "../lib/administration/manifest.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
@@ -9,6 +10,8 @@ import {
 import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf, makeChain, type SigningChain } from "../sandbox/ios-store/signing.ts";
 import type { Mount } from "../sandbox/mount.ts";
+
+const MASTER_SECRET = "master";
 
 const IOS_PREFIX = "/sandbox/ios-store";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
@@ -63,7 +66,14 @@ export const createTestStores = (
   const publisherUrl = address + ANDROID_PREFIX;
   const { issuerIdentifier, keyIdentifier, privateKey } = ios.serverKey;
   const serverApi = { issuerIdentifier, keyIdentifier, secret: SERVER_KEY_SECRET };
-  const secrets = createSecretsManager(null, "us-east-1", new Map([[SERVER_KEY_SECRET, privateKey]]));
+  const secrets = createSecretsManager(
+    null,
+    "us-east-1",
+    new Map([
+      [SERVER_KEY_SECRET, privateKey],
+      [MASTER_SECRET, randomBytes(48).toString("base64url")],
+    ]),
+  );
   return {
     ios,
     android,
@@ -75,6 +85,7 @@ export const createTestStores = (
       ANDROID_PUBLISHER_URL: publisherUrl,
       GOOGLE_CERTIFICATES_URL: `${publisherUrl}/certs`,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
+      MASTER_SECRET,
     },
     withCredentials: (manifest) => ({
       ...manifest,

@@ -1,6 +1,6 @@
-import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
+import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";

@@ -71,7 +71,7 @@ const DEVELOPMENT = {
   monthlyBudget: "50",
   version: "4f2a91c",
   tableKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-table",
-  secretsKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-secrets",
+  secretsKeyArn: "arn:aws:kms:us-east-1:123456789012:key/0198c0de-0000-4000-8000-000000000002",
   managesLogRole: "false",
   invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
@@ -828,7 +828,7 @@ describe("roles", () => {
           Action.includes("kms:GenerateDataKey") ? "writes" : "reads",
           Resource.split("/")[1],
           JSON.stringify(Condition.StringEquals["kms:ViaService"]).includes(
-            Resource.endsWith("secrets") ? "secretsmanager." : "dynamodb.",
+            Resource === DEVELOPMENT.secretsKeyArn ? "secretsmanager." : "dynamodb.",
           ),
         ]);
     };
@@ -837,7 +837,7 @@ describe("roles", () => {
     expect(keysOf("LinkIosStoreCustomer")).toEqual([["writes", "of-the-table", true]]);
     expect(keysOf("LinkAndroidStoreCustomer")).toEqual([
       ["writes", "of-the-table", true],
-      ["reads", "of-the-secrets", true],
+      ["reads", "0198c0de-0000-4000-8000-000000000002", true],
     ]);
     expect(only("AWS::DynamoDB::GlobalTable", development).Properties).toMatchObject({
       SSESpecification: { SSEEnabled: true, SSEType: "KMS" },

@@ -155,7 +155,7 @@ test("a payload of one's own is signed as the App Store signs", async () => {
 
 test("an application of one's own manifest is read by the sandbox's credentials", async () => {
   const text = readFileSync("README.md", "utf8");
-  const [, manifest = ""] = /```yaml\n(application:[^`]*)```/.exec(text) ?? [];
+  const [, manifest = ""] = /<<END\n(application:[^]*?)\nEND\n/.exec(text) ?? [];
   const trails = await kit.application(manifest);
   expect([trails.bundleIdentifier, trails.packageName]).toEqual(["com.example.trails", "com.example.trails"]);
   const { body } = await kit.call("linkAndroidStoreCustomer", {
