@@ -1,3 +1,4 @@
+import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import {
   byClient,
@@ -171,6 +172,16 @@ describe("an account is told", () => {
     expect(await told.changes()).toEqual([]);
     expect(await told.itemsOf("#TOLD#")).toEqual([]);
   });
+});
+
+test("an application is told as it is, and not as a worker has kept it", async () => {
+  const told = createToldWorld(table);
+  const { application } = told.world;
+  await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const before = { ...application, catalog: catalogOf(new Map(), []), destinations: [] };
+  await told.tell(NOW, { directory: { byIdentifier: () => Promise.resolve(before) } });
+  expect(await toldIn(told)).toEqual([["a", 1, "premium active"]]);
+  expect(await told.itemsOf("#DESTINATION#")).toHaveLength(1);
 });
 
 describe("an erasure", () => {
