@@ -12,6 +12,7 @@ import {
 import { DAY, NOW, proven } from "../support/purchases.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
+import { createMemoryTable } from "../proof/memory-table.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";
 
 let table: TestTable;
@@ -206,6 +207,21 @@ describe("an erasure", () => {
     await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
     await told.tell();
     expect((await toldIn(told)).at(-1)).toEqual(["a", 3, "premium active"]);
+  });
+
+  test("of many customers at once leaves as little", async () => {
+    const told = createToldWorld(createMemoryTable());
+    const customers = [];
+    for (let index = 0; index < 70; index += 1)
+      customers.push(await told.world.store({ purchases: [owned(`${index}`)] }, byCredential("ada")));
+    await told.tell();
+    for (const customer of customers) await told.world.erase(customer);
+    await told.tell();
+    expect((await told.changes()).at(-1)).toMatchObject({ version: 4, customerIdentifiers: [] });
+    expect(await told.itemsOf("#TOLD#")).toEqual([
+      { pk: expect.stringContaining("#TOLD#ERASED#"), sk: "TOLD", version: 4 },
+    ]);
+    expect(await told.itemsOf("#CHANGED")).toEqual([]);
   });
 
   test("keeps what the account's other customers have", async () => {
