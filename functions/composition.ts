@@ -124,6 +124,7 @@ export const composeTelling = (configuration: Upkeep & MasterSecretAccess): Tell
   const { table, now, masterSecret, onFailure } = configuration;
   return {
     directory: directoryOf(configuration),
+    currentApplication: createApplicationTable(table).load,
     changes: createChangeTable(table, pause, async (application, account) =>
       keyedHash(await masterSecret(), application, account),
     ),

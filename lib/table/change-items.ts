@@ -33,6 +33,7 @@ const toldItem = once(() =>
     entitlements: z.record(shape.text(), shape.text()),
     lookAt: shape.nullableInteger(),
     last: z.nullable(place()),
+    left: z.optional(z.array(shape.branded<CustomerId>(shape.text()))),
   }),
 );
 
@@ -59,9 +60,10 @@ export const changeItem = once(() =>
 );
 
 export const fromToldItem = (item: Item): Told => {
-  const { customers, entitlements, ...told } = parseItem(toldItem, item);
+  const { customers, entitlements, left = [], ...told } = parseItem(toldItem, item);
   return {
     ...told,
+    left,
     isStored: true,
     digest: { customers, entitlements: new Map(Object.entries(entitlements)) },
   };
@@ -74,6 +76,7 @@ export const untold = (account: AccountId, version: number): Told => ({
   digest: NO_STATE,
   lookAt: null,
   last: null,
+  left: [],
 });
 
 /** Place and time of a change, and the first place of its transaction. */
@@ -130,7 +133,7 @@ export const accountWrites = (
   change: PlacedChange | null,
   destinations: readonly Destination[],
 ): TransactItem[] => {
-  const { before, looks, digest, lookAt, gained, lost, data } = telling;
+  const { before, looks, digest, lookAt, gained, lost, left, data } = telling;
   const { from, to } = looksAfter(telling);
   const read = eachKeyOnce(
     [...looks, ...(from === null ? [] : [from])].map((look) => lookKey(application, look)),
@@ -143,12 +146,13 @@ export const accountWrites = (
     entitlements: Object.fromEntries(digest.entitlements),
     lookAt,
     last: change?.place ?? before.last,
+    ...(left.length > 0 && { left: [...left] }),
   } satisfies Attributes<typeof toldItem>;
-  const isUnchanged = data === null && lookAt === before.lookAt;
+  const isUnchanged = data === null && lookAt === before.lookAt && lost.length === 0;
   const toldWrite = setAttributes(
     table,
     toldKey(application, before.account),
-    told,
+    { left: undefined, ...told },
     before.isStored ? versionUnchanged(before.version) : absent,
   );
   return [

@@ -17,6 +17,8 @@ export interface Told {
   readonly lookAt: Instant | null;
   /** The change that told it; null: none was. */
   readonly last: ChangePlace | null;
+  /** Customers that it was told to have lost, and under which it is still found. */
+  readonly left: readonly CustomerId[];
 }
 
 /** Right to tell for an application, and the last place in its sequence. */
@@ -36,7 +38,10 @@ export interface AccountTelling {
   readonly digest: StateDigest;
   readonly lookAt: Instant | null;
   readonly gained: readonly CustomerId[];
+  /** Customers under which it is found no more. */
   readonly lost: readonly CustomerId[];
+  /** Customers that it has lost too, and under which a later telling lets it be found no more. */
+  readonly left: readonly CustomerId[];
   /** The next version; null: nothing differs. */
   readonly data: ChangeData | null;
 }

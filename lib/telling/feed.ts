@@ -39,10 +39,13 @@ const BYTES = 4_000_000;
 export const cursorOf = ({ day, sequence }: ChangePlace): string =>
   Buffer.from(`${day} ${sequence}`).toString("base64url");
 
-/** Cursor of an application of which no change is kept: from the oldest on. */
+/** Cursor of a request without one: from the oldest change that is kept. */
 const START = Buffer.from("start").toString("base64url");
 
-const CURSOR = /^(\d{4}-\d{2}-\d{2}) ([1-9]\d{0,15})$/;
+const CURSOR = /^(\d{4}-\d{2}-\d{2}) (0|[1-9]\d{0,15})$/;
+
+/** Place before the first change, which is told from now on: it expires as every other one. The teller's clock may differ. */
+const beforeAll = (now: Instant): ChangePlace => ({ day: dayOf(now - DAY), sequence: 0 });
 
 /**
  * Place after which a cursor's changes come; null: the oldest that is kept comes first.
@@ -121,7 +124,8 @@ export const readChanges = async (
   const after = placeOfCursor(cursor);
   const last = await feed.lastPlace(application);
   if ((last?.sequence ?? 0) < (after?.sequence ?? 0)) throw new ServiceError("CURSOR_EXPIRED");
-  if (last === null || last.sequence === after?.sequence) return { changes: [], next: cursor };
+  if (last === null) return { changes: [], next: after === null ? cursorOf(beforeAll(now())) : cursor };
+  if (last.sequence === after?.sequence) return { changes: [], next: cursor };
   const oldest = dayOf(now() - CHANGES_KEPT_MILLISECONDS);
   const days = daysFrom(after !== null && after.day > oldest ? after.day : oldest, last.day);
   if (days.length === 0 && after !== null) throw new ServiceError("CURSOR_EXPIRED");

@@ -34,8 +34,8 @@ interface Seen extends AccountLooks {
   readonly customers: readonly AccountCustomer[];
 }
 
-/** Customers that one version gains; each takes an item of the transaction. */
-const GAINED_AT_ONCE = 30;
+/** Customers that one transaction lets an account gain, or be found under no more; each takes an item. */
+const CUSTOMERS_AT_ONCE = 30;
 
 /** Items and bytes of one transaction, with a reserve below DynamoDB's 100 and 4 MB. */
 const ITEMS_PER_TRANSACTION = 99;
@@ -57,7 +57,7 @@ const lostBy = (seen: Seen): readonly CustomerId[] => {
 
 /** Gained customers that a later version tells: an account that has lost one is told that first, and few are gained at once. */
 const waitingIn = (seen: Seen): ReadonlySet<CustomerId> =>
-  new Set(gainedBy(seen).slice(lostBy(seen).length > 0 ? 0 : GAINED_AT_ONCE));
+  new Set(gainedBy(seen).slice(lostBy(seen).length > 0 ? 0 : CUSTOMERS_AT_ONCE));
 
 const isOfErasure = ({ cause }: Look): boolean => cause?.erased === true;
 
@@ -99,7 +99,7 @@ const withLosers = async (
   let seen = first;
   const toldWith = new Map<CustomerId, AccountId>();
   for (let asked = seen; asked.length > 0;) {
-    const moved = asked.flatMap((one) => [...gainedBy(one), ...lostBy(one)]);
+    const moved = asked.flatMap((one) => [...gainedBy(one), ...lostBy(one), ...one.told.left]);
     const found = await step.changes.accountsOf(application.identifier, [...new Set(moved)]);
     for (const [customer, account] of found) toldWith.set(customer, account);
     const known = new Set(seen.map(({ account }) => account));
@@ -134,7 +134,7 @@ const stateOf = (
   };
 };
 
-/** The next version of an account; no version where nothing differs. While gained customers wait, so do the looks. */
+/** The next version of an account; no version where nothing differs. While customers wait or are left, so do the looks. */
 const tellingOf = (
   application: Application,
   seen: Seen,
@@ -142,22 +142,25 @@ const tellingOf = (
   moment: Instant,
 ): AccountTelling => {
   const { told, looks, account } = seen;
-  const lost = lostBy(seen);
   const waiting = waitingIn(seen);
   const customers = seen.customers.filter(({ customer }) => !waiting.has(customer));
   const { state, holdings } = stateOf(seen, customers, application, moment);
   const digest = digestsOf(state);
   const difference = stateDifference(told.digest, digest);
-  const gainedElsewhere = new Set(all.flatMap(gainedBy));
+  const gained = new Set(all.flatMap(gainedBy));
+  const lost = [...new Set([...told.left, ...lostBy(seen)])].filter(
+    (customer) => toldWith.get(customer) === account && !gained.has(customer),
+  );
+  const left = lost.slice(CUSTOMERS_AT_ONCE);
+  const isPart = waiting.size > 0 || left.length > 0;
   return {
     before: told,
-    looks: waiting.size > 0 ? [] : looks.filter((look) => !isOfErasure(look)),
+    looks: isPart ? [] : looks.filter((look) => !isOfErasure(look)),
     digest,
-    lookAt: waiting.size > 0 ? told.lookAt : nextChangeAt(moment, holdings, application),
+    lookAt: isPart ? told.lookAt : nextChangeAt(moment, holdings, application),
     gained: difference?.gained ?? [],
-    lost: lost
-      .filter((customer) => toldWith.get(customer) === account && !gainedElsewhere.has(customer))
-      .slice(0, GAINED_AT_ONCE),
+    lost: lost.slice(0, CUSTOMERS_AT_ONCE),
+    left,
     data:
       difference === null
         ? null
@@ -227,9 +230,11 @@ export const tellAccounts = async (
     const versions = accounts.filter(({ data }) => data !== null).length;
     after = { ...after, sequence: after.sequence + versions, toldAt: versions > 0 ? toldAt : after.toldAt };
   }
+  const leaving = new Set(tellings.flatMap(({ left, before }) => (left.length > 0 ? before.account : [])));
   for (const one of moves.seen) {
     const erased = one.looks.filter(isOfErasure);
-    if (erased.length > 0 && waitingIn(one).size === 0) await changes.forget(identifier, one.account, erased);
+    if (erased.length > 0 && waitingIn(one).size === 0 && !leaving.has(one.account))
+      await changes.forget(identifier, one.account, erased);
   }
   return { outcome: "told", turn: after };
 };

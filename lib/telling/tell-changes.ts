@@ -8,7 +8,13 @@ import type { AccountLooks, TellingStep } from "./tell-accounts.ts";
 import { tellTogether, type TogetherOutcome } from "./tell-together.ts";
 
 export interface TellingRun extends TellingStep {
+  /** Whether an application is told of changes, up to a minute ago. */
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+  /**
+   * An application as it is now. Nobody looks again at what an outdated catalog told, or at a version that was not delivered
+   * to a new destination.
+   */
+  readonly currentApplication: (identifier: ApplicationId) => Promise<Application | null>;
   readonly changes: ChangeTable;
   /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
@@ -63,12 +69,11 @@ interface Progress {
 /** Tells for one application for a turn, or until no look is due. */
 const tellFor = async (
   run: TellingRun,
-  application: Application,
+  identifier: ApplicationId,
   until: Instant,
   progress: Progress,
 ): Promise<"done" | "more"> => {
   const { changes, now, pause } = run;
-  const { identifier } = application;
   const [first] = await changes.due(identifier, now(), 1);
   if (first === undefined) return "done";
   const worker = run.newWorker();
@@ -88,6 +93,8 @@ const tellFor = async (
       const looks = await changes.due(identifier, now(), looksPerRead);
       const open = looks.filter(({ account }) => !failed.has(account) && !busy.has(account));
       if (open.length > 0) {
+        const application = await run.currentApplication(identifier);
+        if (application === null || !tellsChanges(application)) return "done";
         const accounts = byAccount(open).slice(0, ACCOUNTS_AT_ONCE);
         const sequence: number = turn.sequence;
         const outcome: TogetherOutcome = await tellTogether(run, application, turn, take, accounts);
@@ -131,7 +138,7 @@ export const tellChanges = async (
     try {
       const application = await run.directory.byIdentifier(identifier);
       if (application === null || !tellsChanges(application)) return "done";
-      return await tellFor(run, application, until, progress);
+      return await tellFor(run, identifier, until, progress);
     } catch (error) {
       run.onFailure(error);
       return "done";

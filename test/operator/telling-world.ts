@@ -151,6 +151,7 @@ export const anApplication = async (
       await tellChanges(
         {
           directory: { byIdentifier: load },
+          currentApplication: load,
           changes: createChangeTable(table, pause, (application, account) =>
             Promise.resolve(keyedHash(master, application, account)),
           ),

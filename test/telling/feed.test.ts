@@ -139,6 +139,20 @@ describe("a cursor", () => {
     expect(await refusal(page(told, { after }, NOW + 40 * DAY))).toBe("CURSOR_EXPIRED");
     expect(await refusal(page(told, { after }, NOW + 80 * DAY))).toBe("CURSOR_EXPIRED");
   });
+  test("of an application without changes expires too", async () => {
+    const told = createToldWorld(table);
+    const { next: after } = await page(told);
+    await tellOf(told, ["a"], NOW + 5 * DAY);
+    expect(short(await page(told, { after }, NOW + 5 * DAY))).toEqual([["a", 1]]);
+    await tellOf(told, ["b"], NOW + 50 * DAY);
+    expect(await refusal(page(told, { after }, NOW + 50 * DAY))).toBe("CURSOR_EXPIRED");
+  });
+  test("of an application without changes leads to one that a clock behind tells", async () => {
+    const told = createToldWorld(table);
+    const { next: after } = await page(told, {}, NOW + DAY / 2);
+    await tellOf(told, ["a"], NOW);
+    expect(short(await page(told, { after }, NOW + DAY / 2))).toEqual([["a", 1]]);
+  });
   test("however old is good where nothing was told in between", async () => {
     const told = createToldWorld(table);
     await tellOf(told, ["a"]);
@@ -168,7 +182,7 @@ describe("a cursor", () => {
     "2026-06-15 1",
     Buffer.from("2026-06-15 01").toString("base64url"),
     Buffer.from("2026-13-45 1").toString("base64url"),
-    Buffer.from("2026-06-15 0").toString("base64url"),
+    Buffer.from("2026-06-15 00").toString("base64url"),
     `${Buffer.from("2026-06-15 1").toString("base64url")}=`,
   ])("%j is not one", async (after) => {
     const told = createToldWorld(table);

@@ -1,3 +1,4 @@
+import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import {
   byClient,
@@ -11,6 +12,7 @@ import {
 import { DAY, NOW, proven } from "../support/purchases.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
+import { createMemoryTable } from "../proof/memory-table.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";
 
 let table: TestTable;
@@ -173,6 +175,16 @@ describe("an account is told", () => {
   });
 });
 
+test("an application is told as it is, and not as a worker has kept it", async () => {
+  const told = createToldWorld(table);
+  const { application } = told.world;
+  await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const before = { ...application, catalog: catalogOf(new Map(), []), destinations: [] };
+  await told.tell(NOW, { directory: { byIdentifier: () => Promise.resolve(before) } });
+  expect(await toldIn(told)).toEqual([["a", 1, "premium active"]]);
+  expect(await told.itemsOf("#DESTINATION#")).toHaveLength(1);
+});
+
 describe("an erasure", () => {
   test("is told as the empty state, and leaves only a version under a keyed hash", async () => {
     const told = createToldWorld(table);
@@ -195,6 +207,21 @@ describe("an erasure", () => {
     await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
     await told.tell();
     expect((await toldIn(told)).at(-1)).toEqual(["a", 3, "premium active"]);
+  });
+
+  test("of many customers at once leaves as little", async () => {
+    const told = createToldWorld(createMemoryTable());
+    const customers = [];
+    for (let index = 0; index < 70; index += 1)
+      customers.push(await told.world.store({ purchases: [owned(`${index}`)] }, byCredential("ada")));
+    await told.tell();
+    for (const customer of customers) await told.world.erase(customer);
+    await told.tell();
+    expect((await told.changes()).at(-1)).toMatchObject({ version: 4, customerIdentifiers: [] });
+    expect(await told.itemsOf("#TOLD#")).toEqual([
+      { pk: expect.stringContaining("#TOLD#ERASED#"), sk: "TOLD", version: 4 },
+    ]);
+    expect(await told.itemsOf("#CHANGED")).toEqual([]);
   });
 
   test("keeps what the account's other customers have", async () => {

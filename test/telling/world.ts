@@ -46,6 +46,7 @@ export const createToldWorld = (
       tellChanges(
         {
           directory: { byIdentifier: () => Promise.resolve(application) },
+          currentApplication: () => Promise.resolve(application),
           changes: createChangeTable(table, pause, keyedHash),
           accounts: createCustomerTable(table, pause),
           applications: () => Promise.resolve([application.identifier]),
