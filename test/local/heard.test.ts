@@ -1,4 +1,6 @@
 import { followPurchases, type FollowedPurchases, type Shown } from "../support/followed-purchases.ts";
+import { storeRequest, type StoreRequest } from "../../lib/contract/schemas.ts";
+import { DEMO } from "../../local/demo.ts";
 import { startWholeService, type WholeService } from "../support/local-gateway.ts";
 
 /** A purchase is linked once. From then on only the stores speak. */
@@ -6,8 +8,11 @@ import { startWholeService, type WholeService } from "../support/local-gateway.t
 let service: WholeService;
 let followed: FollowedPurchases;
 
+/** Lines of what the demo application's destination got. */
+const told: string[] = [];
+
 beforeAll(async () => {
-  service = await startWholeService();
+  service = await startWholeService({ tell: (line) => void told.push(line) });
   followed = followPurchases(service);
 }, 90_000);
 
@@ -78,3 +83,46 @@ test("a refund that is told before anybody linked the purchase counts after the 
   await followed.post("/v1/customers/ios-store/link", bought);
   expect(await followed.read("late")).toMatchObject({ status: "revoked", active: false });
 });
+
+/** What the destination was asked, oldest first. */
+const asked = (): StoreRequest[] =>
+  told.flatMap((line) => {
+    const [, data] = /^told {2}store\.request {2}(.*)$/.exec(line) ?? [];
+    return data === undefined ? [] : [storeRequest().parse(JSON.parse(data))];
+  });
+
+test("what the stores ask of the application reaches its destination, about the account where they name it", async () => {
+  const [onIos, onAndroid] = [await followed.onIos("asked-ios"), await followed.onAndroid("asked-android")];
+  await onIos("consumption-request", { reason: "LEGAL" });
+  await onIos("rescind-consent");
+  await onAndroid("refund-review");
+  const now = await followed.move({ advance: "PT1M" });
+  const requests = asked().toSorted((a, b) => a.kind.localeCompare(b.kind));
+  const application = { applicationIdentifier: DEMO.applicationIdentifier };
+  const person = { applicationAccountIdentifier: "asked-ios", customerIdentifier: expect.any(String) };
+  expect(requests).toMatchObject([
+    {
+      ...application,
+      ...person,
+      kind: "CONSUMPTION_REQUEST",
+      productIdentifier: DEMO.iosSubscription,
+      transactionIdentifier: expect.any(String),
+      reason: "LEGAL",
+    },
+    {
+      ...application,
+      applicationAccountIdentifier: null,
+      customerIdentifier: null,
+      kind: "pendingRefundReviewNotification",
+      productIdentifier: null,
+      packageName: DEMO.packageName,
+      orderIdentifier: expect.stringMatching(/^GPA/),
+      pendingRefundToken: expect.any(String),
+    },
+    { ...application, ...person, kind: "RESCIND_CONSENT", productIdentifier: null, answerBy: null },
+  ]);
+  const hoursLeft = requests.map(({ answerBy }) =>
+    answerBy === null ? null : Math.round((Date.parse(answerBy) - now) / 3_600_000),
+  );
+  expect(hoursLeft).toEqual([12, 24, null]);
+}, 120_000);

@@ -1,5 +1,6 @@
 import { v7 as uuid } from "uuid";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
+import type { WaitingRequest } from "../../lib/customers/store-request.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import {
   deliverMessages,
@@ -9,6 +10,7 @@ import {
 } from "../../lib/telling/deliver-messages.ts";
 import { createWebhookSender } from "../../lib/telling/webhook.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 import { assertInvariants } from "../support/invariants.ts";
@@ -261,4 +263,59 @@ test("a message that nobody took for 30 days is dropped", async () => {
   await deliver(NOW + 31 * DAY);
   expect(receiver.got).toEqual([]);
   expect(await waitingIn(told)).toEqual([]);
+});
+
+describe("what a store asks of the application", () => {
+  const aRequest = ({ world }: ToldWorld, answerBy: Instant | null): WaitingRequest => ({
+    identifier: "msg_00ff",
+    askedAt: NOW,
+    answerBy,
+    data: {
+      applicationIdentifier: world.application.identifier,
+      applicationAccountIdentifier: "account-0",
+      customerIdentifier: null,
+      store: "ios-store",
+      kind: "CONSUMPTION_REQUEST",
+      productIdentifier: "premium",
+      transactionIdentifier: "700000000000002",
+      answerBy: answerBy === null ? null : new Date(answerBy).toISOString(),
+    },
+  });
+  const ask = (told: ToldWorld, request: WaitingRequest) => {
+    const { identifier, destinations } = told.world.application;
+    const names = destinations.map(({ name }) => name);
+    return createStoreRequestQueue(table).add(identifier, names, request);
+  };
+
+  test("is delivered to each destination once, as it was asked", async () => {
+    const { told, deliver, receivers: all } = await aSetting(2);
+    const request = aRequest(told, NOW + 12 * HOUR);
+    await ask(told, request);
+    expect(await deliver()).toMatchObject({ delivered: 2, failed: 0 });
+    expect(await deliver()).toMatchObject({ delivered: 0 });
+    for (const { got, bodies } of all) {
+      expect(got).toMatchObject([{ identifier: "msg_00ff" }]);
+      expect(bodies).toEqual([
+        { type: "store.request", timestamp: new Date(NOW).toISOString(), data: request.data },
+      ]);
+    }
+    expect(await waitingIn(told)).toEqual([]);
+  });
+
+  test.each([
+    ["until the store no longer takes an answer", NOW + 12 * HOUR, 12 * HOUR],
+    ["for thirty days where the store names no deadline", null, 30 * DAY],
+  ])("is delivered %s", async (_, answerBy, time) => {
+    const { told, deliver, receiver } = await aSetting();
+    await ask(told, aRequest(told, answerBy));
+    receiver.answer = () => 500;
+    await deliver(NOW);
+    receiver.answer = () => 200;
+    expect(await deliver(NOW + time - 1)).toMatchObject({ delivered: 1 });
+
+    await ask(told, aRequest(told, answerBy));
+    expect(await deliver(NOW + time)).toMatchObject({ delivered: 0, failed: 0 });
+    expect(receiver.got).toHaveLength(1);
+    expect(await waitingIn(told)).toEqual([]);
+  });
 });

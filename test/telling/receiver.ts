@@ -12,6 +12,8 @@ export interface Got {
 export interface Receiver {
   readonly url: string;
   readonly got: Got[];
+  /** Bodies of what it got. */
+  readonly bodies: unknown[];
   /** Most requests that were open at once. */
   most: number;
   /** Status of the next answers; a test may set another. */
@@ -27,14 +29,18 @@ export const startReceiver = async (): Promise<Receiver> => {
       receiver.most = Math.max(receiver.most, open);
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
-      const { data } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+      const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+      const { data } = body;
       const got = {
         identifier: String(request.headers["webhook-id"]),
         account: data.applicationAccountIdentifier,
         version: data.version,
       };
       const status = await receiver.answer(got);
-      if (status < 300) receiver.got.push(got);
+      if (status < 300) {
+        receiver.got.push(got);
+        receiver.bodies.push(body);
+      }
       open -= 1;
       response.writeHead(status).end();
     })();
@@ -43,6 +49,7 @@ export const startReceiver = async (): Promise<Receiver> => {
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     got: [],
+    bodies: [],
     most: 0,
     answer: () => 204,
     close: async () => {
