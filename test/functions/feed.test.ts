@@ -23,18 +23,18 @@ test("an account that is linked is in the feed once it was told, for a key with 
   await kit.run("tell-changes");
   const { body: page } = await kit.call("readChanges", { key: app.key });
   expect(page).toMatchObject({ changes: [{ applicationAccountIdentifier: "a", version: 1 }] });
-  const last = await kit.call("readChanges", { key: app.key, query: { after: page.next } });
+  const last = await kit.call("readChanges", { key: app.key, query: { after: page.next ?? "" } });
   expect(last.body).toEqual({ changes: [], next: page.next });
 });
 
 test.each(["0", "1001", "x", "1.5", ""])("a limit of %j is 400 and names it", async (limit) => {
   const app = await kit.application({ ...MANIFEST, stores: {} });
   const { status, body } = await kit.call("readChanges", { key: app.key, query: { limit } });
-  expect([status, body.error, body.issues[0].path]).toEqual([400, "INVALID_REQUEST", "limit"]);
+  expect([status, body.error, body.issues?.[0]?.path]).toEqual([400, "INVALID_REQUEST", "limit"]);
 });
 
 test("a cursor that is too long is 400 and names it", async () => {
   const app = await kit.application({ ...MANIFEST, stores: {} });
   const { status, body } = await kit.call("readChanges", { key: app.key, query: { after: "x".repeat(65) } });
-  expect([status, body.issues[0].path]).toEqual([400, "after"]);
+  expect([status, body.issues?.[0]?.path]).toEqual([400, "after"]);
 });
