@@ -26,6 +26,8 @@ export interface AlarmsProps extends AlarmParameters, CallerAlarmsProps {
   readonly acknowledger: string;
   /** Names of the functions that read the stores' lists. */
   readonly sweepers: readonly string[];
+  /** Names of the functions that tell of changes, and that deliver what is told. */
+  readonly tellers: readonly string[];
   /** Names of the functions that schedules invoke. */
   readonly scheduled: ReadonlySet<string>;
 }
@@ -144,7 +146,13 @@ const conditions = (props: AlarmsProps): Conditions => ({
   ...tellingConditions(props.metrics),
 });
 
-const upkeepConditions = ({ metrics, acknowledger, sweepers, scheduled }: AlarmsProps): Conditions => ({
+const upkeepConditions = ({
+  metrics,
+  acknowledger,
+  sweepers,
+  tellers,
+  scheduled,
+}: AlarmsProps): Conditions => ({
   "store-credential-rejected": {
     alarmDescription: "A store rejects the credential of an application, or the credential is unusable.",
     metric: sumOf(
@@ -238,6 +246,11 @@ const upkeepConditions = ({ metrics, acknowledger, sweepers, scheduled }: Alarms
   "sweeps-not-running": {
     alarmDescription: "A function that reads a store's list has not succeeded for two hours.",
     ...notRunning(metrics, sweepers),
+  },
+  "telling-not-running": {
+    alarmDescription:
+      "A function that tells applications of changes, or delivers what is told, has not succeeded for two hours.",
+    ...notRunning(metrics, tellers),
   },
   "functions-throttled": {
     alarmDescription:

@@ -120,6 +120,19 @@ export class HealthDashboard extends Construct {
           ]),
         ],
         [
+          graph(
+            "Changes told; age of the oldest to be told",
+            [metrics.own("changesTold")],
+            [metrics.own("changeAge", {}, "Maximum")],
+          ),
+          graph(
+            "Messages by outcome; age of the oldest that waits",
+            [metrics.ownByAll("deliveries", ["outcome"])],
+            [metrics.own("deliveryAge", {}, "Maximum")],
+          ),
+          graph("Destinations that take nothing", [metrics.own("destinationsDown", {}, "Maximum")]),
+        ],
+        [
           graph("Functions: duration, 99th percentile", metrics.ofFunctions("Duration", Stats.p(99))),
           graph("Functions: at a time", metrics.ofFunctions("ConcurrentExecutions", Stats.MAXIMUM)),
           new LogQueryWidget({

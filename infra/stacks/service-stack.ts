@@ -28,6 +28,8 @@ export interface ServiceStackProps extends StackProps {
 const NAME_LOOKUPS = 64;
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
+const TELLER = "tell-changes";
+const DELIVERER = "deliver-messages";
 const SWEEPERS = {
   "ios-store": "sweep-ios-store-notifications",
   "android-store": "sweep-android-store-refunds",
@@ -145,14 +147,14 @@ export class ServiceStack extends Stack {
     };
     const teller = telling({
       name: "tellChanges",
-      folder: "tell-changes",
+      folder: TELLER,
       description: "Tell of accounts that have changed",
       schedule: "TellingSchedule",
       every: Duration.minutes(1),
     });
     const deliverer = telling({
       name: "deliverMessages",
-      folder: "deliver-messages",
+      folder: DELIVERER,
       description: "Deliver messages to destinations",
       schedule: "DeliverySchedule",
       every: Duration.minutes(1),
@@ -210,6 +212,7 @@ export class ServiceStack extends Stack {
       limitsAddresses: parameters.api.synchronizesPerAddress !== null,
       acknowledger: ACKNOWLEDGER,
       sweepers: Object.values(SWEEPERS),
+      tellers: [TELLER, DELIVERER],
       scheduled,
     });
     const { monthlyBudget } = parameters.alarms;

@@ -32,6 +32,7 @@ const OWN_FAILURES: Readonly<Record<string, string>> = {
   "link-android-store-customer": "Requests link-android INTERNAL_ERROR",
   "link-ios-store-customer": "Requests link-ios INTERNAL_ERROR",
   "read-account-entitlements": "Requests read-account INTERNAL_ERROR",
+  "read-changes": "Requests read-changes INTERNAL_ERROR",
   "receive-android-store-notification": "Notifications android-store INTERNAL_ERROR",
   "receive-ios-store-notification": "Notifications ios-store INTERNAL_ERROR",
   "synchronize-ios-store-purchases": "Requests synchronize INTERNAL_ERROR",
@@ -176,6 +177,35 @@ const CASES: Readonly<
     ],
     bears: [{ Invocations: 1, Errors: 0 }],
   },
+  "telling-not-running": {
+    fires: [
+      {
+        "Invocations TellChanges": 120,
+        "Errors TellChanges": 120,
+        "Invocations DeliverMessages": 120,
+        "Errors DeliverMessages": 0,
+      },
+      {
+        "Invocations TellChanges": 120,
+        "Errors TellChanges": 0,
+        "Invocations DeliverMessages": 120,
+        "Errors DeliverMessages": 120,
+      },
+    ],
+    bears: [{ Invocations: 60, Errors: [60, 59] }],
+  },
+  "changes-late": {
+    fires: [{ ChangeAge: HOUR / 6 }, { ChangeAge: [HOUR, HOUR, null] }],
+    bears: [{ ChangeAge: HOUR / 6 - 1 }, { ChangeAge: [HOUR, null, null] }, {}],
+  },
+  "destination-down": {
+    fires: [{ DestinationsDown: 1 }, { DestinationsDown: [1, 1, null] }],
+    bears: [{ DestinationsDown: [1, null, null] }, {}],
+  },
+  "messages-nearly-lost": {
+    fires: [{ DeliveryAge: 20 * 24 * HOUR }],
+    bears: [{ DeliveryAge: 20 * 24 * HOUR - 1 }, {}],
+  },
   "functions-throttled": {
     fires: [{ "Throttles ReadAccountEntitlements": [1, 1, 0] }, { "Throttles AuthorizeCredential": 1 }],
     bears: [{ "Throttles LinkIos": [0, 9, 0] }],
@@ -224,6 +254,8 @@ test.each([
   ["ios-store-refreshes-not-running", {}],
   ["android-store-refreshes-not-running", {}],
   ["sweeps-not-running", {}],
+  ["telling-not-running", {}],
+  ["telling-not-running", { "Invocations TellChanges": 1, "Errors TellChanges": 0 }],
   ["sweeps-not-running", { "Invocations SweepAndroid": 1, "Errors SweepAndroid": 0 }],
   ["sweeps-not-running", { "Invocations SweepIos": 1, "Errors SweepIos": 0 }],
 ])("%s tells of a function that nothing invokes, whatever the other does: %j", (name, data: MadeUp) => {
