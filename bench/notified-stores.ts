@@ -17,6 +17,7 @@ import { applicationId } from "../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
 import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
+import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import { DEMO } from "../local/demo.ts";
 import { developerNotification } from "../sandbox/android-store/notifications.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../test/support/android-store.ts";
@@ -56,7 +57,12 @@ const noteIn = ({ table }: World) => createNotificationLog(createNotificationTim
 
 export const notifiedIosStore = (world: World): NotifiedStore => {
   const { customers, application, chain } = world;
-  const reception: IosStoreReception = { ...customers, note: noteIn(world), onReceived: () => undefined };
+  const reception: IosStoreReception = {
+    ...customers,
+    note: noteIn(world),
+    requests: createStoreRequestQueue(world.table),
+    onReceived: () => undefined,
+  };
   return {
     store: "ios-store",
     renew: async () => {
@@ -126,6 +132,7 @@ export const notifiedAndroidStore = async (world: World): Promise<NotifiedStore>
       },
     },
     note: noteIn(world),
+    requests: createStoreRequestQueue(world.table),
     onReceived: () => undefined,
   };
   return {

@@ -39,6 +39,7 @@ import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import type { Table } from "../lib/table/table.ts";
 import { createWatermarks } from "../lib/table/watermarks.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
@@ -233,6 +234,7 @@ export const composeAndroidStoreReception = (
     ...composeAndroidStoreLinking(configuration),
     pushTokens: observedPushTokens(createPushTokenVerifier({ certificatesUrl, now }), observe),
     note: createNotificationLog(createNotificationTimes(table), onNoteFailure),
+    requests: createStoreRequestQueue(table),
     onReceived: (received) => observe({ kind: "notification", store: "android-store", ...received }),
   };
 };
@@ -262,6 +264,7 @@ export const composeIosStoreReception = (
   return {
     ...composeIosStoreCustomers(configuration),
     note: createNotificationLog(createNotificationTimes(table), onNoteFailure),
+    requests: createStoreRequestQueue(table),
     onReceived: (received) => observe({ kind: "notification", store: "ios-store", ...received }),
   };
 };
@@ -349,5 +352,6 @@ export const composeIosStoreSweep = (
   ...sweepRunOf(configuration),
   appStore: appStoreOf(configuration),
   note: async () => undefined,
+  requests: createStoreRequestQueue(configuration.table),
   onReceived: () => undefined,
 });

@@ -14,19 +14,30 @@ export interface AccountChange {
   readonly entitlements: readonly CustomerEntitlement[];
 }
 
-/** What a store asks of the application; the service passes it on and never answers it. */
+/**
+ * What a store asks of the application; the service passes it on and never answers it. Null: the store does not say, or the
+ * service knows nobody.
+ */
 export interface StoreRequest {
   readonly applicationIdentifier: string;
-  /** Null: the customer is linked to no account. */
+  /** Null: the customer is linked to no account, or nobody is known. */
   readonly applicationAccountIdentifier: string | null;
-  readonly customerIdentifier: string;
+  readonly customerIdentifier: string | null;
   readonly store: Store;
   /** The store's own word, such as Apple's `CONSUMPTION_REQUEST`. */
   readonly kind: string;
-  readonly productIdentifier: string;
+  readonly productIdentifier: string | null;
   readonly transactionIdentifier: string | null;
-  /** Time by which the store wants an answer. */
-  readonly answerBy: string;
+  /** Time by which the store wants an answer; null: it names none. */
+  readonly answerBy: string | null;
+  readonly environment?: CustomerEntitlement["environment"];
+  readonly bundleIdentifier?: string;
+  readonly packageName?: string;
+  /** Google's order, and the token that its answer takes. */
+  readonly orderIdentifier?: string;
+  readonly pendingRefundToken?: string;
+  /** The store's own word for why. */
+  readonly reason?: string;
 }
 
 interface Sent<Type extends string, Data> {

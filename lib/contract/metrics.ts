@@ -32,8 +32,8 @@ export const METRICS = {
   /** Acknowledgements given up in production: refused for good, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",
   /**
-   * Notifications of the stores. Dimensions `Store` and `Outcome`: `STORED` (facts were stored, or known already), `UNUSED`
-   * (it can never be used), `FORGED` (the App Store did not sign it), or an error code: `INVALID_NOTIFICATION` where the App
+   * Notifications of the stores. Dimensions `Store` and `Outcome`: `STORED` (facts were stored, or known already, or
+   * a store's request was passed on), `UNUSED` (it can never be used), `FORGED` (the App Store did not sign it), or an error code: `INVALID_NOTIFICATION` where the App
    * Store signed what is refused, `INTERNAL_ERROR` where the service itself failed.
    */
   notifications: "Notifications",

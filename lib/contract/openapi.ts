@@ -2,6 +2,7 @@ import * as z from "zod";
 import { endpoints, GATEWAY_ERRORS, type Endpoint, type EndpointName } from "./endpoints.ts";
 import { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
 import { EXAMPLES, type RequestExamples } from "./examples.ts";
+import { storeRequest } from "./schemas.ts";
 
 const errorSchemaName = "Error";
 
@@ -22,6 +23,8 @@ const opened = (schema: unknown): unknown => {
 };
 
 const componentSchemas = (): Record<string, object> => {
+  // No endpoint names it: it is what destinations are sent, which this version of OpenAPI has no place for.
+  storeRequest();
   const { schemas } = z.toJSONSchema(z.globalRegistry, {
     target: "openapi-3.0",
     io: "output",

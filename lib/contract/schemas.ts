@@ -273,6 +273,52 @@ export const accountChange = once(() =>
     .register(z.globalRegistry, { id: "AccountChange" }),
 );
 
+/** `data` of a `store.request` message. */
+export const storeRequest = once(() =>
+  z
+    .object({
+      applicationIdentifier: uuid("The application that is asked."),
+      applicationAccountIdentifier: described(
+        "The account; null where the customer is linked to none, or nobody is known.",
+        z.nullable(z.string()),
+      ),
+      customerIdentifier: z.nullable(uuid("Whose purchase it is about; null where nobody is known.")),
+      store: z.enum(STORES),
+      kind: described(
+        "The store's own word: `CONSUMPTION_REQUEST`, `RESCIND_CONSENT`, `pendingRefundReviewNotification`; others may come.",
+        z.string(),
+      ),
+      productIdentifier: described("Null where the store names no product.", z.nullable(z.string())),
+      transactionIdentifier: described(
+        "Null where the store names no transaction; `orderIdentifier` is Google's.",
+        z.nullable(z.string()),
+      ),
+      answerBy: nullableTime("Time by which the store wants an answer; null where it names none."),
+      environment: z.optional(
+        described("Environment of the App Store; absent where the store does not say.", z.enum(ENVIRONMENTS)),
+      ),
+      bundleIdentifier: z.optional(described("The iOS app.", z.string())),
+      packageName: z.optional(described("The Android app.", z.string())),
+      orderIdentifier: z.optional(
+        described("Google's order: `orderId` of `orders.reviewrefund`.", z.string()),
+      ),
+      pendingRefundToken: z.optional(
+        described("`pendingRefundToken` of `orders.reviewrefund`. It is no purchase token.", z.string()),
+      ),
+      reason: z.optional(
+        described(
+          "The store's own word for why: Apple's `consumptionRequestReason`, Google's `refundReason`. Others may come.",
+          z.string(),
+        ),
+      ),
+    })
+    .register(z.globalRegistry, {
+      id: "StoreRequest",
+      description:
+        "`data` of a `store.request` message: what a store asks of the application. This service never answers it.",
+    }),
+);
+
 export const changesPage = once(() =>
   z
     .object({
@@ -299,6 +345,7 @@ export type LinkResponse = z.infer<ReturnType<typeof linkResponse>>;
 export type SynchronizeResponse = z.infer<ReturnType<typeof synchronizeResponse>>;
 export type ChangesRequest = z.infer<ReturnType<typeof changesRequest>>;
 export type AccountChange = z.infer<ReturnType<typeof accountChange>>;
+export type StoreRequest = z.infer<ReturnType<typeof storeRequest>>;
 export type ChangesPage = z.infer<ReturnType<typeof changesPage>>;
 export type NotificationResponse = z.infer<ReturnType<typeof notificationResponse>>;
 export type AccountEntitlements = z.infer<ReturnType<typeof accountEntitlements>>;

@@ -1,6 +1,9 @@
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 
-/** Use of a notification. `STORED`: its facts were stored or known already; `UNUSED`: it can never be used. */
+/**
+ * Use of a notification. `STORED`: its facts were stored or known already, or what it asks waits for a destination; `UNUSED`:
+ * it can never be used.
+ */
 export type NotificationUse = "STORED" | "UNUSED";
 
 /**

@@ -12,6 +12,7 @@ import type {
   PushTokenClaims,
   PushTokenVerifier,
 } from "../stores/android-store/push-token.ts";
+import { questionIn } from "../stores/android-store/question.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
 import { notifiedPackage, type NoteNotification } from "./notification-log.ts";
@@ -26,8 +27,9 @@ import {
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
 } from "./store-android-store-purchase.ts";
+import { passOn, type RequestPassing } from "./store-request.ts";
 
-export interface AndroidStoreReception extends AndroidStorePurchases {
+export interface AndroidStoreReception extends AndroidStorePurchases, Pick<RequestPassing, "requests"> {
   readonly directory: ApplicationDirectory;
   readonly pushTokens: PushTokenVerifier;
   readonly note: NoteNotification;
@@ -114,6 +116,19 @@ const ask = async (
   }
 };
 
+/** Passes on what the store asks of the application; what asks nothing is unused. */
+const passOnQuestion = async (
+  reception: AndroidStoreReception,
+  application: Application,
+  notification: AndroidStoreNotification,
+): Promise<NotificationUse> => {
+  const asked = questionIn(notification, reception.now());
+  if (asked === null) return "UNUSED";
+  const { question, purchases } = asked;
+  const isPassedOn = await passOn(reception, application, question, { purchases, identities: [] });
+  return isPassedOn ? "STORED" : "UNUSED";
+};
+
 /** Uses a notification of an authentic token, and notes it once it is used. */
 const use = async (
   reception: AndroidStoreReception,
@@ -130,14 +145,17 @@ const use = async (
   const application = await applicationOfPackage(reception.directory, packageName);
   const configuration = androidStoreConfigurationOf(application, packageName);
   requireSender(reception, claims, configuration.notifications);
-  const outcome = purchase === null ? "UNUSED" : await ask(reception, application, configuration, purchase);
+  const outcome =
+    purchase === null
+      ? await passOnQuestion(reception, application, notification)
+      : await ask(reception, application, configuration, purchase);
   await noteLast(reception, application.identifier, notification);
   return outcome;
 };
 
 /**
  * Takes a Real-time Developer Notification: a hint that a purchase has changed. The store is asked, its answer is stored,
- * and nothing is linked.
+ * and nothing is linked. What the store asks of the application is passed on.
  *
  * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the push is sent
  * again

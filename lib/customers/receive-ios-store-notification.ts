@@ -5,6 +5,7 @@ import type { Instant } from "../entitlements/time.ts";
 import { checkAppTransactionClaims, whyRefused } from "../stores/ios-store/app-transaction.ts";
 import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
+import { questionIn } from "../stores/ios-store/question.ts";
 import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import { isForgery } from "../stores/ios-store/verdict.ts";
@@ -18,9 +19,10 @@ import {
   type ReceivedNotification,
 } from "./notification-use.ts";
 import { storeFacts } from "./store-facts.ts";
+import { passOn, type RequestPassing } from "./store-request.ts";
 import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
 
-export interface IosStoreReception extends IosStoreCustomers {
+export interface IosStoreReception extends IosStoreCustomers, Pick<RequestPassing, "requests"> {
   readonly note: NoteNotification;
   /** Takes the outcome of each notification, once. */
   readonly onReceived: (received: ReceivedNotification) => void;
@@ -51,6 +53,25 @@ const factsOf = (
   };
 };
 
+/** The owner is read after the facts were stored, so a purchase that was new has one. */
+const passOnQuestion = async (
+  reception: IosStoreReception,
+  application: Application,
+  notification: Notification,
+  parts: NotificationParts,
+): Promise<boolean> => {
+  const question = questionIn(notification, parts);
+  if (question === null) return false;
+  const { transaction, appTransaction } = parts;
+  const identity = appTransactionIdentityOf(
+    [transaction, appTransaction].filter((payload) => payload !== null),
+  );
+  return passOn(reception, application, question, {
+    purchases: transaction === null ? [] : purchasesOf([transaction]).map(({ purchase }) => purchase),
+    identities: identity === null ? [] : [identity],
+  });
+};
+
 const use = async (
   reception: IosStoreReception,
   application: Application,
@@ -62,9 +83,13 @@ const use = async (
   const parts = await reception.verifier.verifyNotificationParts(notification, trust, moment);
   if (parts.outcome === "rejected") throw invalidNotification();
   const facts = factsOf(configuration, notification, parts.payload);
-  if (facts === null) return "UNUSED";
-  // Facts that contradict each other's owners went to the owner of each.
-  return storeFacts(reception, application, facts, null).then(() => "STORED", unusedIfErased);
+  const stored =
+    facts === null
+      ? "UNUSED"
+      : // Facts that contradict each other's owners went to the owner of each.
+        await storeFacts(reception, application, facts, null).then(() => "STORED" as const, unusedIfErased);
+  const isPassedOn = await passOnQuestion(reception, application, notification, parts.payload);
+  return isPassedOn ? "STORED" : stored;
 };
 
 /** Finds the app of an authentic notification, uses the notification, and notes it: what is refused writes nothing. */
@@ -96,7 +121,7 @@ const receive = async (
 
 /**
  * Takes an App Store Server Notification: verifies the envelope and what it carries, stores the facts, and links nothing.
- * The type decides nothing, so a replay writes nothing.
+ * The type decides no fact, so a replay writes none. What the store asks of the application is passed on.
  *
  * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the App Store
  * sends the notification again

@@ -1,4 +1,3 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { GetCommand, TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { dayOf } from "../telling/change.ts";
@@ -33,8 +32,11 @@ import {
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
-import { isConflict, ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { deletion, put, setAttributes, updateOf, type TransactItem } from "./writes.ts";
+import { isChangedMeanwhile, isConflict, transact } from "./transactions.ts";
+import { deletion, put, setAttributes, updateOf } from "./writes.ts";
+
+/** A transaction reads at most 4 MB, and an item has up to 400 KB. */
+const ITEMS_PER_READ = 10;
 
 /** Hash of an account under a key of the service's own, hexadecimal: it names an account that was erased. */
 export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
@@ -49,14 +51,6 @@ export const createChangeTable = (
 
   const get = async (key: Key): Promise<Item | undefined> =>
     (await client.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item;
-
-  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
-    try {
-      await client.send(new UpdateCommand(update));
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    }
-  };
 
   const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
     const item = await get(erasedAccountKey(application, await keyedHash(application, account)));
@@ -93,14 +87,20 @@ export const createChangeTable = (
         const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
         return { worker, sequence, toldAt } satisfies TellingTurn;
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return null;
+        // A transaction that writes the item is of the worker that has the turn.
+        if (isChangedMeanwhile(error)) return null;
         throw error;
       }
     },
 
     release: async (application, worker) => {
-      // Another worker may have taken the turn after it ran out.
-      await updateIf(updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker)));
+      try {
+        const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
+        await client.send(new UpdateCommand(update));
+      } catch (error) {
+        // Another worker may have taken the turn after it ran out, and be telling.
+        if (!isChangedMeanwhile(error)) throw error;
+      }
     },
 
     areApplied: async (application, looks) => {
@@ -109,7 +109,7 @@ export const createChangeTable = (
           (cause?.customers ?? []).map((customer) => keys.accountCustomer(application, account, customer)),
         ),
       );
-      for (const some of chunks(written, ITEMS_PER_TRANSACTION))
+      for (const some of chunks(written, ITEMS_PER_READ))
         try {
           await client.send(
             new TransactGetCommand({

@@ -1,13 +1,15 @@
+import type { PutCommandInput } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { CHANGES_KEPT_MILLISECONDS, type ChangePlace } from "../telling/change.ts";
 import type { Delivery, RequestDelivery } from "../telling/delivery-queue.ts";
+import { absent } from "./conditions.ts";
 import { deliveryKey, requestDeliveryKey, TABLE } from "./keys.ts";
 import * as shape from "./shapes.ts";
 import type { Attributes } from "./table.ts";
-import { put, type TransactItem } from "./writes.ts";
+import type { TransactItem } from "./writes.ts";
 
 const SECOND = 1000;
 
@@ -34,7 +36,7 @@ const requestDeliveryItem = once(() =>
     type: shape.text(),
     timestamp: shape.integer(),
     data: shape.text(),
-    answerBy: shape.integer(),
+    until: shape.integer(),
     ...waiting(),
   }),
 );
@@ -47,9 +49,9 @@ export const fromDeliveryItem = (item: z.output<ReturnType<typeof deliveryItem>>
     const { account, version, day, sequence } = item;
     return { kind: "account", account, version, place: { day, sequence }, since, tries, nextTryAt };
   }
-  const { request: identifier, type, timestamp, data, answerBy } = item;
+  const { request: identifier, type, timestamp, data, until } = item;
   const message = { identifier, type, timestamp, data: JSON.parse(data) as unknown };
-  return { kind: "request", message, answerBy, since, tries, nextTryAt };
+  return { kind: "request", message, until, since, tries, nextTryAt };
 };
 
 /** A version of an account to deliver. */
@@ -89,21 +91,27 @@ export const deliveryWrite = (
   },
 });
 
-/** Makes a store's request due. The same request again is the same item. */
+/** Makes a store's request due where it does not wait yet. */
 export const requestDeliveryPut = (
   table: string,
   application: ApplicationId,
   destination: string,
-  { message: { identifier, type, timestamp, data }, answerBy }: Pick<RequestDelivery, "message" | "answerBy">,
-): TransactItem =>
-  put(table, requestDeliveryKey(application, destination, identifier), {
-    request: identifier,
-    type,
-    timestamp,
-    data: JSON.stringify(data),
-    answerBy,
-    since: timestamp,
-    tries: 0,
-    nextTryAt: 0,
-    [TABLE.timeToLiveAttribute]: Math.ceil(answerBy / SECOND),
-  } satisfies Attributes<typeof requestDeliveryItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
+  { message: { identifier, type, timestamp, data }, until }: Pick<RequestDelivery, "message" | "until">,
+): PutCommandInput => ({
+  TableName: table,
+  Item: {
+    ...requestDeliveryKey(application, destination, identifier),
+    ...({
+      request: identifier,
+      type,
+      timestamp,
+      data: JSON.stringify(data),
+      until,
+      since: timestamp,
+      tries: 0,
+      nextTryAt: 0,
+      [TABLE.timeToLiveAttribute]: Math.ceil(until / SECOND),
+    } satisfies Attributes<typeof requestDeliveryItem> & Record<typeof TABLE.timeToLiveAttribute, number>),
+  },
+  ...absent,
+});

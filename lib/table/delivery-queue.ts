@@ -1,4 +1,3 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { DeleteCommand, GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
@@ -27,6 +26,7 @@ import {
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
+import { isChangedMeanwhile } from "./transactions.ts";
 import { updateOf, type TransactItem } from "./writes.ts";
 
 /** Lease and health of a destination; absent values are those of one that takes messages. */
@@ -58,12 +58,12 @@ export const createDeliveryQueue = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  /** Sends a write whose condition may fail because of a concurrent one. */
+  /** Sends a write that may fail because of a concurrent one, such as the teller's of a newer version. */
   const unlessChanged = async (write: () => Promise<unknown>): Promise<void> => {
     try {
       await write();
     } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      if (!isChangedMeanwhile(error)) throw error;
     }
   };
   const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> =>
@@ -111,7 +111,7 @@ export const createDeliveryQueue = (
         );
         return healthIn(item);
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return null;
+        if (isChangedMeanwhile(error)) return null;
         throw error;
       }
     },

@@ -1,4 +1,9 @@
-import { TransactionCanceledException, TransactionInProgressException } from "@aws-sdk/client-dynamodb";
+import {
+  ConditionalCheckFailedException,
+  TransactionCanceledException,
+  TransactionConflictException,
+  TransactionInProgressException,
+} from "@aws-sdk/client-dynamodb";
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { Table } from "./table.ts";
 import type { TransactItem } from "./writes.ts";
@@ -26,6 +31,10 @@ export const isConflict = (error: unknown): error is Error =>
   error instanceof TransactionInProgressException ||
   (error instanceof TransactionCanceledException &&
     (error.CancellationReasons ?? []).every(({ Code }) => NO_REASON.has(Code) || CONFLICTS.has(Code)));
+
+/** Whether a write of one item failed because it was changed meanwhile, or is being changed by a transaction. */
+export const isChangedMeanwhile = (error: unknown): error is Error =>
+  error instanceof ConditionalCheckFailedException || error instanceof TransactionConflictException;
 
 /** `conflict`: nothing was written, because of a concurrent write or throttling. */
 export type TransactionOutcome =

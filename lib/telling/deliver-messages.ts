@@ -97,7 +97,7 @@ const sendingsOf = async (
   const found = new Map(ofAccounts.map((one, index) => [one as Delivery, changes[index] ?? null]));
   return deliveries.map((delivery): Sending => {
     if (delivery.kind === "request")
-      return { delivery, message: delivery.answerBy > now() ? delivery.message : null };
+      return { delivery, message: delivery.until > now() ? delivery.message : null };
     const change = found.get(delivery) ?? null;
     const isKept = change?.data != null && change.toldAt + CHANGES_KEPT_MILLISECONDS > now();
     return {

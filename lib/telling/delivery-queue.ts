@@ -22,8 +22,8 @@ export interface AccountDelivery {
 export interface RequestDelivery {
   readonly kind: "request";
   readonly message: Message;
-  /** Time after which an answer is no longer of use. */
-  readonly answerBy: Instant;
+  /** Time from which it is of no more use. */
+  readonly until: Instant;
 }
 
 export type Delivery = (AccountDelivery | RequestDelivery) & {

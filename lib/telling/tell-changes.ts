@@ -1,10 +1,11 @@
 import { tellsChanges, type Application, type ApplicationDirectory } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { ApplicationId } from "../identifiers.ts";
+import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { inTurns } from "../in-turns.ts";
-import type { ChangeTable, TellingTurn } from "./change-table.ts";
+import type { ChangeTable } from "./change-table.ts";
 import type { Look } from "./look.ts";
-import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
+import type { AccountLooks, TellingStep } from "./tell-accounts.ts";
+import { tellTogether, type TogetherOutcome } from "./tell-together.ts";
 
 export interface TellingRun extends TellingStep {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
@@ -13,7 +14,7 @@ export interface TellingRun extends TellingStep {
   readonly applications: () => Promise<readonly ApplicationId[]>;
   readonly newWorker: () => string;
   readonly pause: (attempt: number) => Promise<void>;
-  /** Takes an unexpected failure of one application's telling. */
+  /** Takes an unexpected failure of the telling of one application, or of one of its accounts. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -71,25 +72,42 @@ const tellFor = async (
   const [first] = await changes.due(identifier, now(), 1);
   if (first === undefined) return "done";
   const worker = run.newWorker();
-  let turn: TellingTurn | null = await changes.take(identifier, worker, now() + LEASE_MILLISECONDS, now());
+  const take = async () => changes.take(identifier, worker, now() + LEASE_MILLISECONDS, now());
+  let turn = await take();
   if (turn === null) {
     progress.oldest = Math.max(progress.oldest, now() - first.dueAt);
     return "done";
   }
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
+  const failed = new Set<AccountId>();
+  const busy = new Set<AccountId>();
+  let looksPerRead = LOOKS_PER_READ;
+  let isAnyLeft = true;
   try {
-    for (let attempt = 1; attempt <= ATTEMPTS && now() < turnEnds;) {
-      const looks = await changes.due(identifier, now(), LOOKS_PER_READ);
-      if (looks.length === 0) return "done";
-      const outcome = await tellAccounts(run, application, turn, byAccount(looks).slice(0, ACCOUNTS_AT_ONCE));
-      progress.told += outcome.turn.sequence - turn.sequence;
-      turn = outcome.turn;
-      if (outcome.outcome === "told") attempt = 1;
-      else await pause((attempt += 1));
+    for (let attempt = 1; attempt <= ATTEMPTS && now() < turnEnds && turn !== null && isAnyLeft;) {
+      const looks = await changes.due(identifier, now(), looksPerRead);
+      const open = looks.filter(({ account }) => !failed.has(account) && !busy.has(account));
+      if (open.length > 0) {
+        const accounts = byAccount(open).slice(0, ACCOUNTS_AT_ONCE);
+        const sequence: number = turn.sequence;
+        const outcome: TogetherOutcome = await tellTogether(run, application, turn, take, accounts);
+        for (const { account, error } of outcome.failed) {
+          failed.add(account);
+          run.onFailure(error);
+        }
+        for (const account of outcome.busy) busy.add(account);
+        turn = outcome.turn;
+        progress.told += (turn?.sequence ?? sequence) - sequence;
+        if (outcome.busy.length + outcome.failed.length < accounts.length) attempt = 1;
+      } else if (looks.length === looksPerRead) looksPerRead += LOOKS_PER_READ;
+      else if (busy.size > 0) {
+        busy.clear();
+        await pause((attempt += 1));
+      } else isAnyLeft = false;
     }
     const [left] = await changes.due(identifier, now(), 1);
     if (left !== undefined) progress.oldest = Math.max(progress.oldest, now() - left.dueAt);
-    return left === undefined || now() >= until ? "done" : "more";
+    return isAnyLeft && turn !== null && now() < until ? "more" : "done";
   } finally {
     await changes.release(identifier, worker);
   }

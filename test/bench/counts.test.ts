@@ -282,19 +282,19 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 261],
+    ["AuthorizeCredential", 262],
     ["ReadAccountEntitlements", 295],
     ["SynchronizeIosStorePurchases", 359],
-    ["LinkIosStoreCustomer", 359],
-    ["LinkAndroidStoreCustomer", 631],
+    ["LinkIosStoreCustomer", 360],
+    ["LinkAndroidStoreCustomer", 633],
     ["ReceiveIosStoreNotification", 361],
-    ["ReceiveAndroidStoreNotification", 656],
-    ["AcknowledgeDuePurchases", 577],
+    ["ReceiveAndroidStoreNotification", 658],
+    ["AcknowledgeDuePurchases", 578],
     ["WatchNotifications", 264],
-    ["RefreshAndroidStorePurchases", 629],
+    ["RefreshAndroidStorePurchases", 630],
     ["RefreshIosStorePurchases", 386],
-    ["SweepAndroidStoreRefunds", 624],
-    ["SweepIosStoreNotifications", 378],
+    ["SweepAndroidStoreRefunds", 625],
+    ["SweepIosStoreNotifications", 380],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { contractSource } from "../../client/build.ts";
 import { contractTypes } from "../../client/contract-types.ts";
 import type * as client from "../../client/source/contract.ts";
+import type { StoreRequest } from "../../client/source/messages.ts";
 import { endpoints, GATEWAY_ERRORS } from "../../lib/contract/endpoints.ts";
 import type * as contract from "../../lib/contract/schemas.ts";
 
@@ -15,13 +16,17 @@ type DeepReadonly<Value> = Value extends object
   ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
   : Value;
 
+/** With all its optional members. */
+type Present<Value> = { [Name in keyof Value]-?: Exclude<Value[Name], undefined> };
+
 test("they are the types by which the service answers", () => {
   const alike: readonly [
     Alike<client.AccountEntitlements, contract.AccountEntitlements>,
     Alike<client.LinkResponse, contract.LinkResponse>,
     Alike<client.CustomerEntitlement, contract.CustomerEntitlement>,
     Alike<client.Status, contract.Status>,
-  ] = [true, true, true, true];
+    Alike<Present<StoreRequest>, Present<contract.StoreRequest>>,
+  ] = [true, true, true, true, true];
   expect(alike).not.toContain(false);
 });
 

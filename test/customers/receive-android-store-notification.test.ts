@@ -1,5 +1,7 @@
 import { v7 as uuid } from "uuid";
 import type { AndroidStoreConfiguration, Application } from "../../lib/applications/application.ts";
+import type { Destination } from "../../lib/applications/destination.ts";
+import { storeRequest } from "../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import {
@@ -11,6 +13,7 @@ import { createPushTokenVerifier } from "../../lib/stores/android-store/push-tok
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { bury } from "../../lib/table/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import {
   aOneTimeAnswer,
@@ -62,7 +65,10 @@ interface Pushed {
 }
 
 /** An application with a package whose notifications are pushed, and a stranger's application with another package. */
-const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
+const aWorld = (
+  changes: Partial<AndroidStoreConfiguration> = {},
+  destinations: readonly Destination[] = [],
+) => {
   const applicationWith = (packageName: string): Application => ({
     identifier: applicationId(uuid()),
     name: "Trails",
@@ -82,7 +88,7 @@ const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
       aProduct({ store: "android-store", productIdentifier: "tiles", grants: ["tiles"] }),
     ]),
     transfers: "refuse",
-    destinations: [],
+    destinations,
     keepsChanges: false,
     renewalLeeway: 0,
   });
@@ -115,6 +121,7 @@ const aWorld = (changes: Partial<AndroidStoreConfiguration> = {}) => {
         noted.push({ ...store, signedAt });
         return Promise.resolve();
       },
+      requests: createStoreRequestQueue(table),
       onReceived: (what) => received.push(what),
       ...changed,
     };
@@ -641,5 +648,114 @@ describe("an authentic notification is noted", () => {
     );
     await expect(forged).rejects.toMatchObject({ code: "INVALID_CREDENTIAL" });
     expect(world.noted).toEqual([]);
+  });
+});
+
+describe("a refund to be reviewed is passed on to the application's destinations", () => {
+  const BACKEND: Destination = { name: "backend", url: "https://api.example.com/hooks", secretEpochs: [] };
+  const askedOf = async (world: ReturnType<typeof aWorld>) =>
+    (await world.items())
+      .filter(({ sk }) => String(sk).startsWith("REQUEST#"))
+      .map(({ data, ...item }): Record<string, unknown> => ({ ...item, data: JSON.parse(String(data)) }));
+  const review = (fields: object = {}, members: object = {}) => ({
+    eventTimeMillis: String(NOW - 5000),
+    pendingRefundReviewNotification: {
+      version: "1.0",
+      pendingRefundToken: "review.1",
+      orderId: "GPA.1",
+      refundReason: 7,
+      ...fields,
+    },
+    ...members,
+  });
+
+  test("with what its answer takes, about nobody, without asking the store", async () => {
+    const world = aWorld({}, [BACKEND]);
+    expect(await world.notify(review())).toEqual({});
+    expect([world.received, asked()]).toEqual([[{ outcome: "STORED", type: "pending_refund_review" }], 0]);
+    const waiting = await askedOf(world);
+    expect(waiting).toMatchObject([
+      {
+        request: expect.stringMatching(/^msg_[0-9a-f]{64}$/),
+        type: "store.request",
+        timestamp: NOW - 5000,
+        until: NOW - 5000 + DAY,
+      },
+    ]);
+    const data = waiting[0]?.["data"];
+    expect(data).toEqual({
+      applicationIdentifier: world.application.identifier,
+      applicationAccountIdentifier: null,
+      customerIdentifier: null,
+      store: "android-store",
+      kind: "pendingRefundReviewNotification",
+      productIdentifier: null,
+      transactionIdentifier: null,
+      answerBy: new Date(NOW - 5000 + DAY).toISOString(),
+      packageName: PACKAGE_NAME,
+      orderIdentifier: "GPA.1",
+      pendingRefundToken: "review.1",
+      reason: "7",
+    });
+    expect(storeRequest().parse(data)).toEqual(data);
+  });
+
+  test("with the purchase token's owner, if Google names one", async () => {
+    const world = aWorld({}, [BACKEND]);
+    const token = buy();
+    const { customerIdentifier } = await world.link(token);
+    await world.notify(review({ purchaseToken: token }));
+    expect(await askedOf(world)).toMatchObject([
+      { data: { applicationAccountIdentifier: "user-1", customerIdentifier } },
+    ]);
+  });
+
+  test("once while it waits, however often it is pushed; each review is its own", async () => {
+    const world = aWorld({}, [BACKEND]);
+    await world.notify(review());
+    await world.notify(review());
+    expect(await askedOf(world)).toHaveLength(1);
+    await world.notify(review({ pendingRefundToken: "review.2" }));
+    expect(await askedOf(world)).toHaveLength(2);
+  });
+
+  test("for twenty-four hours from its event", async () => {
+    const world = aWorld({}, [BACKEND]);
+    await world.notify(review({}, { eventTimeMillis: String(NOW - DAY) }));
+    expect(await askedOf(world)).toEqual([]);
+    expect(world.received).toEqual([{ outcome: "UNUSED", type: "pending_refund_review" }]);
+    await world.notify(review({}, { eventTimeMillis: String(NOW - DAY + 1) }));
+    expect(await askedOf(world)).toHaveLength(1);
+  });
+
+  test.each([
+    ["no time that can be read has no deadline", "soon", null],
+    ["a time ahead of this service's clock counts from now", String(NOW + DAY), NOW + DAY],
+  ])("and %s", async (_, eventTimeMillis, answerBy) => {
+    const world = aWorld({}, [BACKEND]);
+    await world.notify(review({}, { eventTimeMillis }));
+    expect(await askedOf(world)).toMatchObject([
+      { timestamp: NOW, data: { answerBy: answerBy === null ? null : new Date(answerBy).toISOString() } },
+    ]);
+  });
+
+  test("unless it names nothing that an answer could name, or there is no destination", async () => {
+    const nothing = aWorld({}, [BACKEND]);
+    await nothing.notify({ pendingRefundReviewNotification: { version: "1.0" } });
+    const nowhere = aWorld();
+    expect(await requests(table, () => nowhere.notify(review()))).toEqual([]);
+    for (const world of [nothing, nowhere]) {
+      expect(await askedOf(world)).toEqual([]);
+      expect(world.received).toEqual([{ outcome: "UNUSED", type: "pending_refund_review" }]);
+    }
+  });
+
+  test("and is pushed again where it cannot be written", async () => {
+    const world = aWorld({}, [BACKEND]);
+    const broken = { requests: { add: () => Promise.reject(new Error("throttled")) } };
+    expect(await refusal(world.at(NOW, broken).notify(review()))).toBe("STORE_UNAVAILABLE");
+    expect(world.noted).toEqual([]);
+    await world.notify(review());
+    expect(await askedOf(world)).toHaveLength(1);
   });
 });

@@ -2,8 +2,9 @@ import { NotificationTypeV2 } from "@apple/app-store-server-library";
 import { v7 as uuid } from "uuid";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Application } from "../../lib/applications/application.ts";
+import type { Destination } from "../../lib/applications/destination.ts";
 import type { ErrorCode } from "../../lib/contract/errors.ts";
-import type { AccountEntitlements } from "../../lib/contract/schemas.ts";
+import { storeRequest, type AccountEntitlements } from "../../lib/contract/schemas.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import {
   receiveIosStoreNotification,
@@ -12,6 +13,8 @@ import {
 import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { applicationId } from "../../lib/identifiers.ts";
+import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import {
   makeChain,
   makeXcodeSigner,
@@ -103,6 +106,7 @@ const aNotifiedApp = (
       noted.push([store.bundleOrPackage, store.environment, signedAt]);
       return Promise.resolve();
     },
+    requests: createStoreRequestQueue(table),
     onReceived: (one) => void received.push(one),
     ...changes,
   };
@@ -611,5 +615,248 @@ describe("every type of Apple's to date, and one of tomorrow, is taken by what i
       { outcome: subject === undefined ? "STORED" : "UNUSED", type: notificationType },
     ]);
     expect((await app.world.items()).length).toBe(subject === undefined ? 3 : 0);
+  });
+});
+
+describe("what the App Store asks of the application", () => {
+  const HOUR = 3600 * 1000;
+  const BACKEND: Destination = { name: "backend", url: "https://api.example.com/hooks", secretEpochs: [] };
+  const BUS: Destination = { name: "bus", eventBus: "arn:aws:events:us-east-1:111122223333:event-bus/main" };
+  const anAskedApp = (changes: Partial<IosStoreReception> = {}) => {
+    const application = anApplication({ destinations: [BACKEND, BUS] });
+    const app = aNotifiedApp(changes, application);
+    const waiting = async () =>
+      (await app.world.items())
+        .filter(({ sk }) => String(sk).startsWith("REQUEST#"))
+        .map(({ pk, data, ...item }): Record<string, unknown> => ({
+          ...item,
+          destination: String(pk).split("#").at(-1),
+          data: JSON.parse(String(data)),
+        }))
+        .toSorted((a, b) => String(a["destination"]).localeCompare(String(b["destination"])));
+    return {
+      ...app,
+      waiting,
+      /** What the first destination is asked. */
+      asked: async () => (await waiting()).map(({ data }) => data)[0],
+      identifiers: async () => [...new Set((await waiting()).map(({ request }) => request))],
+    };
+  };
+  const consumption = (fields: Payload = {}, transaction: Payload = {}): Payload =>
+    aNotification(
+      chain,
+      { transaction: aTransaction(transaction) },
+      { notificationType: "CONSUMPTION_REQUEST", ...fields },
+      { consumptionRequestReason: "UNINTENDED_PURCHASE" },
+    );
+  const rescission = (fields: Payload = {}): Payload =>
+    anEnvelope({
+      notificationType: "RESCIND_CONSENT",
+      appData: anApp({ signedAppTransactionInfo: signJws(anAppTransaction(), chain) }),
+      ...fields,
+    });
+
+  test("of a refund waits for each destination, with the account that has the purchase", async () => {
+    const app = anAskedApp();
+    const { customerIdentifier } = await app.link("a", {});
+    expect(await app.send(consumption())).toEqual({});
+    expect(app.received).toEqual([{ outcome: "STORED", type: "CONSUMPTION_REQUEST" }]);
+    const waiting = await app.waiting();
+    expect(waiting).toMatchObject(
+      ["backend", "bus"].map((destination) => ({
+        destination,
+        type: "store.request",
+        timestamp: NOW - 500,
+        until: NOW - 500 + 12 * HOUR,
+        expiresAt: Math.ceil((NOW - 500 + 12 * HOUR) / 1000),
+        tries: 0,
+        nextTryAt: 0,
+        data: {
+          applicationIdentifier: app.world.application.identifier,
+          applicationAccountIdentifier: "a",
+          customerIdentifier,
+          store: "ios-store",
+          kind: "CONSUMPTION_REQUEST",
+          productIdentifier: PRODUCT,
+          transactionIdentifier: "700000000000002",
+          answerBy: new Date(NOW - 500 + 12 * HOUR).toISOString(),
+          environment: "production",
+          bundleIdentifier: BUNDLE,
+          reason: "UNINTENDED_PURCHASE",
+        },
+      })),
+    );
+    expect(await app.identifiers()).toEqual([expect.stringMatching(/^msg_[0-9a-f]{64}$/)]);
+    for (const { data } of waiting) expect(storeRequest().parse(data)).toEqual(data);
+  });
+
+  test("costs two reads more, and a write for each destination", async () => {
+    const app = anAskedApp();
+    await app.link("a", {});
+    await app.send(consumption());
+    const again = consumption({ notificationUUID: uuid() });
+    expect(await requests(() => app.send(again))).toEqual(
+      "BatchGetItem BatchGetItem BatchGetItem BatchGetItem PutItem PutItem".split(" "),
+    );
+  });
+
+  test.each([false, true])(
+    "costs nothing where the application has no destination, whether it keeps changes or not (%s)",
+    async (keepsChanges) => {
+      const app = aNotifiedApp({}, anApplication({ keepsChanges }));
+      await app.link("a", {});
+      await app.send(consumption());
+      expect(await requests(() => app.send(consumption()))).toEqual(["BatchGetItem", "BatchGetItem"]);
+      expect(await requests(() => app.send(rescission()))).toEqual([]);
+      expect((await app.world.items()).filter(({ sk }) => String(sk).startsWith("REQUEST#"))).toEqual([]);
+    },
+  );
+
+  test("of a purchase that was unknown names its new customer, and no account", async () => {
+    const app = anAskedApp();
+    await app.send(consumption());
+    const customer = (await app.world.items()).find(({ sk }) => sk === "CUSTOMER");
+    expect(await app.asked()).toMatchObject({
+      applicationAccountIdentifier: null,
+      customerIdentifier: customer?.["customer"],
+    });
+  });
+
+  test("of a purchase whose Apple Account is another customer's names the purchase's owner", async () => {
+    const app = anAskedApp();
+    await app.world.store(
+      { identities: [device("704000000000001")], purchases: [owned("9")] },
+      byCredential("a"),
+    );
+    await app.world.store(
+      { purchases: [owned("700000000000001", { productIdentifier: PRODUCT })] },
+      byCredential("b"),
+    );
+    await app.send(consumption());
+    expect(await app.asked()).toMatchObject({ applicationAccountIdentifier: "b" });
+  });
+
+  test("when a consent is withdrawn names the person, no product, no transaction and no deadline", async () => {
+    const app = anAskedApp();
+    const { customerIdentifier } = await app.link("a", {});
+    await app.send(rescission());
+    expect(app.received).toEqual([{ outcome: "STORED", type: "RESCIND_CONSENT" }]);
+    expect(await app.waiting()).toMatchObject([{ until: NOW - 500 + 30 * DAY }, {}]);
+    const data = await app.asked();
+    expect(data).toEqual({
+      applicationIdentifier: app.world.application.identifier,
+      applicationAccountIdentifier: "a",
+      customerIdentifier,
+      store: "ios-store",
+      kind: "RESCIND_CONSENT",
+      productIdentifier: null,
+      transactionIdentifier: null,
+      answerBy: null,
+      environment: "production",
+      bundleIdentifier: BUNDLE,
+    });
+    expect(storeRequest().parse(data)).toEqual(data);
+  });
+
+  test("about somebody whom the service does not know names nobody, and makes nobody", async () => {
+    const app = anAskedApp();
+    await app.send(rescission());
+    expect(await app.asked()).toMatchObject({
+      applicationAccountIdentifier: null,
+      customerIdentifier: null,
+    });
+    expect((await app.world.items()).filter(({ sk }) => sk === "CUSTOMER")).toEqual([]);
+  });
+
+  test.each(["erased", "being erased"])("about a customer that is %s names nobody", async (what) => {
+    const app = anAskedApp({ pause: () => Promise.resolve() });
+    await app.link("a", {});
+    const customer = await app.world.store({ identities: [device("704000000000001")] });
+    await (what === "erased" ? app.world.erase(customer) : app.world.beginErasure(customer));
+    await app.send(rescission());
+    expect(await app.asked()).toMatchObject({
+      applicationAccountIdentifier: null,
+      customerIdentifier: null,
+    });
+    if (what !== "erased") await app.world.erase(customer);
+  });
+
+  test("twice is one message while the first waits, whose attempts go on", async () => {
+    const app = anAskedApp();
+    await app.send(consumption());
+    const queue = createDeliveryQueue(table, () => Promise.resolve());
+    const destination = { application: app.world.application.identifier, destination: "backend" };
+    for await (const page of queue.waiting(destination, 100))
+      for (const delivery of page) await queue.retry(destination, delivery, 3, NOW + HOUR);
+    await app.send(consumption());
+    expect(await app.waiting()).toMatchObject([{ tries: 3, nextTryAt: NOW + HOUR }, { tries: 0 }]);
+  });
+
+  test("twice is sent again under the same identifier once the first was delivered", async () => {
+    const app = anAskedApp();
+    await app.send(consumption());
+    const [first] = await app.identifiers();
+    const queue = createDeliveryQueue(table, () => Promise.resolve());
+    const destination = { application: app.world.application.identifier, destination: "backend" };
+    for await (const page of queue.waiting(destination, 100))
+      for (const delivery of page) await queue.remove(destination, delivery);
+    expect(await app.waiting()).toHaveLength(1);
+    await app.send(consumption());
+    expect(await app.waiting()).toHaveLength(2);
+    expect(await app.identifiers()).toEqual([first]);
+  });
+
+  test("twice, by notifications of their own, is two messages", async () => {
+    const app = anAskedApp();
+    await app.send(consumption());
+    await app.send(consumption({ notificationUUID: uuid() }));
+    expect(await app.identifiers()).toHaveLength(2);
+  });
+
+  test("by a notification without an identifier is named by what it is about", async () => {
+    const app = anAskedApp();
+    const unnamed = { notificationUUID: undefined };
+    await app.send(consumption(unnamed));
+    await app.send(consumption(unnamed));
+    expect(await app.identifiers()).toHaveLength(1);
+    await app.send(consumption(unnamed, { transactionId: "700000000000009" }));
+    expect(await app.identifiers()).toHaveLength(2);
+  });
+
+  test.each<[string, (fields: Payload) => Payload, number]>([
+    ["of a refund, after twelve hours", consumption, 12 * HOUR],
+    ["when a consent is withdrawn, after thirty days", rescission, 30 * DAY],
+  ])("%s, is no longer written", async (_, payload, time) => {
+    const app = anAskedApp();
+    await app.send(payload({ signedDate: NOW - time, notificationUUID: uuid() }));
+    expect(await app.waiting()).toEqual([]);
+    await app.send(payload({ signedDate: NOW - time + 1, notificationUUID: uuid() }));
+    expect(await app.waiting()).toHaveLength(2);
+  });
+
+  test("is sent again by the store where it cannot be written, after its facts were stored", async () => {
+    const app = anAskedApp();
+    const failing = { requests: { add: () => Promise.reject(new Error("the table is down")) } };
+    const broken = aNotifiedApp(failing, app.world.application);
+    expect(await refusal(broken.send(consumption()))).toBe("STORE_UNAVAILABLE");
+    expect([broken.received, broken.noted]).toEqual([
+      [{ outcome: "INTERNAL_ERROR", type: "CONSUMPTION_REQUEST" }],
+      [],
+    ]);
+    expect((await app.world.items()).some(({ sk }) => sk === "PURCHASE")).toBe(true);
+    expect(await app.waiting()).toEqual([]);
+    await app.send(consumption());
+    expect(await app.waiting()).toHaveLength(2);
+  });
+
+  test("of an environment that is not accepted is not passed on", async () => {
+    const app = anAskedApp();
+    const { application } = app.world;
+    const only = {
+      ...application,
+      iosStore: application.iosStore.map((one) => ({ ...one, environments: [] })),
+    };
+    await aNotifiedApp({}, only).send(consumption());
+    expect(await app.waiting()).toEqual([]);
   });
 });

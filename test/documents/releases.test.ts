@@ -26,7 +26,10 @@ test("an assembly that was kept is deployed again without its sources: it is who
       process.execPath,
       [CDK, "list", "--app", "kept", "--no-notices"],
       // No sources, no credentials, no settings of a user.
-      { cwd: elsewhere, env: { PATH: process.env["PATH"], HOME: elsewhere } },
+      {
+        cwd: elsewhere,
+        env: { PATH: process.env["PATH"], HOME: elsewhere, CDK_DISABLE_CLI_TELEMETRY: "true" },
+      },
     );
     expect(stdout.trim().split("\n").sort()).toEqual([
       "customer-entitlements-data",
@@ -40,7 +43,7 @@ test("an assembly that was kept is deployed again without its sources: it is who
   } finally {
     await rm(elsewhere, { recursive: true });
   }
-}, 60_000);
+}, 180_000);
 
 describe("the example of a pipeline", () => {
   let steps: readonly string[];

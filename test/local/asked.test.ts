@@ -53,8 +53,7 @@ test.each(["ios-store", "android-store"] as const)(
 
     await change("fail-billing", WITHOUT_GRACE[store]);
     const failed = await readAt(account, endOf(renewed) + 16 * MINUTE);
-    // Google keeps a payer for its silent day, and then holds the subscription.
-    expect(failed.status).toBe(store === "ios-store" ? "billing_retry" : "active");
+    expect(failed.status).toBe("billing_retry");
     const held = await readAt(account, endOf(renewed) + 3 * DAY);
     expect(held).toMatchObject({ status: "billing_retry", active: false });
 

@@ -87,7 +87,7 @@ describe("application apply", () => {
     await application.tell();
     const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
     await transact(table, [
-      requestDeliveryPut(table.name, application.identifier, "backend", { message, answerBy: NOW + DAY }),
+      requestDeliveryPut(table.name, application.identifier, "backend", { message, until: NOW + DAY }),
     ]);
     const queue = createDeliveryQueue(table, () => Promise.resolve());
     const reference = { application: applicationId(application.identifier), destination: "backend" };
@@ -110,7 +110,7 @@ describe("application apply", () => {
         Array.from({ length: Math.min(100, 1010 - count) }, (_, index) =>
           requestDeliveryPut(table.name, application.identifier, "backend", {
             message: { identifier: `${count + index}`, type: "store.request", timestamp: NOW, data: {} },
-            answerBy: NOW + DAY,
+            until: NOW + DAY,
           }),
         ),
       );

@@ -79,6 +79,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
     ...store,
     directory,
     note: () => Promise.resolve(),
+    requests: { add: unexpected },
     onReceived: (one: ReceivedNotification) => void received.push(one),
   };
 
@@ -99,12 +100,15 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
             Promise.resolve({
               outcome: "verified",
               payload: {
+                identifier: null,
+                kind: "DID_RENEW",
                 type: "DID_RENEW",
                 bundleIdentifier,
                 appAppleIdentifier: APPLE_IDENTIFIER,
                 signedTransaction: null,
                 signedRenewalInfo: null,
                 signedAppTransaction: null,
+                consumptionRequestReason: null,
                 environment,
                 signedAt: store.now(),
                 xcodeCertificate: null,

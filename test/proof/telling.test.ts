@@ -44,7 +44,7 @@ type Act =
 interface Step {
   readonly act: Act;
   /** What happens while the step's transaction number `at` is applied; null: nothing. */
-  readonly meanwhile: { readonly at: number; readonly act: "tell" | "follow" } | null;
+  readonly meanwhile: { readonly at: number; readonly act: "tell" | "follow" | "deliver" } | null;
   /** The step's transaction that fails, by a crash; null: none. */
   readonly crashesAt: number | null;
   /** For each read of an item of a transaction that is being applied: whether it sees the new one. */
@@ -77,7 +77,9 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 const booleans = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 });
 const step: fc.Arbitrary<Step> = fc.record({
   act,
-  meanwhile: fc.option(fc.record({ at: fc.nat(2), act: fc.constantFrom("tell", "follow") }), { freq: 1 }),
+  meanwhile: fc.option(fc.record({ at: fc.nat(2), act: fc.constantFrom("tell", "follow", "deliver") }), {
+    freq: 1,
+  }),
   crashesAt: fc.option(fc.nat(2), { freq: 4 }),
   sees: booleans,
   takes: booleans,
@@ -238,6 +240,7 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
       if (isNested || one.meanwhile?.at !== applied++) return;
       isNested = true;
       if (one.meanwhile.act === "tell") await tell();
+      else if (one.meanwhile.act === "deliver") await deliver(repeating(one.takes));
       else await follower.follow(moment);
       isNested = false;
     };

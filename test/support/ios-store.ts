@@ -125,12 +125,15 @@ export const aVerifiedRenewalInfo = (fields: Partial<RenewalInfo> = {}): Renewal
 
 /** A verified notification without parts. */
 export const aVerifiedNotification = (fields: Partial<Notification> = {}): Notification => ({
+  identifier: "002e14d5-51f5-4503-b5a8-c3a1af68eb20",
+  kind: "DID_RENEW",
   type: "DID_RENEW",
   bundleIdentifier: BUNDLE,
   appAppleIdentifier: APPLE_ID,
   signedTransaction: null,
   signedRenewalInfo: null,
   signedAppTransaction: null,
+  consumptionRequestReason: null,
   environment: "production",
   signedAt: NOW - 500,
   xcodeCertificate: null,

@@ -25,10 +25,10 @@ const page = async (
 const short = ({ changes }: ChangesPage) =>
   changes.map(({ applicationAccountIdentifier, version }) => [applicationAccountIdentifier, version]);
 
-/** Tells of accounts, each in a transaction of its own. */
+/** Tells of accounts that time does not change, each in a transaction of its own. */
 const tellOf = async (told: ToldWorld, accounts: readonly string[], moment = NOW): Promise<void> => {
   for (const account of accounts) {
-    await told.world.store({ purchases: [owned(account)] }, byCredential(account));
+    await told.world.store({ purchases: [owned(account, { endsAt: null })] }, byCredential(account));
     await told.tell(moment);
   }
 };

@@ -19,7 +19,7 @@ export const WEBHOOK: Destination = {
 export interface ToldWorld {
   readonly world: World;
   /** Tells what is due at the moment. */
-  tell(moment?: Instant, changes?: Partial<TellingRun>): Promise<TellingReport>;
+  tell(moment?: Instant, changes?: Partial<TellingRun>, until?: Instant): Promise<TellingReport>;
   /** All changes in the order of the sequence; null: emptied. */
   changes(): Promise<readonly (ChangeData | null)[]>;
   /** Items of the application whose partition key contains the text. */
@@ -42,7 +42,7 @@ export const createToldWorld = (
   return {
     world,
     itemsOf,
-    tell: async (moment = NOW, changes = {}) =>
+    tell: async (moment = NOW, changes = {}, until = Infinity) =>
       tellChanges(
         {
           directory: { byIdentifier: () => Promise.resolve(application) },
@@ -57,7 +57,7 @@ export const createToldWorld = (
           },
           ...changes,
         },
-        Infinity,
+        until,
       ),
     changes: async () =>
       (await itemsOf("#CHANGES#"))

@@ -3,7 +3,7 @@ import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 
-/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides nothing. */
+/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact. */
 export interface AndroidStoreNotification {
   readonly packageName: string;
   /** Google's type, for the log: `subscription 4`, `voided_purchase 1`, `test`. */
@@ -12,6 +12,23 @@ export interface AndroidStoreNotification {
   readonly sentAt: Instant | null;
   /** Null: it names no purchase, or not of which kind. */
   readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
+  /** A refund that the developer may review; null: it is about something else. */
+  readonly refundReview: RefundReview | null;
+}
+
+/**
+ * A pending refund that the developer may say something about; null: it is not named.
+ *
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund
+ */
+export interface RefundReview {
+  /** What `orders.reviewrefund` takes. It is no purchase token. */
+  readonly pendingRefundToken: string | null;
+  readonly orderIdentifier: string | null;
+  /** Google's number, as text. */
+  readonly reason: string | null;
+  /** Not documented, and read if it is ever there. */
+  readonly purchaseToken: string | null;
 }
 
 /** Reads as absent whatever has another type, so that no new form of a field loses the others. */
@@ -24,9 +41,12 @@ const lenient = <Schema extends z.ZodMiniType>(schema: Schema) =>
     ),
   ]);
 
+/** Orders are named by some 30 characters. */
+const LONGEST_ORDER = 256;
+
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const typeNumber = once(() => lenient(z.int().check(z.gte(0), z.lte(9_999))));
-const purchaseToken = once(() => lenient(text(LIMITS.purchaseTokenCharacters)));
+const storeToken = once(() => lenient(text(LIMITS.purchaseTokenCharacters)));
 
 /** @see https://developer.android.com/google/play/billing/rtdn-reference */
 const developerNotification = once(() =>
@@ -34,15 +54,20 @@ const developerNotification = once(() =>
     packageName: text(LIMITS.packageNameCharacters),
     eventTimeMillis: lenient(z.string().check(z.regex(/^\d{1,15}$/))),
     subscriptionNotification: lenient(
-      z.object({ notificationType: typeNumber(), purchaseToken: purchaseToken() }),
+      z.object({ notificationType: typeNumber(), purchaseToken: storeToken() }),
     ),
     oneTimeProductNotification: lenient(
-      z.object({ notificationType: typeNumber(), purchaseToken: purchaseToken() }),
+      z.object({ notificationType: typeNumber(), purchaseToken: storeToken() }),
     ),
-    voidedPurchaseNotification: lenient(
-      z.object({ productType: typeNumber(), purchaseToken: purchaseToken() }),
+    voidedPurchaseNotification: lenient(z.object({ productType: typeNumber(), purchaseToken: storeToken() })),
+    pendingRefundReviewNotification: lenient(
+      z.object({
+        pendingRefundToken: storeToken(),
+        orderId: lenient(text(LONGEST_ORDER)),
+        refundReason: typeNumber(),
+        purchaseToken: storeToken(),
+      }),
     ),
-    pendingRefundReviewNotification: lenient(z.object({})),
     testNotification: lenient(z.object({})),
   }),
 );
@@ -84,9 +109,10 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
     subscriptionNotification: subscription,
     oneTimeProductNotification: oneTimeProduct,
     voidedPurchaseNotification: voided,
+    pendingRefundReviewNotification: review,
   } = parsed.data;
   const sentAt = eventTimeMillis === undefined ? null : Number(eventTimeMillis);
-  const common = { packageName, sentAt: isInstant(sentAt) ? sentAt : null };
+  const common = { packageName, sentAt: isInstant(sentAt) ? sentAt : null, refundReview: null };
   if (subscription !== undefined)
     return {
       ...common,
@@ -105,11 +131,21 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
       type: typeText("voided_purchase", voided.productType),
       purchase: purchaseOf(voided.purchaseToken, VOIDED_KINDS.get(voided.productType)),
     };
-  const other =
-    parsed.data.pendingRefundReviewNotification === undefined ? "unknown" : "pending_refund_review";
+  if (review !== undefined)
+    return {
+      ...common,
+      type: "pending_refund_review",
+      purchase: null,
+      refundReview: {
+        pendingRefundToken: review.pendingRefundToken ?? null,
+        orderIdentifier: review.orderId ?? null,
+        reason: review.refundReason === undefined ? null : String(review.refundReason),
+        purchaseToken: review.purchaseToken ?? null,
+      },
+    };
   return {
     ...common,
-    type: parsed.data.testNotification === undefined ? other : "test",
+    type: parsed.data.testNotification === undefined ? "unknown" : "test",
     purchase: null,
   };
 };

@@ -10,11 +10,15 @@ import type { Transaction } from "./transaction.ts";
 
 /**
  * App Store Server Notification of version 2: an envelope around what the App Store signs elsewhere too. Its type decides
- * nothing.
+ * no fact.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */
 export interface NotificationFields {
+  /** Apple's `notificationUUID`, the same in each repetition; null: there is none, or it is no UUID. */
+  readonly identifier: string | null;
+  /** Apple's type alone: `DID_RENEW`. */
+  readonly kind: string;
   /** Apple's type and subtype, for the log: `DID_RENEW BILLING_RECOVERY`. */
   readonly type: string;
   readonly bundleIdentifier: string;
@@ -24,6 +28,8 @@ export interface NotificationFields {
   readonly signedTransaction: string | null;
   readonly signedRenewalInfo: string | null;
   readonly signedAppTransaction: string | null;
+  /** Why a refund is asked for, in Apple's word; null: it does not say. */
+  readonly consumptionRequestReason: string | null;
 }
 
 export interface Notification extends NotificationFields, Signed {}
@@ -44,6 +50,8 @@ const LONGEST_WORD = 64;
 /** Beginning of an external purchase id of the sandbox; the token has no environment of its own. */
 const SANDBOX_TOKEN = "SANDBOX";
 
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 const signedText = once(() => z.nullish(z.string()));
 
 const appFields = () => ({
@@ -57,11 +65,13 @@ const schema = once(() =>
     z.object({
       notificationType: z.string().check(z.minLength(1)),
       subtype: z.nullish(z.string()),
+      notificationUUID: z.optional(z.unknown()),
       data: z.nullish(
         z.object({
           ...appFields(),
           signedTransactionInfo: signedText(),
           signedRenewalInfo: signedText(),
+          consumptionRequestReason: z.optional(z.unknown()),
         }),
       ),
       summary: z.nullish(z.object(appFields())),
@@ -78,6 +88,10 @@ const schema = once(() =>
 );
 
 type Written = z.output<ReturnType<typeof schema>>;
+
+/** A word of an open set, cut; null: there is none. */
+const wordOrNull = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value.slice(0, LONGEST_WORD) : null;
 
 const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
 
@@ -98,7 +112,12 @@ export const notificationKind: PayloadKind<Written, NotificationFields> = {
   environment: environmentOf,
   signedAt: "signedDate",
   schema: { "app-store": schema, xcode: schema },
-  read: ({ notificationType, subtype, subject, data, appData }) => ({
+  read: ({ notificationType, subtype, notificationUUID, subject, data, appData }) => ({
+    identifier:
+      typeof notificationUUID === "string" && UUID.test(notificationUUID)
+        ? notificationUUID.toLowerCase()
+        : null,
+    kind: notificationType.slice(0, LONGEST_WORD),
     type: [notificationType, subtype]
       .flatMap((word) => (word ? [word.slice(0, LONGEST_WORD)] : []))
       .join(" "),
@@ -108,6 +127,7 @@ export const notificationKind: PayloadKind<Written, NotificationFields> = {
     signedTransaction: data?.signedTransactionInfo ?? null,
     signedRenewalInfo: data?.signedRenewalInfo ?? null,
     signedAppTransaction: appData?.signedAppTransactionInfo ?? null,
+    consumptionRequestReason: wordOrNull(data?.consumptionRequestReason),
   }),
 };
 

@@ -15,7 +15,7 @@ const read = (members: object) =>
 
 const TOKEN = "abc.AO-J1O";
 
-test.each([
+test.each<[about: string, members: object, type: string, purchase: object | null, refundReview?: object]>([
   [
     "a subscription",
     { subscriptionNotification: { version: "1.0", notificationType: 2, purchaseToken: TOKEN } },
@@ -81,6 +81,7 @@ test.each([
     { pendingRefundReviewNotification: { pendingRefundToken: "p", orderId: "GPA.1" } },
     "pending_refund_review",
     null,
+    { pendingRefundToken: "p", orderIdentifier: "GPA.1", reason: null, purchaseToken: null },
   ],
   ["a test", { testNotification: { version: "1.0" } }, "test", null],
   ["something new", { walletNotification: { purchaseToken: TOKEN } }, "unknown", null],
@@ -92,12 +93,31 @@ test.each([
     "test",
     null,
   ],
-])("a notification about %s is read", (_, members, type, purchase) => {
+])("a notification about %s is read", (_, members, type, purchase, refundReview) => {
   expect(read(members)).toEqual({
     packageName: "com.example.trails",
     sentAt: 1_768_478_400_000,
     type,
     purchase,
+    refundReview: refundReview ?? null,
+  });
+});
+
+test.each([
+  [
+    { version: "1.0", pendingRefundToken: "p", orderId: "GPA.1", refundReason: 7 },
+    { pendingRefundToken: "p", orderIdentifier: "GPA.1", reason: "7", purchaseToken: null },
+  ],
+  [{ purchaseToken: TOKEN }, { purchaseToken: TOKEN }],
+  [{ pendingRefundToken: "p".repeat(4097), orderId: "G".repeat(257), refundReason: "CHARGEBACK" }, {}],
+  [{ pendingRefundToken: "", orderId: 1 }, {}],
+])("a refund to be reviewed names what its answer takes: %j", (pendingRefundReviewNotification, named) => {
+  expect(read({ pendingRefundReviewNotification })?.refundReview).toEqual({
+    pendingRefundToken: null,
+    orderIdentifier: null,
+    reason: null,
+    purchaseToken: null,
+    ...named,
   });
 });
 

@@ -90,30 +90,41 @@ describe("a notification", () => {
     expect(await outcome(anEnvelope(subject))).toBe(reason);
   });
 
-  test.each<[string, Payload, string]>([
+  test.each<[string, Payload, string, string]>([
     [
       "a type that is new",
       about({}, { notificationType: "A_NEW_TYPE", subtype: "A_NEW_SUBTYPE" }),
+      "A_NEW_TYPE",
       "A_NEW_TYPE A_NEW_SUBTYPE",
     ],
-    ["no subtype", about({}, { subtype: null }), "DID_RENEW"],
-    ["an empty subtype", about({}, { subtype: "" }), "DID_RENEW"],
+    ["no subtype", about({}, { subtype: null }), "DID_RENEW", "DID_RENEW"],
+    ["an empty subtype", about({}, { subtype: "" }), "DID_RENEW", "DID_RENEW"],
     [
       "a type of any length, cut",
       about({}, { notificationType: "A".repeat(300), subtype: "B".repeat(65) }),
+      "A".repeat(64),
       `${"A".repeat(64)} ${"B".repeat(64)}`,
     ],
-  ])("may have %s", async (_, payload, type) => {
-    expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification({ type }) });
+  ])("may have %s", async (_, payload, kind, type) => {
+    expect(await verify(payload)).toEqual({
+      outcome: "verified",
+      payload: aVerifiedNotification({ kind, type }),
+    });
   });
 
-  test.each<[string, Payload]>([
-    ["another version", about({}, { version: "3.0" })],
-    ["a field that is new", about({}, { aNewField: { deeply: [1] } })],
-    ["a status and a reason that are new", about({ status: 99, consumptionRequestReason: "OTHER" })],
-    ["no identifier of its own", about({}, { notificationUUID: undefined })],
-  ])("tolerates %s", async (_, payload) => {
-    expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification() });
+  test.each<[string, Payload, Parameters<typeof aVerifiedNotification>[0]]>([
+    ["another version", about({}, { version: "3.0" }), {}],
+    ["a field that is new", about({}, { aNewField: { deeply: [1] } }), {}],
+    [
+      "a status and a reason that are new",
+      about({ status: 99, consumptionRequestReason: "A_REASON_OF_TOMORROW" }),
+      { consumptionRequestReason: "A_REASON_OF_TOMORROW" },
+    ],
+    ["a reason that is no text", about({ consumptionRequestReason: 1 }), {}],
+    ["no identifier of its own", about({}, { notificationUUID: undefined }), { identifier: null }],
+    ["an identifier that is no UUID", about({}, { notificationUUID: "a.b" }), { identifier: null }],
+  ])("tolerates %s", async (_, payload, read) => {
+    expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification(read) });
   });
 
   test.each<[string, Payload, string]>([

@@ -1,0 +1,39 @@
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
+import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { FactStore } from "./fact-store.ts";
+import type { StoredCustomer } from "./records.ts";
+
+/** What a store has verified of a person. */
+export interface VerifiedNames {
+  readonly purchases: readonly PurchaseReference[];
+  readonly identities: readonly IdentityReference[];
+}
+
+/** Reads before a customer that an identity names, and that cannot be found, counts as gone: it may be new. */
+const ATTEMPTS = 4;
+
+/**
+ * The customer that owns the first of the purchases, or else of the identities, that has an owner; aliases are followed. Two
+ * reads. Null: nobody, or an erased customer.
+ */
+export const findOwner = async (
+  { table, pause, now }: Pick<FactStore, "table" | "pause" | "now">,
+  application: ApplicationId,
+  { purchases, identities }: VerifiedNames,
+): Promise<StoredCustomer | null> => {
+  if (purchases.length === 0 && identities.length === 0) return null;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await pause(attempt);
+    const known = await table.findFacts(application, identities, purchases, now());
+    const [named] = [
+      ...purchases.map((purchase) => known.purchases.get(referenceText(purchase))),
+      ...known.identities,
+    ].flatMap((owned) => owned?.customer ?? []);
+    if (named === undefined) return null;
+    const { living } = await table.findCustomers(application, [named]);
+    const owner = living.get(named);
+    if (owner !== undefined) return owner;
+  }
+  return null;
+};

@@ -1,0 +1,60 @@
+import type { StoreRequest } from "../../contract/schemas.ts";
+import type { PurchaseReference } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AndroidStoreNotification } from "./notification.ts";
+import { purchaseKeyOfToken } from "./purchase-token.ts";
+
+/**
+ * Time in which Google takes the review of a refund.
+ *
+ * @see https://developer.android.com/google/play/billing/rtdn-reference
+ */
+const REVIEWED_WITHIN_MILLISECONDS = 24 * 3600 * 1000;
+
+/** Name of the notification's member. */
+const REFUND_REVIEW = "pendingRefundReviewNotification";
+
+const namedBy = (token: string): readonly PurchaseReference[] =>
+  (["production", "sandbox"] as const).map((environment) => ({
+    store: "android-store",
+    environment,
+    key: purchaseKeyOfToken(token),
+  }));
+
+/**
+ * What a notification asks of the developer, and the purchases that may be meant; null: nothing, or nothing that an answer
+ * could name.
+ *
+ * @param moment the present: Google's clock may be ahead
+ */
+export const questionIn = (
+  { packageName, sentAt, refundReview }: AndroidStoreNotification,
+  moment: Instant,
+) => {
+  if (refundReview === null) return null;
+  const { pendingRefundToken, orderIdentifier, reason, purchaseToken } = refundReview;
+  if (pendingRefundToken === null && orderIdentifier === null) return null;
+  const askedAt = Math.min(sentAt ?? moment, moment);
+  return {
+    question: {
+      names: [
+        "android-store",
+        packageName,
+        ...(pendingRefundToken === null ? ["", orderIdentifier ?? "", String(sentAt)] : [pendingRefundToken]),
+      ],
+      askedAt,
+      answerBy: sentAt === null ? null : askedAt + REVIEWED_WITHIN_MILLISECONDS,
+      content: {
+        store: "android-store",
+        kind: REFUND_REVIEW,
+        productIdentifier: null,
+        transactionIdentifier: null,
+        packageName,
+        ...(orderIdentifier !== null && { orderIdentifier }),
+        ...(pendingRefundToken !== null && { pendingRefundToken }),
+        ...(reason !== null && { reason }),
+      } satisfies Partial<StoreRequest>,
+    },
+    purchases: purchaseToken === null ? [] : namedBy(purchaseToken),
+  };
+};

@@ -1,0 +1,45 @@
+import type { StoreRequest } from "../../contract/schemas.ts";
+import type { Notification, NotificationParts } from "./notification.ts";
+
+const HOUR = 3600 * 1000;
+
+/**
+ * Types of notifications that ask something of the developer, with the milliseconds in which the App Store takes an answer;
+ * null: it names no deadline.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
+ */
+const QUESTIONS: ReadonlyMap<string, number | null> = new Map([
+  ["CONSUMPTION_REQUEST", 12 * HOUR],
+  ["RESCIND_CONSENT", null],
+]);
+
+/** What a verified notification asks of the developer; null: nothing. */
+export const questionIn = (
+  { identifier, kind, bundleIdentifier, environment, signedAt, consumptionRequestReason }: Notification,
+  { transaction, appTransaction }: NotificationParts,
+) => {
+  const within = QUESTIONS.get(kind);
+  if (within === undefined) return null;
+  const unnamed = [
+    kind,
+    bundleIdentifier,
+    String(signedAt),
+    transaction?.transactionIdentifier ?? appTransaction?.appTransactionIdentifier ?? "",
+  ];
+  return {
+    names: ["ios-store", environment, ...(identifier === null ? unnamed : [identifier])],
+    askedAt: signedAt,
+    answerBy: within === null ? null : signedAt + within,
+    content: {
+      store: "ios-store",
+      kind,
+      productIdentifier: transaction?.productIdentifier ?? null,
+      transactionIdentifier: transaction?.transactionIdentifier ?? null,
+      environment,
+      bundleIdentifier,
+      ...(consumptionRequestReason !== null && { reason: consumptionRequestReason }),
+    } satisfies Partial<StoreRequest>,
+  };
+};

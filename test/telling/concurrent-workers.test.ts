@@ -1,0 +1,68 @@
+import { v7 as uuid } from "uuid";
+import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
+import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
+import { createChangeTable } from "../../lib/table/changes.ts";
+import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
+import { createMemoryTable, type MemoryTable } from "../proof/memory-table.ts";
+import { NOW } from "../support/purchases.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
+import { createToldWorld, type ToldWorld } from "./world.ts";
+
+const pause = () => Promise.resolve();
+
+const failed: SendOutcome = { outcome: "failed", because: "status", status: 500, retryAt: null };
+
+const delivererOf =
+  (table: MemoryTable, { world: { application } }: ToldWorld) =>
+  (outcome: SendOutcome): Promise<DeliveryReport> =>
+    deliverMessages(
+      {
+        directory: { byIdentifier: () => Promise.resolve(application) },
+        queue: createDeliveryQueue(table, pause),
+        applications: () => Promise.resolve([application.identifier]),
+        send: (_application, _destination, messages) => Promise.resolve(messages.map(() => outcome)),
+        newWorker: uuid,
+        now: () => NOW,
+        wait: pause,
+        onFailure: (error) => {
+          throw error;
+        },
+      },
+      NOW + 1,
+    );
+
+/** An account of which a version waits, while a teller's transaction writes the next one. */
+const whileTelling = async (act: (table: MemoryTable, told: ToldWorld) => Promise<void>): Promise<void> => {
+  const table = createMemoryTable();
+  const told = createToldWorld(table, createWorld(table));
+  await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
+  await told.tell();
+  await told.world.store({ purchases: [refunded("1")] });
+  table.midway = async () => {
+    table.midway = null;
+    await act(table, told);
+  };
+  expect(await told.tell()).toMatchObject({ told: 1 });
+  const delivery = (await told.itemsOf("#DESTINATION#")).find(({ sk }) => sk !== "HEALTH");
+  expect(delivery).toMatchObject({ version: 2, tries: 0, nextTryAt: 0 });
+};
+
+describe("while the next version of an account is written", () => {
+  test.each([
+    [{ outcome: "delivered" } as const, { delivered: 1, failed: 0 }],
+    [failed, { delivered: 0, failed: 1 }],
+  ])("a deliverer that %j goes on, and the next version waits", (outcome, report) =>
+    whileTelling(async (table, told) => {
+      expect(await delivererOf(table, told)(outcome)).toMatchObject(report);
+    }),
+  );
+
+  test("no other worker has the turn, even if its lease has run out", () =>
+    whileTelling(async (table, { world: { application } }) => {
+      const changes = createChangeTable(table, pause, keyedHash);
+      const later = NOW + 3600_000;
+      expect(await changes.take(application.identifier, "another", later + 1, later)).toBe(null);
+      await changes.release(application.identifier, "another");
+    }));
+});

@@ -1,0 +1,99 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import type { TellingRun } from "../../lib/telling/tell-changes.ts";
+import { accountId, customerId } from "../../lib/identifiers.ts";
+import { createChangeTable } from "../../lib/table/changes.ts";
+import { chunks } from "../../lib/table/chunks.ts";
+import { keys } from "../../lib/table/keys.ts";
+import { lookWrite } from "../../lib/table/looks.ts";
+import { transact } from "../../lib/table/transactions.ts";
+import { byCredential, owned, requests } from "../customers/world.ts";
+import { NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { keyedHash } from "../support/keyed-hash.ts";
+import { createToldWorld, type ToldWorld } from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+const pause = () => Promise.resolve();
+
+const store = async ({ world }: ToldWorld, accounts: readonly string[]): Promise<void> => {
+  for (const account of accounts) await world.store({ purchases: [owned(account)] }, byCredential(account));
+};
+
+const toldAccounts = async (told: ToldWorld): Promise<readonly (string | undefined)[]> =>
+  (await told.changes()).map((change) => change?.applicationAccountIdentifier).toSorted();
+
+/** Gives an account an item that nobody can read. */
+const spoil = async ({ world: { application } }: ToldWorld, account: string): Promise<void> => {
+  const key = keys.accountCustomer(application.identifier, accountId(account), customerId("spoiled"));
+  await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, customer: 1 } }));
+};
+
+const collecting = () => {
+  const failures: unknown[] = [];
+  const onFailure: TellingRun["onFailure"] = (error) => void failures.push(error);
+  return { failures, onFailure };
+};
+
+test("an account that cannot be told holds up no other, and is reported once a run", async () => {
+  const told = createToldWorld(table);
+  await store(told, ["a", "bad", "c", "d", "e"]);
+  await spoil(told, "bad");
+  const { failures, onFailure } = collecting();
+  expect(await told.tell(NOW + 1000, { onFailure })).toEqual({ told: 4, oldest: 1000 });
+  expect(failures).toHaveLength(1);
+  expect(await toldAccounts(told)).toEqual(["a", "c", "d", "e"]);
+  await told.tell(NOW, { onFailure });
+  expect(failures).toHaveLength(2);
+});
+
+test("nor do hundreds of looks at it", async () => {
+  const told = createToldWorld(table);
+  const { identifier } = told.world.application;
+  await spoil(told, "bad");
+  const looks = Array.from({ length: 700 }, (_, index) =>
+    lookWrite(table.name, identifier, { account: accountId("bad"), dueAt: NOW - 1000 - index, cause: null }),
+  );
+  for (const some of chunks(looks, 100)) await transact(table, some);
+  await store(told, ["a"]);
+  const { onFailure } = collecting();
+  await told.tell(NOW, { onFailure });
+  expect(await toldAccounts(told)).toEqual(["a"]);
+});
+
+test("an account that is written all the time holds up no other", async () => {
+  const told = createToldWorld(table);
+  await store(told, ["a", "busy", "c"]);
+  const changes = createChangeTable(table, pause, keyedHash);
+  const busy: Partial<TellingRun> = {
+    changes: {
+      ...changes,
+      areApplied: async (application, looks) =>
+        looks.every(({ account }) => account !== "busy") && changes.areApplied(application, looks),
+    },
+  };
+  let moment = NOW;
+  // Time passes, so that the turn ends.
+  const passing = { now: () => moment, pause: async () => void (moment += 500) };
+  await told.tell(NOW, { ...busy, ...passing }, NOW + 10_000);
+  expect(await toldAccounts(told)).toEqual(["a", "c"]);
+  await told.tell();
+  expect(await toldAccounts(told)).toEqual(["a", "busy", "c"]);
+});
+
+test("the items of writes are read so few at once that DynamoDB's 4 MB hold the largest ones", async () => {
+  const told = createToldWorld(table);
+  const looks = Array.from({ length: 24 }, (_, index) => customerId(`customer-${index}`)).map((customer) => ({
+    account: accountId("large"),
+    dueAt: NOW,
+    cause: { customer, version: 1, customers: [customer], erased: false },
+  }));
+  const changes = createChangeTable(table, pause, keyedHash);
+  // Each of the 24 items may have 400 KB.
+  const sent = await requests(table, () => changes.areApplied(told.world.application.identifier, looks));
+  expect(sent).toEqual(["TransactGetItems", "TransactGetItems", "TransactGetItems"]);
+});
