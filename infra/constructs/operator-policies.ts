@@ -3,15 +3,31 @@ import { ManagedPolicy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import { TABLE } from "../../lib/table/keys.ts";
 import { decryption, encryption } from "./key-permissions.ts";
+import { secretArn } from "./secret-arn.ts";
 import type { TableReference } from "./service-function.ts";
 
-const READS = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan"];
+const READS = [
+  "dynamodb:BatchGetItem",
+  // For the progress of commands that read the whole table.
+  "dynamodb:DescribeTable",
+  "dynamodb:GetItem",
+  "dynamodb:Query",
+  "dynamodb:Scan",
+];
 const CHANGES = [
+  "dynamodb:BatchWriteItem",
   "dynamodb:ConditionCheckItem",
   "dynamodb:DeleteItem",
   "dynamodb:PutItem",
   "dynamodb:UpdateItem",
 ];
+
+/** The secret from which `destination rotate` derives what it prints. */
+export interface MasterSecretReference {
+  readonly name: string;
+  /** Customer's key that encrypts it; null: Secrets Manager's own. */
+  readonly keyArn: string | null;
+}
 
 /**
  * Policies to attach to people's and pipelines' roles: for the operator's commands that show something, and for all of them.
@@ -21,7 +37,7 @@ export class OperatorPolicies extends Construct {
   readonly reads: ManagedPolicy;
   readonly changes: ManagedPolicy;
 
-  constructor(scope: Construct, id: string, table: TableReference) {
+  constructor(scope: Construct, id: string, table: TableReference, master: MasterSecretReference) {
     super(scope, id);
     const stack = Stack.of(this);
     const arn = stack.formatArn({ service: "dynamodb", resource: "table", resourceName: table.name });
@@ -45,6 +61,11 @@ export class OperatorPolicies extends Construct {
         ...looks,
         new PolicyStatement({ actions: CHANGES, resources: [arn] }),
         ...encryption(table.keyArn, "dynamodb", stack),
+        new PolicyStatement({
+          actions: ["secretsmanager:GetSecretValue"],
+          resources: [secretArn(stack, master.name)],
+        }),
+        ...decryption(master.keyArn, "secretsmanager", stack),
       ],
     });
   }

@@ -19,6 +19,7 @@ import { bundledCode } from "../bundling/bundled-code.ts";
 import type { FunctionParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { decryption, encryption } from "./key-permissions.ts";
+import { secretArn } from "./secret-arn.ts";
 
 export interface ServiceFunctionProps extends FunctionParameters {
   /** Module that exports `handler`. */
@@ -186,14 +187,7 @@ export class ServiceFunction extends Construct {
   readsMasterSecret(name: string, keyArn: string | null): void {
     for (const statement of decryption(keyArn, "secretsmanager", Stack.of(this)))
       this.#function.addToRolePolicy(statement);
-    // AWS appends a hyphen and six characters to each ARN.
-    const resource = Stack.of(this).formatArn({
-      service: "secretsmanager",
-      resource: "secret",
-      resourceName: `${name}-??????`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
-    this.#may(["secretsmanager:GetSecretValue"], resource);
+    this.#may(["secretsmanager:GetSecretValue"], secretArn(Stack.of(this), name));
     this.#function.addEnvironment("MASTER_SECRET", name);
   }
 

@@ -244,7 +244,10 @@ export class ServiceStack extends Stack {
         .map(({ roleName }) => roleName)
         .join(" "),
     );
-    const policies = new OperatorPolicies(this, "Operator", table);
+    const policies = new OperatorPolicies(this, "Operator", table, {
+      name: masterSecretName(serviceName),
+      keyArn: secretsKeyArn,
+    });
     output(
       "OperatorReadsPolicy",
       "Policy for the operator's commands that show something.",

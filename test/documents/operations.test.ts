@@ -46,7 +46,9 @@ test("`operator` is what the guide's first block makes it", async () => {
 test("every command of the operator that the guide names exists", async () => {
   const named = new Set(
     [
-      ...guide.matchAll(/\boperator (?:--table \S+ )?(account|application|credential|customer|destination) ([a-z]+)/g),
+      ...guide.matchAll(
+        /\boperator (?:--table \S+ )?(account|application|credential|customer|destination) ([a-z]+)/g,
+      ),
     ].map(([, group, command]) => `${group} ${command}`),
   );
   expect(named.size).toBeGreaterThan(10);

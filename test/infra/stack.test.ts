@@ -71,7 +71,7 @@ const DEVELOPMENT = {
   monthlyBudget: "50",
   version: "4f2a91c",
   tableKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-table",
-  secretsKeyArn: "arn:aws:kms:us-east-1:123456789012:key/0198c0de-0000-4000-8000-000000000002",
+  secretsKeyArn: "arn:aws:kms:us-east-1:123456789012:key/0198c0de-0000-4000-8000-0000000000a5",
   managesLogRole: "false",
   invocationReports: "true",
   "readAccountEntitlements.reservedConcurrency": "20",
@@ -195,6 +195,8 @@ describe("two stacks", () => {
   test("the table has a stack of its own, and the service is deployed after it", () => {
     expect(Object.values(first.data).map(({ Type }) => Type)).toEqual([
       "AWS::DynamoDB::GlobalTable",
+      // What nobody could make again: the secrets of all webhooks are derived from it.
+      "AWS::SecretsManager::Secret",
       // The stream's name, for the service.
       "AWS::SSM::Parameter",
     ]);
@@ -327,6 +329,7 @@ describe("the API", () => {
       );
     expect(throttles(only("AWS::ApiGateway::Stage"))).toEqual({
       "* *": [10, 20],
+      "GET /v1/changes": [50, 100],
       "GET /v1/customers/{applicationAccountIdentifier}/entitlements": [500, 1000],
       "POST /v1/customers/android-store/link": [50, 100],
       "POST /v1/customers/ios-store/link": [50, 100],
@@ -837,7 +840,7 @@ describe("roles", () => {
     expect(keysOf("LinkIosStoreCustomer")).toEqual([["writes", "of-the-table", true]]);
     expect(keysOf("LinkAndroidStoreCustomer")).toEqual([
       ["writes", "of-the-table", true],
-      ["reads", "0198c0de-0000-4000-8000-000000000002", true],
+      ["reads", "0198c0de-0000-4000-8000-0000000000a5", true],
     ]);
     expect(only("AWS::DynamoDB::GlobalTable", development).Properties).toMatchObject({
       SSESpecification: { SSEEnabled: true, SSEType: "KMS" },
@@ -856,8 +859,12 @@ describe("roles", () => {
     /** Actions that the operator's requests take. */
     const NEEDED: Readonly<Record<string, readonly string[]>> = {
       BatchGetCommand: ["dynamodb:BatchGetItem"],
+      BatchWriteCommand: ["dynamodb:BatchWriteItem"],
       DeleteCommand: ["dynamodb:DeleteItem"],
+      DescribeTableCommand: ["dynamodb:DescribeTable"],
       GetCommand: ["dynamodb:GetItem"],
+      GetSecretValueCommand: ["secretsmanager:GetSecretValue"],
+      PutCommand: ["dynamodb:PutItem"],
       QueryCommand: ["dynamodb:Query"],
       ScanCommand: ["dynamodb:Scan"],
       TransactGetCommand: ["dynamodb:GetItem"],
@@ -1056,6 +1063,9 @@ describe("alarms", () => {
       METRICS.acknowledgementAge,
       METRICS.acknowledgementsFailed,
       METRICS.acknowledgementsNearDeadline,
+      METRICS.changeAge,
+      METRICS.deliveryAge,
+      METRICS.destinationsDown,
       METRICS.notifications,
       METRICS.refreshAge,
       METRICS.refreshRuns,
