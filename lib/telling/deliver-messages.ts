@@ -2,7 +2,7 @@ import type { Application, ApplicationDirectory } from "../applications/applicat
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { inTurns } from "../in-turns.ts";
+import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "./change.ts";
 import type { AccountDelivery, Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
 import { afterRefusal, nextTry, suspended, TAKING, type DestinationHealth } from "./destination-health.ts";
@@ -270,7 +270,8 @@ export const deliverMessages = async (
     for (const destination of application?.destinations ?? [])
       if (application !== null) targets.push({ application, destination });
   }
-  await inTurns(targets, DESTINATIONS_AT_ONCE, async ({ application, destination }) => {
+  const queues = fromOthersEachMinute(targets, DESTINATIONS_AT_ONCE, run.now());
+  await inTurns(queues, DESTINATIONS_AT_ONCE, async ({ application, destination }) => {
     if (run.now() >= until) return "done";
     try {
       return await deliverTo(run, application, destination, until, progress);
