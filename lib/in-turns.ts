@@ -1,3 +1,15 @@
+const MINUTE = 60_000;
+
+/** Begins with other queues each minute of a moment in milliseconds: where one run has no time for all, the next ones come to the others. */
+export const fromOthersEachMinute = <Queue>(
+  queues: readonly Queue[],
+  atOnce: number,
+  moment: number,
+): readonly Queue[] => {
+  const first = (Math.floor(moment / MINUTE) * atOnce) % Math.max(1, queues.length);
+  return [...queues.slice(first), ...queues.slice(0, first)];
+};
+
 /**
  * Works off queues, several at once, each for its turn, until none has more.
  *

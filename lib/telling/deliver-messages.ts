@@ -2,7 +2,7 @@ import type { Application, ApplicationDirectory } from "../applications/applicat
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { inTurns } from "../in-turns.ts";
+import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "./change.ts";
 import type { AccountDelivery, Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
 import { afterRefusal, nextTry, suspended, TAKING, type DestinationHealth } from "./destination-health.ts";
@@ -202,18 +202,28 @@ const deliverTo = async (
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   let oldest: Instant | null = null;
   let isLeft = false;
+  let isBack = false;
   try {
     for await (const page of queue.waiting(reference, PER_PAGE)) {
-      let due = page.filter(({ nextTryAt }) => health?.failures !== 0 || nextTryAt <= now());
-      for (const { since } of page.filter((one) => !due.includes(one)))
-        oldest = Math.min(oldest ?? since, since);
-      while (due.length > 0 && now() < turnEnds && health.pausedUntil <= now()) {
-        const batch = batchOf(due, health);
-        health = await sendBatch(run, reference, destination, health, batch, progress);
-        due = due.filter((one) => !batch.includes(one));
+      let left = page;
+      const due = (): readonly Delivery[] => left.filter(({ nextTryAt }) => isBack || nextTryAt <= now());
+      while (due().length > 0 && now() < turnEnds && health.pausedUntil <= now()) {
+        const batch = batchOf(due(), health);
+        const after: DestinationHealth = await sendBatch(
+          run,
+          reference,
+          destination,
+          health,
+          batch,
+          progress,
+        );
+        // What was to be tried later is delivered now, too.
+        isBack ||= health.failures > 0 && after.failures === 0;
+        health = after;
+        left = left.filter((one) => !batch.includes(one));
       }
-      isLeft = due.length > 0;
-      for (const { since } of due) oldest = Math.min(oldest ?? since, since);
+      for (const { since } of left) oldest = Math.min(oldest ?? since, since);
+      isLeft = due().length > 0;
       if (isLeft) break;
     }
   } finally {
@@ -260,7 +270,8 @@ export const deliverMessages = async (
     for (const destination of application?.destinations ?? [])
       if (application !== null) targets.push({ application, destination });
   }
-  await inTurns(targets, DESTINATIONS_AT_ONCE, async ({ application, destination }) => {
+  const queues = fromOthersEachMinute(targets, DESTINATIONS_AT_ONCE, run.now());
+  await inTurns(queues, DESTINATIONS_AT_ONCE, async ({ application, destination }) => {
     if (run.now() >= until) return "done";
     try {
       return await deliverTo(run, application, destination, until, progress);

@@ -59,6 +59,12 @@ export const nextTry = (failures: number, moment: Instant, retryAt: Instant | nu
   return Math.max(moment + step, Math.min(retryAt ?? 0, moment + DAY));
 };
 
+/**
+ * Failures after which a destination's pauses grow no longer: it may be a message that is never taken, and others wait. Each
+ * message goes on with later and later attempts of its own.
+ */
+const GROWING_PAUSES = 2;
+
 /** Health after a batch of which nothing was taken. */
 export const afterRefusal = (
   health: DestinationHealth,
@@ -71,6 +77,6 @@ export const afterRefusal = (
     failures,
     failingSince: health.failingSince ?? moment,
     because,
-    pausedUntil: nextTry(failures, moment, retryAt),
+    pausedUntil: nextTry(Math.min(failures, GROWING_PAUSES), moment, retryAt),
   };
 };

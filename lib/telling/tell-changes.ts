@@ -1,7 +1,7 @@
 import { tellsChanges, type Application, type ApplicationDirectory } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { inTurns } from "../in-turns.ts";
+import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
 import type { ChangeTable } from "./change-table.ts";
 import type { Look } from "./look.ts";
 import type { AccountLooks, TellingStep } from "./tell-accounts.ts";
@@ -133,7 +133,9 @@ export const tellChanges = async (
   only?: readonly ApplicationId[],
 ): Promise<TellingReport> => {
   const progress: Progress = { told: 0, oldest: 0 };
-  await inTurns(only ?? (await run.applications()), APPLICATIONS_AT_ONCE, async (identifier) => {
+  const all = only ?? (await run.applications());
+  const queues = fromOthersEachMinute(all, APPLICATIONS_AT_ONCE, run.now());
+  await inTurns(queues, APPLICATIONS_AT_ONCE, async (identifier) => {
     if (run.now() >= until) return "done";
     try {
       const application = await run.directory.byIdentifier(identifier);

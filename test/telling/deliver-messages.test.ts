@@ -147,8 +147,8 @@ test("a failed attempt is repeated after 5 s, then later and later, up to once a
   const pauses: number[] = [];
   let moment = NOW;
   for (let turn = 0; turn < 9; turn += 1) {
-    const { failing } = await deliver(moment);
-    const until = failing[0]?.until ?? 0;
+    await deliver(moment);
+    const until = Number((await waitingIn(told))[0]?.["nextTryAt"]);
     // Too early by a millisecond: nothing is sent.
     const before = attempts;
     await deliver(until - 1);
@@ -199,6 +199,37 @@ test("one message that is never taken holds up no other account", async () => {
   await told.world.store({ purchases: [refunded("p0")] });
   await told.tell(NOW + MINUTE);
   expect(await deliver(NOW + MINUTE)).toMatchObject({ delivered: 1 });
+});
+
+test("nor does one that was never taken for a day, alone", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  let attempts = 0;
+  receiver.answer = ({ account }) => {
+    attempts += 1;
+    return account === "account-0" ? 500 : 200;
+  };
+  await store(told, 1);
+  await told.tell();
+  for (let minute = 0; minute < 24 * 60; minute += 5) await deliver(NOW + minute * MINUTE);
+  // At 0, 5 s, 5 min, 30 min, 2, 5 and 10 h, each after the one before.
+  expect(attempts).toBe(7);
+  await store(told, 2);
+  await told.tell(NOW + DAY);
+  await deliver(NOW + DAY);
+  await deliver(NOW + DAY + 5 * MINUTE);
+  expect(receiver.got).toMatchObject([{ account: "account-1" }]);
+});
+
+test("a destination that is back gets at once what was to be tried later", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  receiver.answer = () => 500;
+  await store(told, 3);
+  await told.tell();
+  for (let hour = 0; hour < 24; hour += 1) await deliver(NOW + hour * HOUR);
+  await told.world.store({ purchases: [refunded("p0")] });
+  await told.tell(NOW + DAY);
+  receiver.answer = () => 200;
+  expect(await deliver(NOW + DAY)).toMatchObject({ delivered: 3, oldest: 0, failing: [] });
 });
 
 test("410 suspends a destination until it is resumed", async () => {

@@ -1,9 +1,12 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { TellingRun } from "../../lib/telling/tell-changes.ts";
-import { accountId, customerId } from "../../lib/identifiers.ts";
+import { v7 as uuid } from "uuid";
+import { deliverMessages, type DeliveryRun } from "../../lib/telling/deliver-messages.ts";
+import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { chunks } from "../../lib/table/chunks.ts";
 import { keys } from "../../lib/table/keys.ts";
+import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { byCredential, owned, requests } from "../customers/world.ts";
@@ -96,4 +99,61 @@ test("the items of writes are read so few at once that DynamoDB's 4 MB hold the 
   // Each of the 24 items may have 400 KB.
   const sent = await requests(table, () => changes.areApplied(told.world.application.identifier, looks));
   expect(sent).toEqual(["TransactGetItems", "TransactGetItems", "TransactGetItems"]);
+});
+
+describe("where a run has no time for all, each has its turn after some minutes:", () => {
+  const names = Array.from({ length: 47 }, () => applicationId(uuid()));
+  /** Runs each minute, with time for few. */
+  const seenIn = async (
+    run: (world: ToldWorld, moment: number, seen: Set<string>) => Promise<unknown>,
+  ): Promise<number> => {
+    const told = createToldWorld(table);
+    const seen = new Set<string>();
+    for (let minute = 0; minute < names.length; minute += 1) await run(told, NOW + minute * 60_000, seen);
+    return seen.size;
+  };
+
+  test("applications", async () => {
+    const count = await seenIn((told, moment, seen) => {
+      let now = moment;
+      const byIdentifier = (name: ApplicationId) => {
+        now += 1;
+        seen.add(name);
+        return Promise.resolve(null);
+      };
+      const passing = { now: () => now, applications: () => Promise.resolve(names) };
+      return told.tell(moment, { ...passing, directory: { byIdentifier } }, moment + 6);
+    });
+    expect(count).toBe(names.length);
+  });
+
+  test("destinations", async () => {
+    const count = await seenIn((told, moment, seen) => {
+      let now = moment;
+      const queue = createDeliveryQueue(table, pause);
+      const run: DeliveryRun = {
+        directory: {
+          byIdentifier: (identifier) => Promise.resolve({ ...told.world.application, identifier }),
+        },
+        queue: {
+          ...queue,
+          waiting: (reference, perPage) => {
+            now += 1;
+            seen.add(reference.application);
+            return queue.waiting(reference, perPage);
+          },
+        },
+        applications: () => Promise.resolve(names),
+        send: () => Promise.resolve([]),
+        newWorker: uuid,
+        now: () => now,
+        wait: pause,
+        onFailure: (error) => {
+          throw error;
+        },
+      };
+      return deliverMessages(run, moment + 6);
+    });
+    expect(count).toBe(names.length);
+  });
 });
