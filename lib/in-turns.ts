@@ -1,6 +1,10 @@
 const MINUTE = 60_000;
 
-/** Begins with other queues each minute of a moment in milliseconds: where one run has no time for all, the next ones come to the others. */
+/**
+ * Begins with other queues each minute: where one run has no time for all, the next ones come to the others.
+ *
+ * @param moment in milliseconds
+ */
 export const fromOthersEachMinute = <Queue>(
   queues: readonly Queue[],
   atOnce: number,
