@@ -1,9 +1,9 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { parse } from "yaml";
 import { byCredential, owned } from "../customers/world.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
-import { transact } from "../../lib/table/transactions.ts";
 import { suspended, TAKING } from "../../lib/telling/destination-health.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
@@ -86,9 +86,11 @@ describe("application apply", () => {
       await world.store({ purchases: [owned(account)] }, byCredential(account));
     await application.tell();
     const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
-    await transact(table, [
-      requestDeliveryPut(table.name, application.identifier, "backend", { message, until: NOW + DAY }),
-    ]);
+    await table.client.send(
+      new PutCommand(
+        requestDeliveryPut(table.name, application.identifier, "backend", { message, until: NOW + DAY }),
+      ),
+    );
     const queue = createDeliveryQueue(table, () => Promise.resolve());
     const reference = { application: applicationId(application.identifier), destination: "backend" };
     await queue.take(reference, "worker", NOW + 1, NOW);
@@ -104,16 +106,15 @@ describe("application apply", () => {
 
   test("drops any number of them", async () => {
     const application = await anApplication(operator, table);
-    for (let count = 0; count < 1010; count += 100)
-      await transact(
-        table,
-        Array.from({ length: Math.min(100, 1010 - count) }, (_, index) =>
-          requestDeliveryPut(table.name, application.identifier, "backend", {
-            message: { identifier: `${count + index}`, type: "store.request", timestamp: NOW, data: {} },
-            until: NOW + DAY,
-          }),
-        ),
+    const put = async (identifier: string): Promise<void> => {
+      const message = { identifier, type: "store.request", timestamp: NOW, data: {} };
+      const given = { message, until: NOW + DAY };
+      await table.client.send(
+        new PutCommand(requestDeliveryPut(table.name, application.identifier, "backend", given)),
       );
+    };
+    for (let count = 0; count < 1010; count += 101)
+      await Promise.all(Array.from({ length: 101 }, (_, index) => put(`${count + index}`)));
     const { err } = await application.configure([]);
     expect(err.trimEnd().split("\n")).toEqual(
       [500, 1000, 1010].map((dropped) => `dropped ${dropped} messages that waited for backend`),
