@@ -106,19 +106,15 @@ describe("application apply", () => {
 
   test("drops any number of them", async () => {
     const application = await anApplication(operator, table);
-    for (let count = 0; count < 1010; count += 100)
-      await Promise.all(
-        Array.from({ length: Math.min(100, 1010 - count) }, (_, index) =>
-          table.client.send(
-            new PutCommand(
-              requestDeliveryPut(table.name, application.identifier, "backend", {
-                message: { identifier: `${count + index}`, type: "store.request", timestamp: NOW, data: {} },
-                until: NOW + DAY,
-              }),
-            ),
-          ),
-        ),
+    const put = async (identifier: string): Promise<void> => {
+      const message = { identifier, type: "store.request", timestamp: NOW, data: {} };
+      const given = { message, until: NOW + DAY };
+      await table.client.send(
+        new PutCommand(requestDeliveryPut(table.name, application.identifier, "backend", given)),
       );
+    };
+    for (let count = 0; count < 1010; count += 101)
+      await Promise.all(Array.from({ length: 101 }, (_, index) => put(`${count + index}`)));
     const { err } = await application.configure([]);
     expect(err.trimEnd().split("\n")).toEqual(
       [500, 1000, 1010].map((dropped) => `dropped ${dropped} messages that waited for backend`),
