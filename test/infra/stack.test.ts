@@ -7,7 +7,6 @@ import { promisify } from "node:util";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
-import { STORES } from "../../lib/contract/schemas.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 
@@ -146,9 +145,11 @@ const functionOf = (name: string, { resources } = first): Resource => {
 const FUNCTIONS = [
   "AcknowledgeDuePurchases",
   "AuthorizeCredential",
+  "DeliverMessages",
   "LinkAndroidStoreCustomer",
   "LinkIosStoreCustomer",
   "ReadAccountEntitlements",
+  "ReadChanges",
   "ReceiveAndroidStoreNotification",
   "ReceiveIosStoreNotification",
   "RefreshAndroidStorePurchases",
@@ -156,15 +157,18 @@ const FUNCTIONS = [
   "SweepAndroidStoreRefunds",
   "SweepIosStoreNotifications",
   "SynchronizeIosStorePurchases",
+  "TellChanges",
   "WatchNotifications",
 ];
 
 const SCHEDULED: ReadonlySet<string> = new Set([
   "AcknowledgeDuePurchases",
+  "DeliverMessages",
   "RefreshAndroidStorePurchases",
   "RefreshIosStorePurchases",
   "SweepAndroidStoreRefunds",
   "SweepIosStoreNotifications",
+  "TellChanges",
   "WatchNotifications",
 ]);
 
@@ -621,13 +625,23 @@ describe("functions", () => {
     }
   });
 
-  test.each(FUNCTIONS)("%s has only the table's name and the service's name in its environment", (name) => {
-    const [[, table] = ["", null]] = ofType("AWS::DynamoDB::GlobalTable");
-    expect(functionOf(name).Properties.Environment.Variables).toEqual({
-      TABLE_NAME: table?.Properties.TableName,
-      POWERTOOLS_SERVICE_NAME: "customer-entitlements",
-    });
-  });
+  const MASTER = { MASTER_SECRET: "customer-entitlements-master" };
+  /** Variables of a function beside the table's name and the service's name. */
+  const MORE: Readonly<Record<string, object>> = {
+    TellChanges: MASTER,
+    DeliverMessages: { ...MASTER, UV_THREADPOOL_SIZE: "64" },
+  };
+  test.each(FUNCTIONS)(
+    "%s has the table's name and the service's name in its environment, and no more than it needs",
+    (name) => {
+      const [[, table] = ["", null]] = ofType("AWS::DynamoDB::GlobalTable");
+      expect(functionOf(name).Properties.Environment.Variables).toEqual({
+        TABLE_NAME: table?.Properties.TableName,
+        POWERTOOLS_SERVICE_NAME: "customer-entitlements",
+        ...MORE[name],
+      });
+    },
+  );
 
   test.each(FUNCTIONS.filter((name) => !SCHEDULED.has(name)))(
     "%s times out before API Gateway does",
@@ -662,10 +676,12 @@ describe("functions", () => {
     ["Google is asked about due purchases every minute", "rate(1 minute)", "RefreshAndroidStorePurchases"],
     ["Apple is asked about due purchases every minute", "rate(1 minute)", "RefreshIosStorePurchases"],
     ["Google's lists of refunds are read every hour", "rate(1 hour)", "SweepAndroidStoreRefunds"],
+    ["accounts that have changed are told every minute", "rate(1 minute)", "TellChanges"],
+    ["messages are delivered every minute", "rate(1 minute)", "DeliverMessages"],
     ["Apple's failed notifications are read every hour", "rate(1 hour)", "SweepIosStoreNotifications"],
   ])("%s", (_, rate, name) => {
     const rules = ofType("AWS::Events::Rule").map(([, { Properties }]) => Properties);
-    expect(rules).toHaveLength(6);
+    expect(rules).toHaveLength(SCHEDULED.size);
     const rule = rules.find(({ Targets }) => JSON.stringify(Targets).includes(name));
     expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
   });
@@ -752,7 +768,7 @@ describe("roles", () => {
     expect(statementsOf("AuthorizeCredential")).toEqual([onTable("dynamodb:GetItem")]);
   });
 
-  test.each(["ReadAccountEntitlements", "WatchNotifications"])("%s may only query", (name) => {
+  test.each(["ReadAccountEntitlements", "ReadChanges", "WatchNotifications"])("%s may only query", (name) => {
     expect(statementsOf(name)).toEqual([onTable("dynamodb:Query")]);
   });
 
@@ -767,6 +783,8 @@ describe("roles", () => {
     "LinkAndroidStoreCustomer",
     "ReceiveAndroidStoreNotification",
     "AcknowledgeDuePurchases",
+    "RefreshAndroidStorePurchases",
+    "RefreshIosStorePurchases",
     "SweepAndroidStoreRefunds",
     "SweepIosStoreNotifications",
   ])("%s may change the table and read the secrets of the prefix", (name) => {
@@ -774,51 +792,54 @@ describe("roles", () => {
     expect(statementsOf(name, development)).toContainEqual(secrets("trails/"));
   });
 
-  test.each(["RefreshAndroidStorePurchases", "RefreshIosStorePurchases"])(
-    "%s may also read the table's stream",
+  const master: Statement = {
+    Effect: "Allow",
+    Action: "secretsmanager:GetSecretValue",
+    Resource: arn("secretsmanager", "secret:customer-entitlements-master-??????"),
+  };
+  const stream: Statement = {
+    Effect: "Allow",
+    Action: [
+      "dynamodb:DescribeStream",
+      "dynamodb:GetRecords",
+      "dynamodb:GetShardIterator",
+      "dynamodb:ListStreams",
+    ],
+    Resource: { Ref: expect.stringContaining("tablestream") },
+  };
+
+  test.each(["TellChanges", "DeliverMessages"])(
+    "%s may change the table, and read its stream and the master secret",
     (name) => {
-      expect(statementsOf(name)).toEqual([
-        onTable(...WRITES),
-        secrets("customer-entitlements/"),
-        {
-          Effect: "Allow",
-          Action: [
-            "dynamodb:DescribeStream",
-            "dynamodb:GetRecords",
-            "dynamodb:GetShardIterator",
-            "dynamodb:ListStreams",
-          ],
-          Resource: { Ref: expect.stringContaining("tablestream") },
-        },
-      ]);
+      expect(statementsOf(name)).toEqual([onTable(...WRITES), master, stream]);
     },
   );
 
-  test.each(STORES)(
-    "new refreshes of the %s wake the function that makes them, and nothing else does",
-    (store) => {
-      const wakes = ofType("AWS::Lambda::EventSourceMapping").filter(([, { Properties }]) =>
-        JSON.stringify(Properties.FilterCriteria).includes(store),
-      );
-      expect(wakes).toHaveLength(1);
-      const filters = wakes.flatMap(([, { Properties }]) => Properties.FilterCriteria.Filters);
-      expect(filters.map(({ Pattern }) => JSON.parse(Pattern))).toEqual([
-        {
-          eventName: ["INSERT"],
-          dynamodb: {
-            Keys: {
-              pk: {
-                S: ["production", "sandbox"].map((environment) => ({
-                  suffix: `#REFRESH#${store}#${environment}`,
-                })),
-              },
-              sk: { S: [{ prefix: "2" }] },
-            },
-          },
-        },
-      ]);
-    },
-  );
+  test("no other function may read the stream or the master secret: two readers are the most that it serves", () => {
+    const others = FUNCTIONS.filter((name) => name !== "TellChanges" && name !== "DeliverMessages");
+    expect(JSON.stringify(others.map((name) => statementsOf(name)))).not.toMatch(/GetRecords|-master-/);
+    expect(ofType("AWS::Lambda::EventSourceMapping")).toHaveLength(2);
+  });
+
+  test.each([
+    ["looks", "TellChanges", { pk: { S: [{ suffix: "#CHANGED" }] }, sk: { S: [{ prefix: "2" }] } }],
+    [
+      "messages",
+      "DeliverMessages",
+      {
+        pk: { S: [{ prefix: "APPLICATION" }] },
+        sk: { S: [{ prefix: "ACCOUNT#" }, { prefix: "REQUEST#" }] },
+      },
+    ],
+  ])("new %s wake the function %s, and nothing else does", (_, name, Keys) => {
+    const wakes = ofType("AWS::Lambda::EventSourceMapping").filter(([, { Properties }]) =>
+      JSON.stringify(Properties.FunctionName).includes(name),
+    );
+    const filters = wakes.flatMap(([, { Properties }]) => Properties.FilterCriteria.Filters);
+    expect(filters.map(({ Pattern }) => JSON.parse(Pattern))).toEqual([
+      { eventName: ["INSERT"], dynamodb: { Keys } },
+    ]);
+  });
 
   test("roles may use a customer's keys through the service whose data they encrypt, and no key without one", () => {
     const keysOf = (name: string): Json[] => {
