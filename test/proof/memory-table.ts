@@ -37,6 +37,17 @@ const check = z.object({ Key: attributes, ...conditional });
 const update = z.object({ Key: attributes, UpdateExpression: z.string(), ...conditional });
 const get = z.object({ Key: attributes });
 const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(attributes) })) });
+const batchWrite = z.object({
+  RequestItems: z.record(
+    z.string(),
+    z.array(
+      z.object({
+        PutRequest: z.object({ Item: attributes }).optional(),
+        DeleteRequest: z.object({ Key: attributes }).optional(),
+      }),
+    ),
+  ),
+});
 const transactGet = z.object({ TransactItems: z.array(z.object({ Get: z.object({ Key: attributes }) })) });
 const transactWrite = z.object({
   TransactItems: z.array(
@@ -162,6 +173,13 @@ export const createMemoryTable = (): MemoryTable => {
       const { Keys } = batchGet.parse(input).RequestItems[name] ?? { Keys: [] };
       const found = Keys.map((key) => seen(keyOf(key))).filter((item) => item !== undefined);
       return { Responses: { [name]: found }, UnprocessedKeys: {} };
+    },
+    BatchWriteItemCommand: (input) => {
+      for (const { PutRequest, DeleteRequest } of batchWrite.parse(input).RequestItems[name] ?? []) {
+        if (PutRequest !== undefined) items.set(keyOf(PutRequest.Item), PutRequest.Item);
+        if (DeleteRequest !== undefined) items.delete(keyOf(DeleteRequest.Key));
+      }
+      return { UnprocessedItems: {} };
     },
     TransactGetItemsCommand: (input) => {
       const wanted = transactGet.parse(input).TransactItems.map(({ Get }) => keyOf(Get.Key));
