@@ -282,19 +282,22 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 262],
-    ["ReadAccountEntitlements", 295],
-    ["SynchronizeIosStorePurchases", 359],
-    ["LinkIosStoreCustomer", 360],
-    ["LinkAndroidStoreCustomer", 633],
-    ["ReceiveIosStoreNotification", 361],
-    ["ReceiveAndroidStoreNotification", 658],
-    ["AcknowledgeDuePurchases", 578],
-    ["WatchNotifications", 264],
-    ["RefreshAndroidStorePurchases", 630],
-    ["RefreshIosStorePurchases", 386],
-    ["SweepAndroidStoreRefunds", 625],
-    ["SweepIosStoreNotifications", 380],
+    ["AuthorizeCredential", 267],
+    ["ReadAccountEntitlements", 302],
+    ["SynchronizeIosStorePurchases", 369],
+    ["LinkIosStoreCustomer", 369],
+    ["LinkAndroidStoreCustomer", 642],
+    ["ReceiveIosStoreNotification", 374],
+    ["ReceiveAndroidStoreNotification", 669],
+    ["AcknowledgeDuePurchases", 584],
+    ["WatchNotifications", 269],
+    ["RefreshAndroidStorePurchases", 637],
+    ["RefreshIosStorePurchases", 393],
+    ["SweepAndroidStoreRefunds", 633],
+    ["SweepIosStoreNotifications", 391],
+    ["ReadChanges", 310],
+    ["TellChanges", 400],
+    ["DeliverMessages", 520],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

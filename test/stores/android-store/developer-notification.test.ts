@@ -93,7 +93,7 @@ test.each<[about: string, members: object, type: string, purchase: object | null
     "test",
     null,
   ],
-])("a notification about %s is read", (_, members, type, purchase, refundReview) => {
+])("a notification about %s is read", (_, members, type, purchase, ...[refundReview]) => {
   expect(read(members)).toEqual({
     packageName: "com.example.trails",
     sentAt: 1_768_478_400_000,
