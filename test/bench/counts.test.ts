@@ -295,9 +295,9 @@ describe("bundle bytes", () => {
     ["RefreshIosStorePurchases", 393],
     ["SweepAndroidStoreRefunds", 633],
     ["SweepIosStoreNotifications", 391],
-    ["ReadChanges", 310],
-    ["TellChanges", 400],
-    ["DeliverMessages", 520],
+    ["ReadChanges", 265],
+    ["TellChanges", 318],
+    ["DeliverMessages", 335],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
