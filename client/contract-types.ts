@@ -3,7 +3,11 @@ const OPERATIONS: ReadonlySet<unknown> = new Set([
   "linkAndroidStoreCustomer",
   "linkIosStoreCustomer",
   "readAccountEntitlements",
+  "readChanges",
 ]);
+
+/** Components of messages, which no operation names. */
+const OF_MESSAGES = ["StoreRequest"] as const;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -76,7 +80,7 @@ const errorCodesIn = (part: unknown): unknown[] => {
   ];
 };
 
-/** TypeScript's types of the requests, answers and error codes of the client's operations, from the OpenAPI document. */
+/** TypeScript's types of the client's requests, answers, messages and error codes, from the OpenAPI document. */
 export const contractTypes = (document: unknown): string => {
   const operations = operationsOf(document);
   if (operations.length !== OPERATIONS.size)
@@ -84,7 +88,8 @@ export const contractTypes = (document: unknown): string => {
   const components = member(document, "components", "schemas");
   if (!isObject(components)) throw new Error("The document has no schemas.");
   const codes = [...new Set(errorCodesIn(operations.map(({ responses }) => responses)))].sort();
-  const types = [...namedIn(operations, components)].sort().map((name) => {
+  const names = new Set([...namedIn(operations, components), ...OF_MESSAGES]);
+  const types = [...names].sort().map((name) => {
     const schema = components[name];
     if (!isObject(schema) || schema["type"] !== "object") throw new Error(`${name} is no object.`);
     return `export interface ${typeName(name)} {\n${membersText(schema)}\n}`;

@@ -1,19 +1,5 @@
-import type { AccountChange } from "./messages.ts";
+import type { AccountChange, ChangesPage } from "./contract.ts";
 import type { CallOptions, Clock, Send } from "./transport.ts";
-
-/** A change of the feed: what a message tells, with its place. */
-export interface FeedChange extends AccountChange {
-  /** When it happened, as ISO 8601. */
-  readonly timestamp: string;
-  /** Its place in the feed: the changes after it are asked for with `after`. */
-  readonly cursor: string;
-}
-
-export interface ChangesPage {
-  readonly changes: readonly FeedChange[];
-  /** Where the next page begins; of the last page, where later changes will be. Null: there never was a change. */
-  readonly next: string | null;
-}
 
 export interface FeedPosition {
   /** Cursor of the last change that was handled; unset: from the oldest that is kept (30 days). */
@@ -51,7 +37,7 @@ export async function* followChanges(
   send: Send,
   wait: Clock["wait"],
   { after, limit, interval = INTERVAL, signal }: FollowOptions,
-): AsyncGenerator<FeedChange, void, undefined> {
+): AsyncGenerator<AccountChange, void, undefined> {
   const options = signal === undefined ? {} : { signal };
   let cursor = after;
   try {
@@ -65,7 +51,7 @@ export async function* followChanges(
         if (signal?.aborted === true) return;
         yield change;
       }
-      cursor = next ?? cursor;
+      cursor = next;
       if (changes.length === 0) await wait(interval, signal);
     }
   } catch (error) {

@@ -1,15 +1,10 @@
 import { createAnswerCache, type CacheOptions } from "./answer-cache.ts";
-import {
-  followChanges,
-  readChanges,
-  type ChangesPage,
-  type FeedChange,
-  type FeedPosition,
-  type FollowOptions,
-} from "./changes.ts";
+import { followChanges, readChanges, type FeedPosition, type FollowOptions } from "./changes.ts";
 import type {
+  AccountChange,
   AccountEntitlements,
   AndroidStoreLinkRequest,
+  ChangesPage,
   IosStoreLinkRequest,
   LinkResponse,
 } from "./contract.ts";
@@ -42,7 +37,7 @@ export interface EntitlementsClient {
   /** A page of the changes of all accounts. Needs a key with `changes:read`. */
   readChanges(position?: FeedPosition, options?: CallOptions): Promise<ChangesPage>;
   /** The changes of all accounts, and then each new one, until the signal is aborted. */
-  followChanges(options?: FollowOptions): AsyncGenerator<FeedChange, void, undefined>;
+  followChanges(options?: FollowOptions): AsyncGenerator<AccountChange, void, undefined>;
   /** Makes the next read of the account ask the service: for a message that tells of a change. */
   forget(account: string): void;
 }

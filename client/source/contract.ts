@@ -1,5 +1,24 @@
 // Written from docs/openapi.json by `npm run client`; changes belong into the contract.
 
+export interface AccountChange {
+  /** The application of the credential. */
+  readonly applicationIdentifier: string;
+  /** The account. */
+  readonly applicationAccountIdentifier: string;
+  /** Goes up by one with each change of the account, from 1. */
+  readonly version: number;
+  /** Entitlements that differ from the version before; empty where only the customers do. */
+  readonly changed: readonly string[];
+  /** The customers linked to the account. */
+  readonly customerIdentifiers: readonly string[];
+  /** One entry for each entitlement, sorted by identifier. */
+  readonly entitlements: readonly CustomerEntitlement[];
+  /** When it was told. */
+  readonly timestamp: string;
+  /** Place of the change: pass it as `after` to get those that follow. */
+  readonly cursor: string;
+}
+
 export interface AccountEntitlements {
   /** As given in the path, decoded. */
   readonly applicationAccountIdentifier: string;
@@ -21,6 +40,12 @@ export interface AndroidStoreLinkRequest {
   readonly productIdentifier?: string | null;
   /** The application's stable account identifier. No control characters, not `.` or `..`; compared byte for byte. */
   readonly applicationAccountIdentifier: string;
+}
+
+export interface ChangesPage {
+  readonly changes: readonly AccountChange[];
+  /** Pass it as `after` in the next request. The last one answers an empty list and itself. */
+  readonly next: string;
 }
 
 export interface CustomerEntitlement {
@@ -81,9 +106,40 @@ export interface LinkResponse {
   readonly entitlements: readonly CustomerEntitlement[];
 }
 
+export interface StoreRequest {
+  /** The application that is asked. */
+  readonly applicationIdentifier: string;
+  /** The account; null where the customer is linked to none, or nobody is known. */
+  readonly applicationAccountIdentifier: string | null;
+  /** Whose purchase it is about; null where nobody is known. */
+  readonly customerIdentifier: string | null;
+  readonly store: "android-store" | "ios-store";
+  /** The store's own word: `CONSUMPTION_REQUEST`, `RESCIND_CONSENT`, `pendingRefundReviewNotification`; others may come. */
+  readonly kind: string;
+  /** Null where the store names no product. */
+  readonly productIdentifier: string | null;
+  /** Null where the store names no transaction; `orderIdentifier` is Google's. */
+  readonly transactionIdentifier: string | null;
+  /** Time by which the store wants an answer; null where it names none. */
+  readonly answerBy: string | null;
+  /** Environment of the App Store; absent where the store does not say. */
+  readonly environment?: "production" | "sandbox" | "xcode";
+  /** The iOS app. */
+  readonly bundleIdentifier?: string;
+  /** The Android app. */
+  readonly packageName?: string;
+  /** Google's order: `orderId` of `orders.reviewrefund`. */
+  readonly orderIdentifier?: string;
+  /** `pendingRefundToken` of `orders.reviewrefund`. It is no purchase token. */
+  readonly pendingRefundToken?: string;
+  /** The store's own word for why: Apple's `consumptionRequestReason`, Google's `refundReason`. Others may come. */
+  readonly reason?: string;
+}
+
 /** Stable codes of the service's refusals. */
 export type ErrorCode =
   | "APPLICATION_NOT_FOUND"
+  | "CURSOR_EXPIRED"
   | "CUSTOMER_ALREADY_LINKED"
   | "CUSTOMER_NOT_FOUND"
   | "ENVIRONMENT_NOT_ACCEPTED"

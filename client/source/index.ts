@@ -8,19 +8,20 @@ export {
   MessageError,
   signMessage,
   verifyMessage,
-  type AccountChange,
+  type AccountChangeData,
   type Message,
   type MessageFault,
   type MessageHeaders,
-  type StoreRequest,
   type VerifyOptions,
 } from "./messages.ts";
 export type { CacheOptions } from "./answer-cache.ts";
-export type { ChangesPage, FeedChange, FeedPosition, FollowOptions } from "./changes.ts";
+export type { FeedPosition, FollowOptions } from "./changes.ts";
 export type { CallOptions, Clock } from "./transport.ts";
 export type {
+  AccountChange,
   AccountEntitlements,
   AndroidStoreLinkRequest,
+  ChangesPage,
   CustomerEntitlement,
   ErrorCode,
   ErrorIssue,
@@ -28,4 +29,5 @@ export type {
   LinkResponse,
   Status,
   Store,
+  StoreRequest,
 } from "./contract.ts";

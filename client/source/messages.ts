@@ -1,44 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { CustomerEntitlement, Store } from "./contract.ts";
+import type { AccountChange, StoreRequest } from "./contract.ts";
 
-/** What an account is entitled to, whenever that changes. */
-export interface AccountChange {
-  readonly applicationIdentifier: string;
-  readonly applicationAccountIdentifier: string;
-  /** Goes up by one with each change of the account: a message with a lower one is older than what is known. */
-  readonly version: number;
-  /** Identifiers of the entitlements that differ from the version before; may be empty. */
-  readonly changed: readonly string[];
-  readonly customerIdentifiers: readonly string[];
-  /** As `readAccountEntitlements` answers. */
-  readonly entitlements: readonly CustomerEntitlement[];
-}
-
-/**
- * What a store asks of the application; the service passes it on and never answers it. Null: the store does not say, or the
- * service knows nobody.
- */
-export interface StoreRequest {
-  readonly applicationIdentifier: string;
-  /** Null: the customer is linked to no account, or nobody is known. */
-  readonly applicationAccountIdentifier: string | null;
-  readonly customerIdentifier: string | null;
-  readonly store: Store;
-  /** The store's own word, such as Apple's `CONSUMPTION_REQUEST`. */
-  readonly kind: string;
-  readonly productIdentifier: string | null;
-  readonly transactionIdentifier: string | null;
-  /** Time by which the store wants an answer; null: it names none. */
-  readonly answerBy: string | null;
-  readonly environment?: CustomerEntitlement["environment"];
-  readonly bundleIdentifier?: string;
-  readonly packageName?: string;
-  /** Google's order, and the token that its answer takes. */
-  readonly orderIdentifier?: string;
-  readonly pendingRefundToken?: string;
-  /** The store's own word for why. */
-  readonly reason?: string;
-}
+/** State of an account after a change, as a message tells it. */
+export type AccountChangeData = Omit<AccountChange, "timestamp" | "cursor">;
 
 interface Sent<Type extends string, Data> {
   /** The same in each attempt to deliver the message: what was handled already has it. */
@@ -51,7 +15,7 @@ interface Sent<Type extends string, Data> {
 
 /** A message of the service. Later versions may send other types: leave them out, with a 2xx. */
 export type Message =
-  Sent<"account.entitlements_changed", AccountChange> | Sent<"store.request", StoreRequest>;
+  Sent<"account.entitlements_changed", AccountChangeData> | Sent<"store.request", StoreRequest>;
 
 /** `Headers`, or the headers of node:http and Express. */
 export type MessageHeaders =

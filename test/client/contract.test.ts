@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { contractSource } from "../../client/build.ts";
 import { contractTypes } from "../../client/contract-types.ts";
 import type * as client from "../../client/source/contract.ts";
-import type { StoreRequest } from "../../client/source/messages.ts";
 import { endpoints, GATEWAY_ERRORS } from "../../lib/contract/endpoints.ts";
 import type * as contract from "../../lib/contract/schemas.ts";
 
@@ -25,16 +24,19 @@ test("they are the types by which the service answers", () => {
     Alike<client.LinkResponse, contract.LinkResponse>,
     Alike<client.CustomerEntitlement, contract.CustomerEntitlement>,
     Alike<client.Status, contract.Status>,
-    Alike<Present<StoreRequest>, Present<contract.StoreRequest>>,
-  ] = [true, true, true, true, true];
+    Alike<client.ChangesPage, contract.ChangesPage>,
+    Alike<Present<client.StoreRequest>, Present<contract.StoreRequest>>,
+    Alike<client.AccountChange, contract.AccountChange>,
+  ] = [true, true, true, true, true, true, true];
   expect(alike).not.toContain(false);
 });
 
 test("they have every error code of the client's endpoints", () => {
   const source = readFileSync("client/source/contract.ts", "utf8");
   const [, codes = ""] = /type ErrorCode =([^;]*);/.exec(source) ?? [];
-  const { linkAndroidStoreCustomer, linkIosStoreCustomer, readAccountEntitlements } = endpoints;
-  for (const { errors } of [linkAndroidStoreCustomer, linkIosStoreCustomer, readAccountEntitlements])
+  const { linkAndroidStoreCustomer, linkIosStoreCustomer, readAccountEntitlements, readChanges } = endpoints;
+  const called = [linkAndroidStoreCustomer, linkIosStoreCustomer, readAccountEntitlements, readChanges];
+  for (const { errors } of called)
     for (const code of [...errors, ...GATEWAY_ERRORS]) expect(codes).toContain(`"${code}"`);
 });
 
