@@ -3,25 +3,16 @@ import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
-import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "./change.ts";
-import type { AccountDelivery, Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
-import { afterRefusal, nextTry, suspended, TAKING, type DestinationHealth } from "./destination-health.ts";
-import type { Message } from "./message.ts";
-import type { SendOutcome } from "./send-outcome.ts";
+import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
+import type { DestinationHealth } from "./destination-health.ts";
+import { batchOf, sendBatch, type BatchRun, type DeliveryCounts } from "./send-batch.ts";
 
-export interface DeliveryRun {
+export interface DeliveryRun extends BatchRun {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queue: DeliveryQueue;
   /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
-  /** Makes one attempt for each message, in the order of the messages. Rejects if this service fails. */
-  readonly send: (
-    application: ApplicationId,
-    destination: Destination,
-    messages: readonly Message[],
-  ) => Promise<readonly SendOutcome[]>;
   readonly newWorker: () => string;
-  readonly now: () => Instant;
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Takes an unexpected failure of one destination's deliveries. */
   readonly onFailure: (error: unknown) => void;
@@ -48,9 +39,6 @@ const SECOND = 1000;
 /** Destinations that are delivered to at the same time. */
 const DESTINATIONS_AT_ONCE = 20;
 
-/** Messages that one destination gets at the same time. */
-export const MESSAGES_AT_ONCE = 20;
-
 /** Time for which a worker delivers to a destination: longer than a turn and its last batch. */
 const LEASE_MILLISECONDS = 60 * SECOND;
 
@@ -65,110 +53,17 @@ const PER_PAGE = 100;
 /** Enough that one of them is a delivery, if there is one: the destination's health is stored beside them. */
 const FEW = 2;
 
-/** The identifier is the same for every destination and attempt. */
-const messageOf = (
-  application: ApplicationId,
-  { place: { sequence } }: AccountDelivery,
-  toldAt: Instant,
-  data: unknown,
-): Message => ({
-  identifier: `msg_${application}_${sequence}`,
-  type: ACCOUNT_CHANGED,
-  timestamp: toldAt,
-  data,
-});
-
-/** A delivery and its message; null: there is nothing left to deliver. */
-interface Sending {
-  readonly delivery: Delivery;
-  readonly message: Message | null;
-}
-
-const sendingsOf = async (
-  { queue, now }: DeliveryRun,
-  application: ApplicationId,
-  deliveries: readonly Delivery[],
-): Promise<readonly Sending[]> => {
-  const ofAccounts = deliveries.filter((one) => one.kind === "account");
-  const changes = await queue.changesAt(
-    application,
-    ofAccounts.map(({ place }) => place),
-  );
-  const found = new Map(ofAccounts.map((one, index) => [one as Delivery, changes[index] ?? null]));
-  return deliveries.map((delivery): Sending => {
-    if (delivery.kind === "request")
-      return { delivery, message: delivery.until > now() ? delivery.message : null };
-    const change = found.get(delivery) ?? null;
-    const isKept = change?.data != null && change.toldAt + CHANGES_KEPT_MILLISECONDS > now();
-    return {
-      delivery,
-      message: isKept ? messageOf(application, delivery, change.toldAt, change.data) : null,
-    };
-  });
-};
-
-interface Progress {
-  delivered: number;
-  failed: number;
+interface Progress extends DeliveryCounts {
   oldest: number;
   readonly failing: FailingDestination[];
 }
 
-/**
- * Sends a batch and stores what became of each message.
- *
- * @returns the destination's health after it
- */
-const sendBatch = async (
-  run: DeliveryRun,
+const isAnythingWaiting = async (
+  { queue }: DeliveryRun,
   reference: DestinationReference,
-  destination: Destination,
-  health: DestinationHealth,
-  batch: readonly Delivery[],
-  progress: Progress,
-): Promise<DestinationHealth> => {
-  const { queue, now } = run;
-  const sendings = await sendingsOf(run, reference.application, batch);
-  const nothing = sendings.filter(({ message }) => message === null);
-  await Promise.all(nothing.map(({ delivery }) => queue.remove(reference, delivery)));
-  const sent = sendings.flatMap(({ delivery, message }) => (message === null ? [] : [{ delivery, message }]));
-  if (sent.length === 0) return health;
-
-  const outcomes = await run.send(
-    reference.application,
-    destination,
-    sent.map(({ message }) => message),
-  );
-  const after = now();
-  await Promise.all(
-    sent.map(async ({ delivery }, index) => {
-      const outcome = outcomes[index];
-      if (outcome?.outcome === "delivered") {
-        progress.delivered += 1;
-        await queue.remove(reference, delivery);
-      } else {
-        progress.failed += 1;
-        const tries = delivery.tries + 1;
-        const retryAt = outcome?.outcome === "failed" ? outcome.retryAt : null;
-        await queue.retry(reference, delivery, tries, nextTry(tries, after, retryAt));
-      }
-    }),
-  );
-  if (outcomes.some(({ outcome }) => outcome === "gone")) return suspended(health, after);
-  if (outcomes.some(({ outcome }) => outcome === "delivered")) return TAKING;
-  const failures = outcomes.filter((one) => one.outcome === "failed");
-  const [first] = failures;
-  if (first === undefined) return health;
-  const asked = failures.flatMap(({ retryAt }) => retryAt ?? []);
-  const because = first.status === null ? first.because : `${first.because} ${first.status}`;
-  return afterRefusal(health, because, after, asked.length === 0 ? null : Math.max(...asked));
-};
-
-/** The next messages: several, or one that shows whether the destination is back, and not the same one each time. */
-const batchOf = (due: readonly Delivery[], { failures }: DestinationHealth): readonly Delivery[] => {
-  if (failures === 0) return due.slice(0, MESSAGES_AT_ONCE);
-  const place = failures % due.length;
-  return due.slice(place, place + 1);
+): Promise<boolean> => {
+  for await (const page of queue.waiting(reference, FEW)) if (page.length > 0) return true;
+  return false;
 };
 
 /** Delivers to one destination for a turn, until nothing is due, or until it refuses. */
@@ -238,14 +133,6 @@ const deliverTo = async (
   if (isLeft && pause === 0 && now() < until) return "more";
   report(health, oldest ?? health.failingSince);
   return "done";
-};
-
-const isAnythingWaiting = async (
-  { queue }: DeliveryRun,
-  reference: DestinationReference,
-): Promise<boolean> => {
-  for await (const page of queue.waiting(reference, FEW)) if (page.length > 0) return true;
-  return false;
 };
 
 /**

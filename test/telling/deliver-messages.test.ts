@@ -4,10 +4,10 @@ import type { WaitingRequest } from "../../lib/customers/store-request.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import {
   deliverMessages,
-  MESSAGES_AT_ONCE,
   type DeliveryReport,
   type DeliveryRun,
 } from "../../lib/telling/deliver-messages.ts";
+import { MESSAGES_AT_ONCE } from "../../lib/telling/send-batch.ts";
 import { createWebhookSender } from "../../lib/telling/webhook.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
