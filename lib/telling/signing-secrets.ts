@@ -15,7 +15,7 @@ export const secretOf = (
   application: ApplicationId,
   { name }: WebhookDestination,
   epoch: Instant,
-): Uint8Array => webhookSecret(master, { application, seed: name, epoch });
+): Uint8Array => webhookSecret(master, { application, destination: name, epoch });
 
 /** Secrets that sign a destination's messages at the moment: the newest, and for a day the one before it. */
 export const signingSecrets = (

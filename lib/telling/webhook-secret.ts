@@ -4,9 +4,9 @@ import type { ApplicationId } from "../identifiers.ts";
 /** Names one secret of one destination. */
 export interface SecretName {
   readonly application: ApplicationId;
-  /** UUID made when the destination was added: one that is removed and added again has another secret. */
-  readonly seed: string;
-  /** Raised by each rotation. */
+  /** Name of the destination. */
+  readonly destination: string;
+  /** Time of the rotation that made the secret, in milliseconds since 1970; 0: before the first. */
   readonly epoch: number;
 }
 
@@ -24,8 +24,10 @@ const derivedKey = (master: Uint8Array, name: readonly (string | number)[]): Uin
 };
 
 /** The 32 bytes that sign a destination's webhooks. They are derived, so no table holds them. */
-export const webhookSecret = (master: Uint8Array, { application, seed, epoch }: SecretName): Uint8Array =>
-  derivedKey(master, ["webhook-secret", application, seed, epoch]);
+export const webhookSecret = (
+  master: Uint8Array,
+  { application, destination, epoch }: SecretName,
+): Uint8Array => derivedKey(master, ["webhook-secret", application, destination, epoch]);
 
 /**
  * A secret as receivers configure it.

@@ -5,7 +5,7 @@ import { keyedHash, secretText, webhookSecret, type SecretName } from "../../lib
 const MASTER = Buffer.alloc(32, 7);
 const NAME: SecretName = {
   application: applicationId("0198c0de-0000-7000-8000-000000000001"),
-  seed: "b7f5a0a4-5c1e-4f0e-9f0e-0f2b5b1f3c11",
+  destination: "backend",
   epoch: 1,
 };
 
@@ -14,7 +14,7 @@ const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 // The expected values come from another implementation of RFC 5869 and RFC 2104.
 test("a secret stays what it was: receivers have it", () => {
   expect(hexOf(webhookSecret(MASTER, NAME))).toBe(
-    "1c3bf5df3689ab9c4f3df8323e2d4336c1e038fe1f8362df246cc9e2b61148ef",
+    "aa850e041f02fe0b71e5399b4963d58224ec74be47bc3a132cce21f798efd23b",
   );
 });
 
@@ -27,7 +27,7 @@ test("a keyed hash stays what it was: records have it", () => {
 test.each<[string, Uint8Array, SecretName]>([
   ["another master secret", Buffer.alloc(32, 8), NAME],
   ["another application", MASTER, { ...NAME, application: applicationId("another") }],
-  ["another destination", MASTER, { ...NAME, seed: "another" }],
+  ["another destination", MASTER, { ...NAME, destination: "another" }],
   ["another epoch", MASTER, { ...NAME, epoch: 2 }],
 ])("%s: another secret", (_name, master, name) => {
   expect(hexOf(webhookSecret(master, name))).not.toBe(hexOf(webhookSecret(MASTER, NAME)));
@@ -35,12 +35,12 @@ test.each<[string, Uint8Array, SecretName]>([
 
 test.each<[string, Partial<SecretName>, Partial<SecretName>]>([
   [
-    "application and seed",
-    { application: applicationId("a"), seed: "bc" },
-    { application: applicationId("ab"), seed: "c" },
+    "application and destination",
+    { application: applicationId("a"), destination: "bc" },
+    { application: applicationId("ab"), destination: "c" },
   ],
-  ["seed and epoch", { seed: "a1", epoch: 2 }, { seed: "a", epoch: 12 }],
-  ["separators within a part", { seed: 'a",1,"' }, { seed: "a" }],
+  ["destination and epoch", { destination: "a1", epoch: 2 }, { destination: "a", epoch: 12 }],
+  ["separators within a part", { destination: 'a",1,"' }, { destination: "a" }],
 ])("no two names run together: %s", (_name, one, other) => {
   const secretOf = (part: Partial<SecretName>): string => hexOf(webhookSecret(MASTER, { ...NAME, ...part }));
   expect(secretOf(one)).not.toBe(secretOf(other));
