@@ -203,7 +203,7 @@ const hasAccess = (holdings: readonly Holding[], at: Instant, terms: ReturnType<
 
 /** All subscriptions of one application end in one second, all are renewed, and nobody is notified. */
 export const measureDrain = async (ends: number): Promise<DrainResult> => {
-  const { world, endsAt, subscribers, run: runOf, holdingsOf, terms, applications } = await ending([ends]);
+  const { world, endsAt, subscribers, run: runOf, holdingsOf, terms } = await ending([ends]);
   try {
     const before = new Map<Subscriber, readonly Holding[]>();
     await eachOf([...subscribers.values()], async (one) => before.set(one, await holdingsOf(one)));
@@ -231,7 +231,7 @@ export const measureDrain = async (ends: number): Promise<DrainResult> => {
     const cpu = process.cpuUsage();
     while (storedAt.size < ends) {
       const began = now();
-      await refreshDuePurchases(run, began + INVOCATION_MILLISECONDS, applications);
+      await refreshDuePurchases(run, began + INVOCATION_MILLISECONDS);
       // The next invocation that finds the queue free.
       if (storedAt.size < ends) await skip(Math.ceil((now() - from) / MINUTE) * MINUTE - (now() - from));
     }

@@ -128,16 +128,14 @@ const refreshCost = ({ lives, drain }: RefreshesResult, isNotified: boolean): re
   const seconds =
     runs * secondsOf(RUN_CPU_MILLISECONDS, roundTripsOf(run) + 4, 1) +
     (refreshes * drain.cpuMilliseconds * (ASSUMED.gigabytesOfOneProcessor / GIGABYTES)) / 1000;
-  // Each refresh that is set wakes the function by the stream, which finds that it is not due.
-  const invocations = runs + refreshes;
   return [
     { what: "refreshes, each one request to a store", amount: whole(refreshes), dollars: 0 },
     { what: "read units", amount: whole(reads), dollars: reads * PRICES.readUnit },
     { what: "write units", amount: whole(writes), dollars: writes * PRICES.writeUnit },
     {
-      what: "invocations, of the schedule and at most of the stream",
-      amount: whole(invocations),
-      dollars: invocations * PRICES.invocation,
+      what: "invocations, of the schedule",
+      amount: whole(runs),
+      dollars: runs * PRICES.invocation,
     },
     { what: "GB-seconds", amount: whole(seconds * GIGABYTES), dollars: gigabyteSeconds(seconds) },
   ];

@@ -39,7 +39,7 @@ export const METRICS = {
   notifications: "Notifications",
   /** Bundles and packages that had notifications of production within 30 days, but none for a day. */
   silentApplications: "SilentApplications",
-  /** Runs of the schedule that refreshes due purchases; not those that the table's stream began. Dimension `Store`. */
+  /** Runs of the schedule that refreshes due purchases. Dimension `Store`. */
   refreshRuns: "RefreshRuns",
   /** Purchases that a store was asked about again. Dimensions `Store` and `Outcome`: `OK` or `FAILED`. */
   refreshes: "Refreshes",

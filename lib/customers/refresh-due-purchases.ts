@@ -6,6 +6,7 @@ import { afterFailure, HEALTHY, type PauseReason, type QueueHealth } from "../fr
 import { isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
 import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { inTurns } from "../in-turns.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { RefreshOutcome } from "./refresh-outcome.ts";
 import type { Lease, QueueReference, RefreshQueue } from "./refresh-queue.ts";
@@ -259,35 +260,26 @@ const leftIn = async (
  * {@link REFRESHES_PER_SECOND}. One application's failing store or rejected credential pauses its own queue alone.
  *
  * @param until no batch starts from this moment on
- * @param only the applications whose queues are worked off; unset: all
  */
-export const refreshDuePurchases = async (
-  run: RefreshRun,
-  until: Instant,
-  only?: readonly ApplicationId[],
-): Promise<RefreshReport> => {
+export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Promise<RefreshReport> => {
   const progress: Progress = { refreshed: 0, failed: 0 };
-  const applications = only ?? (await run.applications());
-  const waiting = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
+  const applications = await run.applications();
+  const queues = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
     applications.map((application): QueueReference => ({ application, store: run.store, environment })),
   );
   const left: Awaited<ReturnType<typeof leftIn>>[] = [];
-  const work = async (): Promise<void> => {
-    for (;;) {
-      const reference = waiting.shift();
-      if (reference === undefined) return;
-      try {
-        const outcome = run.now() < until ? await workOff(run, reference, until, progress) : "left";
-        if (outcome === "more") waiting.push(reference);
-        if (outcome === "left") left.push(await leftIn(run, reference));
-      } catch (error) {
-        run.onFailure(error);
-        // Its due refreshes still wait, and count.
-        await leftIn(run, reference).then((found) => left.push(found), run.onFailure);
-      }
+  await inTurns(queues, QUEUES_AT_ONCE, async (reference) => {
+    try {
+      const outcome = run.now() < until ? await workOff(run, reference, until, progress) : "left";
+      if (outcome === "more") return "more";
+      if (outcome === "left") left.push(await leftIn(run, reference));
+    } catch (error) {
+      run.onFailure(error);
+      // Its due refreshes still wait, and count.
+      await leftIn(run, reference).then((found) => left.push(found), run.onFailure);
     }
-  };
-  await Promise.all(Array.from({ length: QUEUES_AT_ONCE }, work));
+    return "done";
+  });
   return {
     ...progress,
     oldest: Math.max(0, ...left.map(({ age }) => age)),

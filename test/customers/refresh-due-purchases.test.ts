@@ -89,14 +89,6 @@ describe("a run", () => {
     await refreshing.run();
     expect(new Set(refreshing.asked.map(({ application }) => application)).size).toBe(3);
   });
-  test("is limited to the applications it is called for", async () => {
-    const [one, other] = [aName(), aName()];
-    const refreshing = createRefreshing(table, [one, other]);
-    await refreshing.hold("1", NOW - MINUTE, [one]);
-    await refreshing.hold("1", NOW - MINUTE, [other]);
-    await refreshDuePurchases(refreshing.runOn(table), NOW + HOUR, [other]);
-    expect(refreshing.asked.map(({ application }) => application)).toEqual([other]);
-  });
 });
 
 describe("an answer", () => {
