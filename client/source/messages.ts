@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CustomerEntitlement, Store } from "./contract.ts";
 
-/** What an account is entitled to, whenever that changes. */
+/** Entitlements of an account after a change. */
 export interface AccountChange {
   readonly applicationIdentifier: string;
   readonly applicationAccountIdentifier: string;
-  /** Goes up by one with each change of the account: a message with a lower one is older than what is known. */
+  /** Goes up by one with each change of the account: a message with a lower version is outdated. */
   readonly version: number;
   /** Identifiers of the entitlements that differ from the version before; may be empty. */
   readonly changed: readonly string[];
@@ -15,12 +15,12 @@ export interface AccountChange {
 }
 
 /**
- * What a store asks of the application; the service passes it on and never answers it. Null: the store does not say, or the
- * service knows nobody.
+ * A store's request to the application; the service passes it on and never answers it. Null: the store does not say, or
+ * the service knows no customer.
  */
 export interface StoreRequest {
   readonly applicationIdentifier: string;
-  /** Null: the customer is linked to no account, or nobody is known. */
+  /** Null: the customer is linked to no account, or is unknown. */
   readonly applicationAccountIdentifier: string | null;
   readonly customerIdentifier: string | null;
   readonly store: Store;
@@ -33,18 +33,18 @@ export interface StoreRequest {
   readonly environment?: CustomerEntitlement["environment"];
   readonly bundleIdentifier?: string;
   readonly packageName?: string;
-  /** Google's order, and the token that its answer takes. */
+  /** Google's order, and the token for the answer. */
   readonly orderIdentifier?: string;
   readonly pendingRefundToken?: string;
-  /** The store's own word for why. */
+  /** Reason in the store's own word. */
   readonly reason?: string;
 }
 
 interface Sent<Type extends string, Data> {
-  /** The same in each attempt to deliver the message: what was handled already has it. */
+  /** The same in each attempt to deliver the message, so that you recognize a handled one. */
   readonly identifier: string;
   readonly type: Type;
-  /** When it happened, as ISO 8601. */
+  /** Time of the event, as ISO 8601. */
   readonly timestamp: string;
   readonly data: Data;
 }
@@ -64,7 +64,7 @@ export type MessageFault =
   | "timestamp"
   /** No signature is made with one of the secrets. */
   | "signature"
-  /** It is signed, and is no message. */
+  /** A signed body that is no message. */
   | "body";
 
 /** A message that must not be used. Answer it with 400. */
@@ -133,7 +133,7 @@ export interface VerifyOptions {
  *
  * @param body as it was received, byte for byte: JSON that was parsed and written again has another signature
  * @param secrets the destination's secret; during a rotation, the old one and the new one
- * @throws MessageError if it must not be used; TypeError if a secret is none, or the body was parsed
+ * @throws MessageError if it must not be used; TypeError if a secret is malformed, or the body was parsed
  * @see https://www.standardwebhooks.com
  */
 export const verifyMessage = (
@@ -159,7 +159,7 @@ export const verifyMessage = (
   return parsed(identifier, body);
 };
 
-/** A message as the service would send it: for tests of what takes it. */
+/** A message as the service sends it, for tests of a receiver. */
 export const signMessage = (
   { identifier, type, timestamp, data }: Message,
   secret: string,
