@@ -22,7 +22,7 @@ export interface GivenDynamoDb {
   readonly startsAt?: number;
 }
 
-/** Whether a database is on this machine or beside it: its name is no host's on the internet. */
+/** Whether a database is on this machine or beside it: its name is not that of an internet host. */
 export const isAtHand = (endpoint: string): boolean => {
   const { hostname } = new URL(endpoint);
   return hostname === "127.0.0.1" || !hostname.includes(".");
@@ -61,7 +61,7 @@ const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
     requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
   });
 
-/** What failed, in a word: a connection's code, such as `ECONNREFUSED`, or the name of DynamoDB's own error. */
+/** Short name of a failure: a connection's code, such as `ECONNREFUSED`, or the name of DynamoDB's own error. */
 const nameOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "unknown";
   return error.name === "Error" || error.name === "AggregateError" ? codeOf(error) : error.name;

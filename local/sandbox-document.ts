@@ -34,7 +34,7 @@ const text = { type: "string" } as const;
 const texts = { type: "array", items: text } as const;
 const object = { type: "object" } as const;
 
-/** What the person's app sends: the body of a synchronize or link request. */
+/** Body of a synchronize or link request of the person's app. */
 const SIGNED = {
   signedAppTransaction: text,
   signedTransactions: texts,

@@ -80,7 +80,7 @@ const lineText = (explained: ExplainedLine): string[] => {
   return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, ...indent(explained.why)];
 };
 
-/** When the store last vouched for a purchase, and by what; null: it is only named by another. */
+/** Time and source of a purchase's last verification; null: only another purchase names it. */
 const verifiedBy = ({ store, verifiedAt, renewal }: Purchase): readonly [Instant, string] | null => {
   if (renewal !== null && renewal.signedAt > verifiedAt) return [renewal.signedAt, "a renewal info"];
   if (verifiedAt === 0) return null;
@@ -156,7 +156,7 @@ interface ShownCustomer {
   readonly shown: readonly ExplainedPurchase[];
 }
 
-/** What decides an entitlement comes first, then what began last. */
+/** Purchases that give access come first, then the latest start. */
 const inOrder = (purchases: readonly ExplainedPurchase[]): readonly ExplainedPurchase[] => {
   const lastStart = ({ lines }: ExplainedPurchase): Instant =>
     Math.max(0, ...lines.map(({ line }) => line.startsAt ?? 0));
@@ -165,7 +165,7 @@ const inOrder = (purchases: readonly ExplainedPurchase[]): readonly ExplainedPur
   return purchases.toSorted((a, b) => gives(a) - gives(b) || lastStart(b) - lastStart(a));
 };
 
-/** The customers of a page with their purchases on it; one without purchases is on the first page. */
+/** The customers of a page with their purchases on it; a customer without purchases is on the first page. */
 const onPage = (explained: readonly ExplainedCustomer[], page: Page): readonly ShownCustomer[] => {
   let before = 0;
   return explained.flatMap((customer) => {
@@ -177,9 +177,9 @@ const onPage = (explained: readonly ExplainedCustomer[], page: Page): readonly S
 };
 
 /**
- * Presents what is known about an account, and the reasons for its entitlements. Pure.
+ * Presents an account's report, and the reasons for its entitlements. Pure.
  *
- * @param pages the part of its purchases that the text shows, and the part that the JSON shows
+ * @param pages pages of its purchases in the text and in the JSON
  */
 export const presentAccount = (
   report: AccountReport,

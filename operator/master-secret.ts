@@ -2,7 +2,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-sec
 import { masterSecretName } from "../lib/telling/master-secret.ts";
 import { OperatorError } from "./operator-error.ts";
 
-/** How the secret's place is reached: region and credentials of the table's connection. */
+/** Access to Secrets Manager: region and credentials of the table's connection. */
 export interface SecretsAccess {
   readonly table: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -11,7 +11,7 @@ export interface SecretsAccess {
   readonly client: ConstructorParameters<typeof SecretsManagerClient>[0];
 }
 
-/** Fewer cannot key what is derived from them. */
+/** Shortest master secret from which keys are derived. */
 const FEWEST_BYTES = 32;
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 const sentenceOf = (name: string, because: string): string =>
   `The master secret ${name} cannot be read: ${because}. MASTER_SECRET names another one, such as that of the stage to which a restored table belongs.`;
 
-/** Reads the service's master secret from where its functions do: the secret `MASTER_SECRET`, or else the table's own. */
+/** Reads the service's master secret as its functions do: the secret `MASTER_SECRET`, or else the table's own. */
 export const readMasterSecret = async ({
   table,
   environment,

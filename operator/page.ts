@@ -23,13 +23,13 @@ const readCount = (name: string, text: string): number => {
   return Number(text);
 };
 
-/** @throws OperatorError if a number is none */
+/** @throws OperatorError if a number is malformed */
 export const readPage = ({ page = "1", perPage = DEFAULT_SIZE }: PageOptions): Page => ({
   number: readCount("--page", page),
   size: readCount("--per-page", perPage),
 });
 
-/** Pages of a list; an empty one has one. */
+/** Number of a list's pages; an empty list has one. */
 export const pagesOf = ({ size }: Page, total: number): number => Math.max(1, Math.ceil(total / size));
 
 /** @throws OperatorError if the list ends before the page */
@@ -43,7 +43,7 @@ export const requirePage = (page: Page, total: number): void => {
 export const isOnPage = ({ number, size }: Page, index: number): boolean =>
   number === 1 ? index < size : index >= (number - 1) * size && index < number * size;
 
-/** Which part of the purchases the page is; nothing if it is all. */
+/** Range of the purchases on the page; empty if it has all. */
 export const pageText = (page: Page, total: number): readonly string[] => {
   const pages = pagesOf(page, total);
   if (pages === 1) return [];

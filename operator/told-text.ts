@@ -4,7 +4,7 @@ import { counted, indent } from "./answer.ts";
 
 const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
-/** What an account was told, as JSON; null: its application tells no changes. */
+/** An account's told report as JSON; null: its application tells no changes. */
 export const toldJson = (told: ToldReport | null) =>
   told && {
     version: told.last?.version ?? 0,
@@ -48,7 +48,7 @@ const lookText = ({ lookDueSince, nextLookAt }: ToldReport): string =>
       ? "looked at again when something changes it"
       : `looked at again at ${isoTime(nextLookAt)}, or when something changes it`;
 
-/** What an account was told, as lines; none if its application tells no changes. */
+/** An account's told report as lines; none if its application tells no changes. */
 export const toldText = (told: ToldReport | null): readonly string[] =>
   told === null
     ? []

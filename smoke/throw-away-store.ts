@@ -12,11 +12,11 @@ const DAY = 86_400_000;
 
 export const PRODUCT = "smoke.monthly";
 
-/** One buyer of a store that lives as long as the process: its key is nowhere else, so nobody can sign with it later. */
+/** One buyer of a store in this process: its key is nowhere else, so nobody can sign with it later. */
 export interface ThrowAwayStore {
   /** SHA-256 of the certificate, for the application's `xcodeCertificates`. */
   readonly certificate: string;
-  /** What an app sends for a subscription that runs for a month. */
+  /** Signed purchases of an app with a running monthly subscription. */
   bought(): SignedPurchases;
   /** The same, after the purchase was refunded. */
   refunded(): SignedPurchases;

@@ -24,21 +24,21 @@ export interface EntitlementsClientOptions extends TransportOptions {
 export interface EntitlementsClient {
   /** Whether an account has an entitlement now. Needs a key with `entitlements:read`. */
   hasEntitlement(account: string, entitlement: string, options?: CallOptions): Promise<boolean>;
-  /** What an account is entitled to; of one that was never seen, nothing. Needs a key with `entitlements:read`. */
+  /** Entitlements of an account; none for an unknown one. Needs a key with `entitlements:read`. */
   readAccountEntitlements(account: string, options?: CallOptions): Promise<AccountEntitlements>;
   /** Links an Android purchase. The service acknowledges it. Needs a key with `customers:write`. */
   linkAndroidStoreCustomer(request: AndroidStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
   /**
-   * Links what an iOS app sent, in several requests where it is more than one takes. Needs a key with `customers:write`.
+   * Links the signed data of an iOS app, in several requests where needed. Needs a key with `customers:write`.
    *
-   * @returns the last answer, which knows all of it
+   * @returns the last answer, which covers all of it
    */
   linkIosStoreCustomer(request: IosStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
   /** A page of the changes of all accounts. Needs a key with `changes:read`. */
   readChanges(position?: FeedPosition, options?: CallOptions): Promise<ChangesPage>;
   /** The changes of all accounts, and then each new one, until the signal is aborted. */
   followChanges(options?: FollowOptions): AsyncGenerator<AccountChange, void, undefined>;
-  /** Makes the next read of the account ask the service: for a message that tells of a change. */
+  /** Makes the account's next read ask the service; call it when a message tells of a change. */
   forget(account: string): void;
 }
 
@@ -52,7 +52,7 @@ const slices = <Value>(values: readonly Value[], length: number): Value[][] =>
     values.slice(index * length, (index + 1) * length),
   );
 
-/** The requests that one link takes: all transactions first, as a renewal info of an unknown purchase is ignored. */
+/** Requests of one link: all transactions first, as the service ignores a renewal info of an unknown purchase. */
 const linkRequests = ({
   signedTransactions = [],
   signedRenewalInfos = [],
@@ -68,7 +68,7 @@ const linkRequests = ({
   ];
 };
 
-/** The promise, or the signal's reason. What others wait for too goes on. */
+/** The promise, or the signal's reason. A read that others share goes on. */
 const unlessAborted = async <Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,
@@ -94,7 +94,7 @@ const accountPath = (account: string): string => {
   return `/v1/customers/${encodeURIComponent(account)}/entitlements`;
 };
 
-/** @throws TypeError if the address is none that a key may be sent to */
+/** @throws TypeError if no key may be sent to the address */
 export const createEntitlementsClient = (options: EntitlementsClientOptions): EntitlementsClient => {
   const { cache: cacheOptions, clock = realClock } = options;
   const send = createTransport(options);

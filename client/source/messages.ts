@@ -5,10 +5,10 @@ import type { AccountChange, StoreRequest } from "./contract.ts";
 export type AccountChangeData = Omit<AccountChange, "timestamp" | "cursor">;
 
 interface Sent<Type extends string, Data> {
-  /** The same in each attempt to deliver the message: what was handled already has it. */
+  /** The same in each attempt to deliver the message, so that you recognize a handled one. */
   readonly identifier: string;
   readonly type: Type;
-  /** When it happened, as ISO 8601. */
+  /** Time of the event, as ISO 8601. */
   readonly timestamp: string;
   readonly data: Data;
 }
@@ -28,7 +28,7 @@ export type MessageFault =
   | "timestamp"
   /** No signature is made with one of the secrets. */
   | "signature"
-  /** It is signed, and is no message. */
+  /** A signed body that is no message. */
   | "body";
 
 /** A message that must not be used. Answer it with 400. */
@@ -97,7 +97,7 @@ export interface VerifyOptions {
  *
  * @param body as it was received, byte for byte: JSON that was parsed and written again has another signature
  * @param secrets the destination's secret; during a rotation, the old one and the new one
- * @throws MessageError if it must not be used; TypeError if a secret is none, or the body was parsed
+ * @throws MessageError if it must not be used; TypeError if a secret is malformed, or the body was parsed
  * @see https://www.standardwebhooks.com
  */
 export const verifyMessage = (
@@ -123,7 +123,7 @@ export const verifyMessage = (
   return parsed(identifier, body);
 };
 
-/** A message as the service would send it: for tests of what takes it. */
+/** A message as the service sends it, for tests of a receiver. */
 export const signMessage = (
   { identifier, type, timestamp, data }: Message,
   secret: string,

@@ -24,7 +24,7 @@ export interface CallerAlarmsProps {
   readonly limitsAddresses: boolean;
 }
 
-/** What callers get, apart from failures: slow reads, refused credentials, refused signatures, blocked addresses. */
+/** Callers' alarm conditions, apart from failures: slow reads, refused credentials, refused signatures, blocked addresses. */
 export const callerConditions = ({ metrics, authorizer, limitsAddresses }: CallerAlarmsProps): Conditions => {
   const refusedBy = (endpoint: { readonly function: string }, outcome: string) =>
     metrics.own("requests", { endpoint: endpoint.function, outcome });

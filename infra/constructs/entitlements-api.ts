@@ -45,7 +45,7 @@ const accessLog = (withAddress: boolean): AccessLogFormat =>
   AccessLogFormat.custom(
     JSON.stringify({
       requestId: AccessLogField.contextRequestId(),
-      // What Amazon's support asks for.
+      // Amazon's support asks for it.
       extendedRequestId: AccessLogField.contextExtendedRequestId(),
       ...(withAddress && { address: AccessLogField.contextIdentitySourceIp() }),
       time: AccessLogField.contextRequestTime(),

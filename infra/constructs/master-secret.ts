@@ -8,15 +8,15 @@ import { acceptFinding } from "./accept-finding.ts";
 
 export interface MasterSecretProps {
   readonly serviceName: string;
-  /** That of the table. */
+  /** The table's removal policy. */
   readonly removal: TableParameters["removal"];
   /** Customer's key that encrypts it; null: Secrets Manager's own. */
   readonly keyArn: string | null;
 }
 
 /**
- * The secret from which destinations' secrets are derived, and by which erased accounts are named. Without it no receiver can
- * verify a message any more, so it goes only with the table.
+ * Secret that derives the destinations' secrets and the names of erased accounts. Without it no receiver can verify a message
+ * any more, so it is removed only with the table.
  */
 export class MasterSecret extends Construct {
   constructor(scope: Construct, id: string, { serviceName, removal, keyArn }: MasterSecretProps) {

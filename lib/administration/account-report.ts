@@ -21,11 +21,11 @@ export interface ReportedCustomer {
   /** Customers merged into this one. */
   readonly aliases: readonly CustomerId[];
   readonly purchases: readonly Purchase[];
-  /** By `referenceText`: when the store of each purchase is asked about it next. */
+  /** Next store query of each purchase, by `referenceText`. */
   readonly asking: ReadonlyMap<string, Asking>;
 }
 
-/** When the store of each purchase is asked about it next, by `referenceText`. */
+/** Next store query of each purchase, by `referenceText`. */
 export const askingsOf = (
   application: Application,
   purchases: readonly StoredPurchase[],
@@ -46,11 +46,11 @@ export interface AccountReport {
   readonly application: Pick<Application, "identifier" | "name">;
   readonly account: AccountId;
   readonly customers: readonly ReportedCustomer[];
-  /** Health of the queues that its purchases are in. */
+  /** Health of its purchases' queues. */
   readonly healths: QueueHealths;
-  /** As a read of the account answers at the moment. */
+  /** As `readAccountEntitlements` answers at the moment. */
   readonly entitlements: readonly CustomerEntitlement[];
-  /** What it was told; null: its application tells no changes, and told none of it. */
+  /** Changes told and pending; null: its application tells none, and told none of it. */
   readonly told: ToldReport | null;
 }
 

@@ -31,7 +31,7 @@ export type NotAskedReason =
   /** The App Store can be asked, but the purchase has not been queued since the key was given, or it was dropped. */
   | "not-queued";
 
-/** When a store is asked about a purchase next. */
+/** Next refresh of a purchase. */
 export type Asking =
   /** `because` null: a person asked for it. */
   | { readonly outcome: "due"; readonly at: Instant; readonly because: RefreshReason | null }

@@ -8,9 +8,9 @@ import { OVERLAP_MILLISECONDS, secretOf } from "../telling/signing-secrets.ts";
 import { secretText } from "../telling/webhook-secret.ts";
 import { sideBySide } from "./side-by-side.ts";
 
-/** What waits for a destination. */
+/** Messages that wait for a destination. */
 export interface Waiting {
-  /** Accounts of which a version waits. */
+  /** Accounts with a waiting version. */
   readonly accounts: number;
   /** Stores' requests. */
   readonly requests: number;
@@ -41,7 +41,7 @@ const waitingFor = async (
   return { accounts, requests, since };
 };
 
-/** State of an application's destinations. Reads all that waits for them. */
+/** State of an application's destinations. Reads all their waiting messages. */
 export const reportDestinations = async (
   queue: Pick<DeliveryQueue, "waiting" | "healthOf">,
   { identifier, destinations }: Application,
@@ -54,7 +54,7 @@ export const reportDestinations = async (
     }),
   );
 
-/** Time until which the secret before the newest signs too; null: it does not. */
+/** Time until which the previous secret signs too; null: it does not. */
 export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant): Instant | null => {
   const [newest, before] = secretEpochs;
   if (newest === undefined || before === undefined) return null;
@@ -64,7 +64,7 @@ export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant
 
 /** Secrets of destinations, as stored. */
 export interface DestinationSecrets {
-  /** `conflict`: the destination is no longer as it was read. */
+  /** `conflict`: the destination has changed since it was read. */
   setSecretEpochs(
     application: ApplicationId,
     before: WebhookDestination,
@@ -73,17 +73,17 @@ export interface DestinationSecrets {
 }
 
 export interface Rotation {
-  /** As its receiver configures it. */
+  /** Text for the receiver's configuration. */
   readonly secret: string;
   /** The destination with its new secret. */
   readonly destination: WebhookDestination;
 }
 
 /**
- * Makes a webhook's secret anew. The one before signs beside it for {@link OVERLAP_MILLISECONDS}; no third one does. The
- * master secret is needed before anything is written, so that no secret takes effect that nobody sees.
+ * Renews a webhook's secret. The previous one signs beside it for {@link OVERLAP_MILLISECONDS}; no third one does. The
+ * master secret is needed before anything is written, so that no secret takes effect unseen.
  *
- * @returns null: the destination is no longer as it was read
+ * @returns null: the destination has changed since it was read
  */
 export const rotateSecret = async (
   secrets: DestinationSecrets,
@@ -103,9 +103,9 @@ export const rotateSecret = async (
 };
 
 /**
- * Ends a destination's pause or suspension, and makes all that waits for it due at once.
+ * Ends a destination's pause or suspension, and makes its waiting messages due at once.
  *
- * @param progress takes the deliveries that were made due so far
+ * @param progress takes the number of deliveries made due so far
  */
 export const resume = async (
   queue: Pick<DeliveryQueue, "waiting" | "retry" | "resume">,
@@ -120,7 +120,7 @@ export const resume = async (
     hastened += later.length;
     if (later.length > 0) progress(hastened);
   }
-  // Last, so that whoever delivers then finds them due.
+  // Last, so that the deliverer then finds them due.
   await queue.resume(reference);
   return hastened;
 };

@@ -11,9 +11,9 @@ import { sideBySide } from "./side-by-side.ts";
 export interface Reprojection {
   readonly customers: number;
   readonly changed: number;
-  /** Where to go on if it is interrupted; null: before the first customer. */
+  /** Position to resume from after an interruption; null: before the first customer. */
   readonly position: ScanPosition | null;
-  /** Part of the table that was looked through, from 0 to 1; null: its size is not known. */
+  /** Part of the table read, from 0 to 1; null: its size is not known. */
   readonly part: number | null;
 }
 

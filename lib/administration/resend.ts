@@ -11,21 +11,21 @@ import type { DestinationReference } from "../telling/delivery-queue.ts";
 import { cursorOf, daysFrom, placeOfCursor, readChanges, type FeedTable } from "../telling/feed.ts";
 import { sideBySide } from "./side-by-side.ts";
 
-/** A version that an account was told. */
+/** A told version of an account. */
 export interface ToldVersion extends Pick<ChangeData, "version"> {
   readonly account: AccountId;
   readonly place: ChangePlace;
 }
 
 export interface ResendTable {
-  /** Versions that accounts were last told; those that were told nothing, or were erased, are left out. */
+  /** Last told versions of accounts; accounts without one, or erased since, are left out. */
   newestOf(
     application: ApplicationId,
     accounts: readonly AccountId[],
   ): Promise<ReadonlyMap<AccountId, number>>;
   /**
-   * Makes a version due at a destination, in place of what waits there for the account. `newer`: the account was told a newer
-   * version meanwhile, or was erased, and nothing was written. `conflict`: try again.
+   * Makes a version due at a destination, in place of the account's waiting one. `newer`: a newer version was told
+   * meanwhile, or the account was erased, and nothing was written. `conflict`: try again.
    */
   deliverAgain(
     destination: DestinationReference,
@@ -41,17 +41,17 @@ export interface Resending {
   readonly pause: (attempt: number) => Promise<void>;
 }
 
-/** The changes to deliver again: those after a cursor of the feed, or told at a time or later. */
+/** Start of the changes to deliver again: after a cursor of the feed, or at a time, inclusive. */
 export type ResendStart = { readonly cursor: string } | { readonly time: Instant };
 
 export interface Resent {
   /** Accounts whose newest version is due again. */
   readonly accounts: number;
-  /** Changes that were looked through. */
+  /** Changes that were read. */
   readonly changes: number;
-  /** Where to go on if it is interrupted; null: before the first change. */
+  /** Cursor to resume from after an interruption; null: before the first change. */
   readonly cursor: string | null;
-  /** Part that was looked through, from 0 to 1. */
+  /** Part of the changes read, from 0 to 1. */
   readonly part: number;
 }
 
@@ -74,7 +74,7 @@ const deliverAgain = async (
   throw new Error("An account kept changing concurrently; try again.");
 };
 
-/** The changes that told what their accounts were told last. Others are followed by those. */
+/** Changes with their accounts' newest versions. Later changes replace the others. */
 const newestIn = async (
   { table }: Resending,
   application: ApplicationId,
@@ -91,8 +91,8 @@ const newestIn = async (
 };
 
 /**
- * Delivers to a destination once more the newest version of each account that has changed. It may be repeated, and an older
- * version never takes the place of a newer one. Changes of erased accounts are passed over.
+ * Delivers the newest version of each changed account to a destination once more. It may be repeated, and an older version
+ * never replaces a newer one. It skips changes of erased accounts.
  *
  * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no longer
  * kept
@@ -126,7 +126,7 @@ export const resendChanges = async (
         accounts: done.accounts + accounts,
         changes: done.changes + changes.length,
         cursor: cursorOf(end),
-        // What is told meanwhile is delivered by itself, and looked through all the same.
+        // Changes told meanwhile are delivered by themselves, and read all the same.
         part: Math.min(1, (end.sequence - first) / Math.max(1, last.sequence - first)),
       };
       progress(done);

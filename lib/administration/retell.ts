@@ -3,7 +3,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { Look } from "../telling/look.ts";
 
-/** A customer of an account, and the items that a scan had read when it came past it. */
+/** Place in a scan: a customer of an account, and the items read until then. */
 export interface AccountPosition {
   readonly account: AccountId;
   readonly customer: CustomerId;
@@ -11,9 +11,9 @@ export interface AccountPosition {
 }
 
 export interface AccountPage {
-  /** Each once; one whose customers are many may come on the next page too. */
+  /** Each account once; one with many customers may come on the next page too. */
   readonly accounts: readonly AccountId[];
-  /** The last of them; null: the page has none. */
+  /** Position of the last account; null: there is none. */
   readonly position: AccountPosition | null;
   readonly scanned: number;
 }
@@ -31,15 +31,15 @@ export interface RetellTable {
 
 export interface Retelling {
   readonly accounts: number;
-  /** Where to go on if it is interrupted; null: before the first account. */
+  /** Position to resume from after an interruption; null: before the first account. */
   readonly position: AccountPosition | null;
-  /** Part of the table that was looked through, from 0 to 1; null: its size is not known. */
+  /** Part of the table read, from 0 to 1; null: its size is not known. */
   readonly part: number | null;
   /** Time of the last look; null: none yet. */
   readonly until: Instant | null;
 }
 
-/** Accounts a second that become due for a look: a teller looks at more, and is left time for what changes meanwhile. */
+/** Accounts a second that become due for a look: a teller manages more, which leaves time for new changes. */
 export const RETOLD_PER_SECOND = 100;
 
 const SECOND = 1000;
@@ -47,7 +47,7 @@ const SECOND = 1000;
 /** Difference of clocks that is allowed for. */
 const CLOCKS_DIFFER = 5 * SECOND;
 
-/** Time until no function has the application any more as it was before the change that is to be told. */
+/** Time until every function knows the application's change. */
 export const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
 
 /**

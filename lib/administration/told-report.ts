@@ -5,31 +5,31 @@ import type { Change, ChangePlace } from "../telling/change.ts";
 import type { Told } from "../telling/change-table.ts";
 import type { AccountDelivery, Delivery, DestinationReference } from "../telling/delivery-queue.ts";
 
-/** What waits of an account for a destination. */
+/** Waiting version of an account for a destination. */
 export type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
 
 export interface ToldTable {
   /** Null: nothing was told, or the account was erased since. */
   toldOf(application: ApplicationId, account: AccountId): Promise<Told | null>;
-  /** Null: it is not kept any more. */
+  /** Null: the change is no longer kept. */
   changeAt(application: ApplicationId, place: ChangePlace): Promise<Change | null>;
   /** Null: nothing of the account waits. */
   waitingOf(destination: DestinationReference, account: AccountId): Promise<WaitingVersion | null>;
-  /** Time of the account's first look among the oldest that are due; null: none of those is of the account. */
+  /** Time of the account's first look among the oldest due ones; null: it has none there. */
   lookDueSince(application: ApplicationId, account: AccountId, moment: Instant): Promise<Instant | null>;
 }
 
-/** What an account was last told, and what is still to be told. */
+/** An account's last told version, pending look and waiting messages. */
 export interface ToldReport {
   /** Null: nothing yet. */
   readonly last: {
     readonly version: number;
-    /** The change that told it; null: it is not kept any more. */
+    /** Change that told the version; null: it is no longer kept. */
     readonly change: Change | null;
     /** Identifiers of its entitlements. */
     readonly entitlements: readonly string[];
   } | null;
-  /** Since when a look is due; null: none is. */
+  /** Time of the due look; null: none is due. */
   readonly lookDueSince: Instant | null;
   /** The next look that time alone makes due; null: time alone changes nothing. */
   readonly nextLookAt: Instant | null;
@@ -39,7 +39,7 @@ export interface ToldReport {
   }[];
 }
 
-/** Null: the application is not told of changes, and nothing was told of the account. */
+/** Null: the application tells no changes, and told none of the account. */
 export const loadToldReport = async (
   table: ToldTable,
   application: Application,

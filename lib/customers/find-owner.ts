@@ -4,18 +4,18 @@ import type { ApplicationId } from "../identifiers.ts";
 import type { FactStore } from "./fact-store.ts";
 import type { StoredCustomer } from "./records.ts";
 
-/** What a store has verified of a person. */
+/** A person's purchases and identities, verified by a store. */
 export interface VerifiedNames {
   readonly purchases: readonly PurchaseReference[];
   readonly identities: readonly IdentityReference[];
 }
 
-/** Reads before a customer that an identity names, and that cannot be found, counts as gone: it may be new. */
+/** Reads before a named customer that is not found counts as gone: it may be new. */
 const ATTEMPTS = 4;
 
 /**
- * The customer that owns the first of the purchases, or else of the identities, that has an owner; aliases are followed. Two
- * reads. Null: nobody, or an erased customer.
+ * Owner of the first owned purchase, or else of the first owned identity; aliases are followed. Two reads. Null: nobody, or
+ * an erased customer.
  */
 export const findOwner = async (
   { table, pause, now }: Pick<FactStore, "table" | "pause" | "now">,

@@ -6,9 +6,9 @@ import type { ApplicationId } from "../identifiers.ts";
 import type { FactStore } from "./fact-store.ts";
 import { findOwner, type VerifiedNames } from "./find-owner.ts";
 
-/** What a store asks of an application, as its notification says it. */
+/** A store's question to an application, from its notification. */
 export interface StoreQuestion {
-  /** Texts that name the notification among all of the store's; a repetition has the same. */
+  /** Texts that identify the notification within the store; a repetition has the same. */
   readonly names: readonly string[];
   readonly askedAt: Instant;
   /** Null: the store names no deadline. */
@@ -28,7 +28,7 @@ export interface WaitingRequest {
   readonly data: StoreRequest;
 }
 
-/** Port of what waits for destinations. */
+/** Port for requests that wait for destinations. */
 export interface StoreRequestQueue {
   /** Makes a request due at each destination where it does not wait yet. It may be repeated after a failure. */
   add(application: ApplicationId, destinations: readonly string[], request: WaitingRequest): Promise<void>;
@@ -49,7 +49,7 @@ export interface RequestPassing extends Pick<FactStore, "table" | "pause" | "now
 }
 
 /**
- * Passes a store's question on to all destinations of the application. Nothing is read or written where there is none, or
+ * Passes a store's question on to all destinations of the application. It reads and writes nothing without a destination, or
  * where the answer would come too late.
  *
  * @returns whether the request waits for a destination

@@ -2,10 +2,10 @@ import { entitlementsAsOf, type Holding, type Terms } from "./entitlements.ts";
 import { momentAt } from "./moment.ts";
 import type { Instant } from "./time.ts";
 
-/** Lines read in one call, about: it bounds the time of a call where hundreds of purchases change and none is shown. */
+/** Approximate lines read in one call: bounds its time where hundreds of purchases change and none is shown. */
 const MOST_LINES_READ = 20_000;
 
-/** What an account is told at a moment, as text, and the next instant that this depends on. */
+/** Told state of an account at a moment, as text, and the next instant that it depends on. */
 const lookAt = (
   now: Instant,
   holdings: readonly Holding[],
@@ -19,7 +19,7 @@ const lookAt = (
 
 /**
  * Earliest instant after `moment` at which time alone changes the answer of {@link entitlementsAt}, `lastVerifiedAt`
- * aside; null: never. Until then, the answer is that of `moment`. Where hundreds of purchases that are not shown begin or
+ * aside; null: never. Until then, the answer of `moment` holds. Where hundreds of purchases that are not shown begin or
  * end first, it may be earlier, never later: at such an instant nothing has changed, and a call from there goes on.
  */
 export const nextChangeAt = (moment: Instant, holdings: readonly Holding[], terms: Terms): Instant | null => {

@@ -13,14 +13,13 @@ import * as shape from "./shapes.ts";
 import { parseItems, type Attributes, type Table } from "./table.ts";
 import { updateOf } from "./writes.ts";
 
-/** What an operator alone does to destinations. */
+/** Operators' writes to destinations. */
 export interface DestinationTable extends DestinationSecrets {
   /**
-   * Deletes all that is kept of a destination that was removed: what waits for it, and its health. May be repeated after it
-   * was interrupted.
+   * Deletes a removed destination's waiting messages and its health. May be repeated after an interruption.
    *
-   * @param progress takes the messages that were dropped so far
-   * @returns the messages that were dropped
+   * @param progress takes the number of messages dropped so far
+   * @returns the number of dropped messages
    */
   drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;
 }

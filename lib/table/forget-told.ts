@@ -39,7 +39,7 @@ export const createForgetTold = (
     return Item === undefined ? null : fromToldItem(Item);
   };
 
-  /** The accounts that were last told to have the customers. */
+  /** Accounts by the customers that their last told version has. */
   const accountsOf = async (
     application: ApplicationId,
     customers: readonly CustomerId[],

@@ -19,15 +19,15 @@ import {
 } from "../identifiers.ts";
 
 /**
- * All keys are made in this file: no other code writes `#`. What a caller or a store names comes last, so that no value
- * can pass for another key. All that a tenant owns starts with its application.
+ * All keys are made in this file: no other code writes `#`. A value from a caller or a store comes last, so that it cannot
+ * pass for another key. All keys of a tenant start with its application.
  */
 export interface Key {
   readonly pk: string;
   readonly sk: string;
 }
 
-/** Names of the table's attributes and of its index from a customer to what it owns. */
+/** Names of the table's attributes and of its index from a customer to the owned items. */
 export const TABLE = {
   partitionKey: "pk",
   sortKey: "sk",
@@ -129,7 +129,7 @@ export const acknowledgementKey = (
 
 const refreshSuffix = (store: Store, environment: Environment): string => `#REFRESH#${store}#${environment}`;
 
-/** Queue of an application's refreshes in a store and environment, oldest first; and what is known of it as a whole. */
+/** Queue of an application's refreshes in a store and environment, oldest first; and the queue's own state. */
 export const refreshPartition = ({ application, store, environment }: QueueReference): string =>
   `${applicationPartition(application)}${refreshSuffix(store, environment)}`;
 
@@ -187,7 +187,7 @@ export const lookKey = (application: ApplicationId, { account, dueAt, cause }: L
   ].join("#"),
 });
 
-/** What an account was last told. */
+/** An account's last told state. */
 export const toldKey = (application: ApplicationId, account: AccountId): Key => ({
   pk: `${applicationPartition(application)}#TOLD#${accountDigest(account)}`,
   sk: "TOLD",
@@ -199,13 +199,13 @@ export const erasedAccountKey = (application: ApplicationId, keyedHash: string):
   sk: "TOLD",
 });
 
-/** The account that was last told to have a customer. */
+/** Account of a customer, as last told. */
 export const toldCustomerKey = (application: ApplicationId, customer: CustomerId): Key => ({
   pk: `${applicationPartition(application)}#TOLD#CUSTOMER#${customer}`,
   sk: "TOLD",
 });
 
-/** Last place in an application's sequence of changes, and who tells for it. */
+/** Last place in an application's sequence of changes, and its teller. */
 export const sequenceKey = (application: ApplicationId): Key => ({
   pk: `${applicationPartition(application)}#CHANGES`,
   sk: "SEQUENCE",
@@ -225,7 +225,7 @@ export const changeKey = (application: ApplicationId, { day, sequence }: ChangeP
   sk: changeSortKey(sequence),
 });
 
-/** Health of a destination, and what is to be delivered to it. */
+/** Health of a destination, and its deliveries. */
 export const destinationPartition = (application: ApplicationId, name: string): string =>
   `${applicationPartition(application)}#DESTINATION#${name}`;
 

@@ -10,17 +10,17 @@ export interface AccountState {
   readonly entitlements: readonly CustomerEntitlement[];
 }
 
-/** What is kept of a state that was told, to see what differs from it. */
+/** Digest of a told state, for comparison with later ones. */
 export interface StateDigest {
   readonly customers: readonly CustomerId[];
   /** Digest of each entitlement by its identifier. */
   readonly entitlements: ReadonlyMap<string, string>;
 }
 
-/** State of an account of which nothing was told. */
+/** State of an account without a telling. */
 export const NO_STATE: StateDigest = { customers: [], entitlements: new Map() };
 
-/** SHA-256 (hex) of an account's identifier: names it in keys, which its own length and characters do not fit. */
+/** SHA-256 (hex) of an account's identifier, whose length and characters do not fit in keys. */
 export const accountDigest = (account: AccountId): string =>
   createHash("sha256").update(account).digest("hex");
 

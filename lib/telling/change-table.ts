@@ -5,26 +5,26 @@ import type { StateDigest } from "./account-state.ts";
 import type { ChangeData, ChangePlace } from "./change.ts";
 import type { Look } from "./look.ts";
 
-/** What an account was last told. */
+/** An account's last told state. */
 export interface Told {
   readonly account: AccountId;
-  /** 0: nothing yet. An erased account's goes on from its last one. */
+  /** 0: nothing yet. An erased account continues from its last version. */
   readonly version: number;
   /** Whether it has an item; false: nothing was told, or its customers were erased since. */
   readonly isStored: boolean;
   readonly digest: StateDigest;
   /** Time of the look that time alone makes due; null: none is set. */
   readonly lookAt: Instant | null;
-  /** The change that told it; null: none was. */
+  /** Change that told the version; null: none. */
   readonly last: ChangePlace | null;
-  /** Customers that it was told to have lost, and under which it is still found. */
+  /** Customers told as lost, under which the account is still found. */
   readonly left: readonly CustomerId[];
 }
 
 /** Right to tell for an application, and the last place in its sequence. */
 export interface TellingTurn {
   readonly worker: string;
-  /** Of the last change; 0: there is none. */
+  /** Sequence of the last change; 0: none. */
   readonly sequence: number;
   /** Time of the last change: times of changes never go back. */
   readonly toldAt: Instant;
@@ -38,9 +38,9 @@ export interface AccountTelling {
   readonly digest: StateDigest;
   readonly lookAt: Instant | null;
   readonly gained: readonly CustomerId[];
-  /** Customers under which it is found no more. */
+  /** Lost customers under which the account is no longer found. */
   readonly lost: readonly CustomerId[];
-  /** Customers that it has lost too, and under which a later telling lets it be found no more. */
+  /** Lost customers under which the account is found until a later telling. */
   readonly left: readonly CustomerId[];
   /** The next version; null: nothing differs. */
   readonly data: ChangeData | null;
@@ -54,7 +54,7 @@ export interface Telling {
   readonly destinations: readonly Destination[];
 }
 
-/** Looks, what was told, and changes. All reads are strongly consistent. */
+/** Looks, told states and changes. All reads are strongly consistent. */
 export interface ChangeTable {
   /** Looks due by the moment, oldest first. */
   due(application: ApplicationId, moment: Instant, limit: number): Promise<readonly Look[]>;
@@ -67,24 +67,24 @@ export interface ChangeTable {
   ): Promise<TellingTurn | null>;
   release(application: ApplicationId, worker: string): Promise<void>;
   /**
-   * Whether all that was written with the looks is visible to every later read. A read may see part of a transaction, a
-   * look among it.
+   * Whether every later read sees all writes of the looks' transactions. A read may see part of a transaction, a look among
+   * it.
    */
   areApplied(application: ApplicationId, looks: readonly Look[]): Promise<boolean>;
-  /** What each account was last told, in the order of the accounts. */
+  /** Last told state of each account, in the order of the accounts. */
   toldOf(application: ApplicationId, accounts: readonly AccountId[]): Promise<readonly Told[]>;
-  /** Accounts that were last told to have the customers; those that no account was told to have are left out. */
+  /** Accounts of the customers, as last told; customers without one are left out. */
   accountsOf(
     application: ApplicationId,
     customers: readonly CustomerId[],
   ): Promise<ReadonlyMap<CustomerId, AccountId>>;
-  /** Items that an account takes in a telling's transaction, beside the one of the sequence. */
+  /** Items of an account in a telling's transaction, without that of the sequence. */
   itemsOf(account: AccountTelling, destinations: readonly Destination[]): number;
   /**
-   * Empties the changes before the account's last one, and where that is of nobody, keeps of what was told only the version,
-   * under a keyed hash of the account. Then the looks of the erasure are done. May be repeated after it was interrupted.
+   * Empties the changes before the account's last one. If that one has no customers, only the told version is kept, under a
+   * keyed hash of the account. Then the erasure's looks are done. May be repeated after an interruption.
    */
   forget(application: ApplicationId, account: AccountId, looks: readonly Look[]): Promise<void>;
-  /** One transaction. `conflict`: another worker tells, or what was told has changed; read again. */
+  /** One transaction. `conflict`: another worker tells, or the told state has changed; read again. */
   write(application: ApplicationId, telling: Telling): Promise<"written" | "conflict">;
 }

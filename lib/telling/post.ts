@@ -20,11 +20,11 @@ export type PostResult =
   | { readonly status: number; readonly retryAfter: string | undefined }
   | {
       readonly because: FailureReason;
-      /** The connection was one that an earlier request had left open: the other end may have closed it meanwhile. */
+      /** An earlier request had left the connection open: the other end may have closed it meanwhile. */
       readonly isKeptConnection: boolean;
     };
 
-/** How far a connection has come. */
+/** Progress of a connection. */
 type Stage = "connect" | "tls" | "answer";
 
 const reasonOf = (error: NodeJS.ErrnoException, stage: Stage): FailureReason => {

@@ -83,7 +83,7 @@ const see = async (
 /** Accounts as seen, with those from which they have gained customers, however many moves ago. */
 interface Moves {
   readonly seen: readonly Seen[];
-  /** Accounts that were last told to have the gained and lost customers. */
+  /** Accounts by the gained and lost customers that their last told version has. */
   readonly toldWith: ReadonlyMap<CustomerId, AccountId>;
 }
 

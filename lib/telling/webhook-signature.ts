@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Instant } from "../entitlements/time.ts";
 
-/** What is signed: the message's identifier and the exact text of the body. */
+/** Signed parts: the message's identifier and the exact text of the body. */
 export interface SignedContent {
   readonly identifier: string;
   readonly text: string;
@@ -13,7 +13,7 @@ export interface WebhookHeaders {
   readonly "webhook-signature": string;
 }
 
-/** Visible ASCII without the dot, which separates the parts of what is signed. */
+/** Visible ASCII without the dot, which separates the signed parts. */
 const IDENTIFIER = /^[!-\-/-~]+$/;
 
 /**

@@ -14,14 +14,14 @@ export interface AnsweredRequest {
   readonly because: string | null;
 }
 
-/** Writes one readable line for each request, from the gateway's answer and what its function logged. */
+/** Writes one readable line for each request, from the gateway's answer and its function's log. */
 export interface RequestLog {
   /** Takes a line of a function's standard output. */
   readonly take: (line: string) => void;
   readonly answered: (request: AnsweredRequest) => void;
 }
 
-/** Fields of a function's log line that say why. Other lines, such as metrics, have no outcome. */
+/** Fields of a function's log line that give reasons. Other lines, such as metrics, have no outcome. */
 const functionLine = z.object({
   outcome: z.string(),
   requestId: z.string().optional(),
@@ -81,7 +81,7 @@ const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
   revoked: "the API key is revoked",
 };
 
-/** The most telling of the reasons that are known. */
+/** The most telling known reason. */
 const reasonText = (
   line: FunctionLine | null,
   request: AnsweredRequest,
@@ -114,7 +114,7 @@ export const requestText = (request: AnsweredRequest, line: FunctionLine | null)
 
 /** Longest wait for a function's line, which may come after its answer. */
 const LINE_COMES_WITHIN_MILLISECONDS = 300;
-/** Lines kept of answers that are still on their way. */
+/** Lines kept for pending answers. */
 const MOST_LINES = 1000;
 
 export const createRequestLog = (write: (text: string) => void): RequestLog => {
@@ -124,7 +124,7 @@ export const createRequestLog = (write: (text: string) => void): RequestLog => {
     take: (text) => {
       const line = text.includes('"outcome"') ? parsed(functionLine, text.slice(text.indexOf("{"))) : null;
       const id = line?.requestId ?? line?.invocation;
-      // What an authorizer allows is told by the endpoint's own line.
+      // The endpoint's own line tells of an allowed request.
       if (line === null || id === undefined || line.outcome === "ALLOWED") return;
       const settle = waiting.get(id);
       if (settle !== undefined) return settle(line);

@@ -11,12 +11,12 @@ export interface Arrived {
   readonly body: string;
 }
 
-/** How the next request is answered: with a status and a body, or by hand. */
+/** Answer to the next request: a status and a body, or a handler. */
 export type StubAnswer =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** A server that answers as it is told, one answer for each request; the last one stays. */
+/** A server with given answers, one for each request; the last one stays. */
 export interface StubService {
   readonly address: string;
   readonly requests: Arrived[];
@@ -62,7 +62,7 @@ export const startStubService = async (): Promise<StubService> => {
   };
 };
 
-/** A clock that only waits move, and the waits that were made. */
+/** A clock that only waits move, and its waits so far. */
 export const aClock = (start: number): Clock & { current: number; readonly waits: number[] } => {
   const clock = {
     current: start,

@@ -637,7 +637,7 @@ describe("what the App Store asks of the application", () => {
     return {
       ...app,
       waiting,
-      /** What the first destination is asked. */
+      /** Data of the first destination's request. */
       asked: async () => (await waiting()).map(({ data }) => data)[0],
       identifiers: async () => [...new Set((await waiting()).map(({ request }) => request))],
     };

@@ -23,7 +23,7 @@ const shown = (value: number): string =>
 /** Requests a second on average: 90 a month of each subscriber. */
 const average = (millions: number): number => (millions * 1_000_000 * 90) / MONTH_SECONDS;
 const PEAK = 10;
-/** Of a request, on average (docs/operations.md). */
+/** Capacity of an average request (docs/operations.md). */
 const PER_REQUEST = { readUnits: 1.77, writeUnits: 0.54, executionSeconds: 0.0163 };
 
 const counted = (valueOf: (millions: number) => number): readonly string[] =>
@@ -77,7 +77,7 @@ test("it is as cheap as it says: the month's cost for each million of subscriber
     Math.min(millions, 333) * 3.5 +
     Math.min(Math.max(millions - 333, 0), 667) * 2.8 +
     Math.max(millions - 1000, 0) * 2.38;
-  // All else of docs/operations.md's table at 100 million requests: 649.78 less API Gateway's 350, for each million.
+  // Other costs in docs/operations.md's table at 100 million requests: 649.78 less API Gateway's 350, for each million.
   const other = (649.78 - 350) / 100;
   const cost = (millions: number): number => apiGateway(millions * 90) + millions * 90 * other;
   expect(row("Cost of a month, in US dollars")).toEqual(counted(cost));

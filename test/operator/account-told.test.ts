@@ -7,34 +7,17 @@ import { transact } from "../../lib/table/transactions.ts";
 import { deletion, setAttributes } from "../../lib/table/writes.ts";
 import { byCredential, owned, refunded } from "../customers/world.ts";
 import { DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import {
-  anApplication,
-  BACKEND,
-  BUS,
-  startOperator,
-  type Operator,
-  type ToldApplication,
-} from "./telling-world.ts";
+import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./telling-world.ts";
 
-let table: TestTable;
-let operator: Operator;
-beforeAll(async () => {
-  table = await createTestTable();
-  operator = await startOperator(table);
-});
-afterAll(async () => {
-  await operator.stop();
-  await table.remove();
-});
+const given = withOperator();
 
 const HOUR = 3_600_000;
 const A = accountId("a");
 
 const show = async (application: ToldApplication, moment = NOW, account: string = A) => {
   const words = ["account", "show", application.identifier, account];
-  const { out } = await operator.run(words, {}, moment);
-  const json = (await operator.run([...words, "--json"], {}, moment)).json();
+  const { out } = await given.operator.run(words, {}, moment);
+  const json = (await given.operator.run([...words, "--json"], {}, moment)).json();
   const lines = out.split("\n");
   const start = lines.indexOf("Told");
   const end = lines.findIndex((line, index) => index > start && !line.startsWith(" "));
@@ -46,18 +29,18 @@ const show = async (application: ToldApplication, moment = NOW, account: string 
 
 /** Sets when time alone makes the account due. */
 const setLook = (application: ToldApplication, lookAt: number | null) =>
-  transact(table, [setAttributes(table.name, toldKey(application.identifier, A), { lookAt })]);
+  transact(given.table, [setAttributes(given.table.name, toldKey(application.identifier, A), { lookAt })]);
 
 describe("account show", () => {
   test("tells what was last told, when, what waits for whom, and when the account is looked at next", async () => {
-    const application = await anApplication(operator, table, [BACKEND, BUS]);
+    const application = await anApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     await application.tell(NOW);
     await world.store({ purchases: [refunded("1")] });
     await application.tell(NOW + HOUR);
     await setLook(application, NOW + DAY);
-    const queue = createDeliveryQueue(table, () => Promise.resolve());
+    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
     for (const [destination, act] of [
       ["backend", "retry"],
       ["bus", "remove"],
@@ -94,7 +77,7 @@ describe("account show", () => {
   });
 
   test("tells that a look is due, and that nothing was told yet", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     const { told, text } = await show(application);
@@ -106,7 +89,7 @@ describe("account show", () => {
   });
 
   test("tells what it can of a change that is not kept any more", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     await application.tell();
@@ -114,8 +97,8 @@ describe("account show", () => {
     const changes = await application.itemsOf("#CHANGES#");
     const pk = changePartition(application.identifier, isoTime(NOW).slice(0, 10));
     await transact(
-      table,
-      changes.map(({ sk }) => deletion(table.name, { pk, sk: String(sk) })),
+      given.table,
+      changes.map(({ sk }) => deletion(given.table.name, { pk, sk: String(sk) })),
     );
     const { told, text } = await show(application);
     expect(told).toMatchObject({ version: 1, toldAt: null, entitlements: null });
@@ -127,13 +110,13 @@ describe("account show", () => {
   });
 
   test("tells nothing of it where the application tells no changes, save what it told before", async () => {
-    const application = await anApplication(operator, table, []);
+    const application = await anApplication(given, []);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     expect(await show(application)).toEqual({ told: null, text: [] });
     await application.configure([BACKEND]);
-    await transact(table, [
-      lookWrite(table.name, application.identifier, { account: A, dueAt: NOW, cause: null }),
+    await transact(given.table, [
+      lookWrite(given.table.name, application.identifier, { account: A, dueAt: NOW, cause: null }),
     ]);
     await application.tell();
     await application.configure([]);
@@ -142,11 +125,11 @@ describe("account show", () => {
 });
 
 test("account export holds what was told", async () => {
-  const application = await anApplication(operator, table);
+  const application = await anApplication(given);
   const world = await application.world();
   await world.store({ purchases: [owned("1")] }, byCredential(A));
   await application.tell();
-  const exported = await operator.run(["account", "export", application.identifier, A]);
+  const exported = await given.operator.run(["account", "export", application.identifier, A]);
   expect(exported.json()).toMatchObject({
     told: { version: 1, entitlements: [{ identifier: "premium" }], destinations: [{ name: "backend" }] },
   });

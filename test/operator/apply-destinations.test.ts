@@ -6,27 +6,9 @@ import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
 import { suspended, TAKING } from "../../lib/telling/destination-health.ts";
 import { DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import {
-  anApplication,
-  BACKEND,
-  BUS,
-  PRODUCTS,
-  startOperator,
-  waitingAt,
-  type Operator,
-} from "./telling-world.ts";
+import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "./telling-world.ts";
 
-let table: TestTable;
-let operator: Operator;
-beforeAll(async () => {
-  table = await createTestTable();
-  operator = await startOperator(table);
-});
-afterAll(async () => {
-  await operator.stop();
-  await table.remove();
-});
+const given = withOperator();
 
 const manifest = (identifier: string, destinations: readonly object[], application: object = {}) => ({
   application: { identifier, name: "Trails", ...application },
@@ -38,7 +20,7 @@ const manifest = (identifier: string, destinations: readonly object[], applicati
 
 describe("application apply", () => {
   test("shows what it adds, changes and removes of destinations and keepsChanges", async () => {
-    const application = await anApplication(operator, table, []);
+    const application = await anApplication(given, []);
     const added = await application.configure([BACKEND, BUS], { keepsChanges: true });
     expect(added.out).toContain(`~ application ${application.identifier}: keepsChanges null → true\n`);
     expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
@@ -52,7 +34,7 @@ describe("application apply", () => {
   });
 
   test("says of a webhook that it adds, and of no other, how its secret is shown", async () => {
-    const application = await anApplication(operator, table, [BUS]);
+    const application = await anApplication(given, [BUS]);
     const hint = (name: string) =>
       `destination rotate ${application.identifier} ${name} prints the secret that signs what ${name} gets.`;
     const { out } = await application.configure([BUS, BACKEND]);
@@ -69,29 +51,32 @@ describe("application apply", () => {
   });
 
   test("takes private and plain addresses only where DESTINATIONS names them", async () => {
-    const { identifier } = await anApplication(operator, table, []);
+    const { identifier } = await anApplication(given, []);
     const local = manifest(identifier, [{ name: "local", url: "http://127.0.0.1:4000/hook" }]);
     for (const environment of [{}, { DESTINATIONS: "" }, { DESTINATIONS: "http://127.0.0.1:4001" }]) {
-      const refused = await operator.apply(local, environment);
+      const refused = await given.operator.apply(local, environment);
       expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("destinations[0].url")]);
     }
     for (const DESTINATIONS of ["http://127.0.0.1:4000", "any"])
-      expect((await operator.apply(local, { DESTINATIONS })).code).toBe(0);
+      expect((await given.operator.apply(local, { DESTINATIONS })).code).toBe(0);
   });
 
   test("drops what waits for a destination that it removes, and says so", async () => {
-    const application = await anApplication(operator, table, [BACKEND, BUS]);
+    const application = await anApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     for (const account of ["a", "b"])
       await world.store({ purchases: [owned(account)] }, byCredential(account));
     await application.tell();
     const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
-    await table.client.send(
+    await given.table.client.send(
       new PutCommand(
-        requestDeliveryPut(table.name, application.identifier, "backend", { message, until: NOW + DAY }),
+        requestDeliveryPut(given.table.name, application.identifier, "backend", {
+          message,
+          until: NOW + DAY,
+        }),
       ),
     );
-    const queue = createDeliveryQueue(table, () => Promise.resolve());
+    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
     const reference = { application: applicationId(application.identifier), destination: "backend" };
     await queue.take(reference, "worker", NOW + 1, NOW);
     await queue.release(reference, "worker", suspended(TAKING, NOW));
@@ -101,16 +86,16 @@ describe("application apply", () => {
     expect(removed.out).toContain("3 messages that waited for backend are dropped.\n");
     expect(removed.err).toContain("dropped 3 messages that waited for backend");
     expect(await application.itemsOf("#DESTINATION#backend")).toEqual([]);
-    expect(await waitingAt(table, application.identifier, "bus")).toEqual({ a: 1, b: 1 });
+    expect(await waitingAt(given.table, application.identifier, "bus")).toEqual({ a: 1, b: 1 });
   });
 
   test("drops any number of them", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const put = async (identifier: string): Promise<void> => {
       const message = { identifier, type: "store.request", timestamp: NOW, data: {} };
-      const given = { message, until: NOW + DAY };
-      await table.client.send(
-        new PutCommand(requestDeliveryPut(table.name, application.identifier, "backend", given)),
+      const delivery = { message, until: NOW + DAY };
+      await given.table.client.send(
+        new PutCommand(requestDeliveryPut(given.table.name, application.identifier, "backend", delivery)),
       );
     };
     for (let count = 0; count < 1010; count += 101)
@@ -123,14 +108,14 @@ describe("application apply", () => {
   });
 
   test("reports what it dropped as JSON too, and nothing where it removes nothing", async () => {
-    const { identifier } = await anApplication(operator, table);
-    const apply = async () => (await operator.apply(manifest(identifier, []), {}, ["--json"])).json();
+    const { identifier } = await anApplication(given);
+    const apply = async () => (await given.operator.apply(manifest(identifier, []), {}, ["--json"])).json();
     expect(await apply()).toMatchObject({ dropped: [{ destination: "backend", messages: 0 }] });
     expect(Object.keys(await apply())).toEqual(["applicationIdentifier", "created", "changes"]);
   });
 
   test("says how all accounts are told of a changed catalog, and of a first destination", async () => {
-    const application = await anApplication(operator, table, []);
+    const application = await anApplication(given, []);
     const hint = `application retell ${application.identifier} has all looked at now.`;
     const gold = PRODUCTS.map((product) => ({ ...product, grants: ["gold"] }));
     expect((await application.configure([], { products: gold })).out).not.toContain(hint);
@@ -141,14 +126,14 @@ describe("application apply", () => {
 });
 
 test("application show prints destinations and keepsChanges, so that applying them changes nothing", async () => {
-  const application = await anApplication(operator, table, []);
+  const application = await anApplication(given, []);
   await application.configure([BACKEND, BUS], { keepsChanges: true });
-  const shown = await operator.run(["application", "show", application.identifier]);
+  const shown = await given.operator.run(["application", "show", application.identifier]);
   expect(parse(shown.out)).toMatchObject({
     application: { keepsChanges: true },
     destinations: [BACKEND, BUS],
   });
-  expect((await operator.apply(parse(shown.out) as object)).out).toContain("no changes");
-  const json = (await operator.run(["application", "show", application.identifier, "--json"])).json();
+  expect((await given.operator.apply(parse(shown.out) as object)).out).toContain("no changes");
+  const json = (await given.operator.run(["application", "show", application.identifier, "--json"])).json();
   expect(json).toMatchObject({ application: { keepsChanges: true }, destinations: [BACKEND, BUS] });
 });

@@ -17,32 +17,22 @@ import { secretText } from "../../lib/telling/webhook-secret.ts";
 import { createDestinationTable } from "../../lib/table/destinations.ts";
 import { byCredential, owned } from "../customers/world.ts";
 import { DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { anApplication, BACKEND, BUS, MASTER, startOperator, type Operator } from "./telling-world.ts";
+import { anApplication, BACKEND, BUS, MASTER, withOperator } from "./telling-world.ts";
 
-let table: TestTable;
-let operator: Operator;
-beforeAll(async () => {
-  table = await createTestTable();
-  operator = await startOperator(table);
-});
-afterAll(async () => {
-  await operator.stop();
-  await table.remove();
-});
+const given = withOperator();
 
 const HOUR = 3_600_000;
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 
 /** Stores a destination's health as a deliverer does. */
 const heal = async (application: string, name: string, health: DestinationHealth): Promise<void> => {
-  const queue = createDeliveryQueue(table, () => Promise.resolve());
+  const queue = createDeliveryQueue(given.table, () => Promise.resolve());
   const reference = { application: applicationId(application), destination: name };
   await queue.take(reference, "worker", NOW + 1, NOW);
   await queue.release(reference, "worker", health);
 };
 const healthOf = (application: string, name: string): Promise<DestinationHealth> =>
-  createDeliveryQueue(table, () => Promise.resolve()).healthOf({
+  createDeliveryQueue(given.table, () => Promise.resolve()).healthOf({
     application: applicationId(application),
     destination: name,
   });
@@ -56,10 +46,10 @@ const signing = (application: string, destination: Destination | undefined, mome
 
 describe("destination list", () => {
   const list = async (application: string) =>
-    (await operator.run(["destination", "list", application, "--json"])).json()["destinations"];
+    (await given.operator.run(["destination", "list", application, "--json"])).json()["destinations"];
 
   test("shows each with its kind, and that its secret was never shown", async () => {
-    const { identifier } = await anApplication(operator, table, [BACKEND, BUS]);
+    const { identifier } = await anApplication(given, [BACKEND, BUS]);
     const taking = { state: "takes-messages", failingSince: null, because: null, nextTryAt: null };
     const waiting = { accounts: 0, requests: 0, since: null };
     expect(await list(identifier)).toEqual([
@@ -72,7 +62,7 @@ describe("destination list", () => {
       },
       { ...BUS, kind: "event-bus", health: taking, waiting, secret: null },
     ]);
-    expect((await operator.run(["destination", "list", identifier])).out).toBe(
+    expect((await given.operator.run(["destination", "list", identifier])).out).toBe(
       [
         `backend  webhook  ${BACKEND.url}`,
         "  takes messages",
@@ -87,7 +77,7 @@ describe("destination list", () => {
   });
 
   test("counts the accounts that wait, and tells since when the oldest does", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await application.tell(NOW);
@@ -96,60 +86,65 @@ describe("destination list", () => {
     expect(await list(application.identifier)).toMatchObject([
       { waiting: { accounts: 2, requests: 0, since: isoTime(NOW) } },
     ]);
-    const { out } = await operator.run(["destination", "list", application.identifier]);
+    const { out } = await given.operator.run(["destination", "list", application.identifier]);
     expect(out).toContain(`2 accounts wait since ${isoTime(NOW)}`);
   });
 
   test("tells since when one fails, why, and when it is tried next", async () => {
-    const { identifier } = await anApplication(operator, table);
+    const { identifier } = await anApplication(given);
     await heal(identifier, "backend", afterRefusal(TAKING, "status 500", NOW, null));
     const [failingSince, nextTryAt] = [isoTime(NOW), isoTime(NOW + 5000)];
     expect(await list(identifier)).toMatchObject([
       { health: { state: "failing", failingSince, because: "status 500", nextTryAt } },
     ]);
-    expect((await operator.run(["destination", "list", identifier])).out).toContain(
+    expect((await given.operator.run(["destination", "list", identifier])).out).toContain(
       `failing since ${failingSince} (status 500); next try ${nextTryAt}`,
     );
   });
 
   test("tells that one is suspended, and how to end it", async () => {
-    const { identifier } = await anApplication(operator, table);
+    const { identifier } = await anApplication(given);
     await heal(identifier, "backend", suspended(TAKING, NOW));
     expect(await list(identifier)).toMatchObject([{ health: { state: "suspended", nextTryAt: null } }]);
-    expect((await operator.run(["destination", "list", identifier])).out).toMatch(
+    expect((await given.operator.run(["destination", "list", identifier])).out).toMatch(
       /suspended since .* 410.*; destination resume ends that/,
     );
   });
 
   test("says that there is none", async () => {
-    const { identifier } = await anApplication(operator, table, []);
-    expect((await operator.run(["destination", "list", identifier])).out).toBe(
+    const { identifier } = await anApplication(given, []);
+    expect((await given.operator.run(["destination", "list", identifier])).out).toBe(
       "Trails has no destinations.\n",
     );
-    expect((await operator.run(["destination", "list", UNKNOWN])).code).toBe(1);
+    expect((await given.operator.run(["destination", "list", UNKNOWN])).code).toBe(1);
   });
 });
 
 describe("destination rotate", () => {
   const rotate = (application: string, moment = NOW, ...words: string[]) =>
-    operator.run(["destination", "rotate", application, "backend", "--json", ...words], {}, moment);
+    given.operator.run(["destination", "rotate", application, "backend", "--json", ...words], {}, moment);
 
   test("prints the secret that signs from then on, in one line, and only once", async () => {
-    const application = await anApplication(operator, table);
-    const { out, code } = await operator.run(["destination", "rotate", application.identifier, "backend"]);
+    const application = await anApplication(given);
+    const { out, code } = await given.operator.run([
+      "destination",
+      "rotate",
+      application.identifier,
+      "backend",
+    ]);
     const [, secret = ""] = /^secret: (whsec_[A-Za-z0-9+/]{43}=)\n/.exec(out) ?? [];
     expect([code, out.split(secret)]).toEqual([0, [expect.any(String), expect.any(String)]]);
     expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
     const later = [
-      await operator.run(["destination", "list", application.identifier, "--json"]),
-      await operator.run(["application", "show", application.identifier, "--json"]),
+      await given.operator.run(["destination", "list", application.identifier, "--json"]),
+      await given.operator.run(["application", "show", application.identifier, "--json"]),
     ];
     for (const { out: shown } of later) expect(shown).not.toContain(secret);
-    expect(JSON.stringify(await table.items())).not.toContain(secret);
+    expect(JSON.stringify(await given.table.items())).not.toContain(secret);
   });
 
   test("lets the one before sign beside it for a day, and says so", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const first = (await rotate(application.identifier)).json();
     expect(first["previousSignsUntil"]).toBeNull();
     const again = NOW + 3 * DAY;
@@ -162,13 +157,13 @@ describe("destination rotate", () => {
     expect(signing(application.identifier, destination, again + OVERLAP_MILLISECONDS)).toEqual([
       second["secret"],
     ]);
-    const { out } = await operator.run(["destination", "list", application.identifier], {}, again);
+    const { out } = await given.operator.run(["destination", "list", application.identifier], {}, again);
     expect(out).toContain(`its secret was shown at ${isoTime(again)}`);
     expect(out).toContain(`the secret before it signs too until ${isoTime(again + OVERLAP_MILLISECONDS)}`);
   });
 
   test("ends an earlier secret at once only when it is told to", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     await rotate(application.identifier, NOW);
     await rotate(application.identifier, NOW + 2 * DAY);
     const before = await application.destination("backend");
@@ -182,7 +177,7 @@ describe("destination rotate", () => {
   });
 
   test("makes another secret even in the same millisecond, or with a clock that is behind", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const secrets = [
       (await rotate(application.identifier)).json()["secret"],
       (await rotate(application.identifier)).json()["secret"],
@@ -193,18 +188,18 @@ describe("destination rotate", () => {
   });
 
   test("survives an apply that changes the URL", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const { secret } = (await rotate(application.identifier)).json();
     await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
     expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
   });
 
   test("writes nothing where somebody else has rotated it, changed its URL or removed it since", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const before = await application.destination("backend");
     if (before === undefined || !("url" in before)) throw new Error("no webhook");
     const set = (epochs: readonly Instant[]) =>
-      createDestinationTable(table, () => Promise.resolve()).setSecretEpochs(
+      createDestinationTable(given.table, () => Promise.resolve()).setSecretEpochs(
         application.identifier,
         before,
         epochs,
@@ -216,16 +211,16 @@ describe("destination rotate", () => {
     expect(await set([2])).toBe("conflict");
     await application.configure([]);
     expect(await set([2])).toBe("conflict");
-    expect((await table.items()).filter(({ kind }) => kind === "destination")).not.toContainEqual(
+    expect((await given.table.items()).filter(({ kind }) => kind === "destination")).not.toContainEqual(
       expect.objectContaining({ pk: `APPLICATION#${application.identifier}` }),
     );
   });
 
   test("is refused for an event bus and an unknown name", async () => {
-    const { identifier } = await anApplication(operator, table, [BACKEND, BUS]);
-    const bus = await operator.run(["destination", "rotate", identifier, "bus"]);
+    const { identifier } = await anApplication(given, [BACKEND, BUS]);
+    const bus = await given.operator.run(["destination", "rotate", identifier, "bus"]);
     expect([bus.code, bus.err]).toEqual([1, expect.stringContaining("bus is an event bus")]);
-    const unknown = await operator.run(["destination", "rotate", identifier, "nope"]);
+    const unknown = await given.operator.run(["destination", "rotate", identifier, "nope"]);
     expect([unknown.code, unknown.err]).toEqual([
       1,
       "Trails has no destination nope: it has backend, bus.\n",
@@ -234,9 +229,9 @@ describe("destination rotate", () => {
 
   describe("without the master secret", () => {
     const failing = async (changes: Record<string, string>) => {
-      const application = await anApplication(operator, table);
+      const application = await anApplication(given);
       const words = ["destination", "rotate", application.identifier, "backend", "--json"];
-      const { code, out, err } = await operator.run(words, changes);
+      const { code, out, err } = await given.operator.run(words, changes);
       expect([code, out]).toEqual([1, ""]);
       // Nothing signs with a secret that nobody has seen.
       expect(await application.destination("backend")).toMatchObject({ secretEpochs: [] });
@@ -269,14 +264,14 @@ describe("destination rotate", () => {
   });
 
   test("needs neither region nor credentials where everything is on this machine", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const environment = {
       PATH: process.env["PATH"],
       HOME: tmpdir(),
-      TABLE_NAME: table.name,
+      TABLE_NAME: given.table.name,
       AWS_EC2_METADATA_DISABLED: "true",
       AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"],
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: operator.secretsManager,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: given.operator.secretsManager,
     };
     const program = fileURLToPath(new URL("../../operator/main.ts", import.meta.url));
     const words = [program, "destination", "rotate", application.identifier, "backend"];
@@ -285,9 +280,9 @@ describe("destination rotate", () => {
   });
 
   test("takes the secret that MASTER_SECRET names", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const words = ["destination", "rotate", application.identifier, "backend", "--json"];
-    const { secret } = (await operator.run(words, { MASTER_SECRET: "elsewhere" })).json();
+    const { secret } = (await given.operator.run(words, { MASTER_SECRET: "elsewhere" })).json();
     expect(signing(application.identifier, await application.destination("backend"), NOW)).not.toContain(
       secret,
     );
@@ -296,13 +291,13 @@ describe("destination rotate", () => {
 
 describe("destination resume", () => {
   const resume = (application: string, name = "backend") =>
-    operator.run(["destination", "resume", application, name]);
+    given.operator.run(["destination", "resume", application, name]);
 
   test.each([
     ["a pause", afterRefusal(TAKING, "status 500", NOW, NOW + DAY)],
     ["a suspension", suspended(TAKING, NOW)],
   ])("ends %s", async (_, health) => {
-    const { identifier } = await anApplication(operator, table);
+    const { identifier } = await anApplication(given);
     await heal(identifier, "backend", health);
     const { code, out } = await resume(identifier);
     expect([code, out]).toEqual([0, expect.stringContaining("backend is resumed")]);
@@ -311,12 +306,12 @@ describe("destination resume", () => {
   });
 
   test("makes what it had refused due at once", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const world = await application.world();
     for (const account of ["a", "b"])
       await world.store({ purchases: [owned(account)] }, byCredential(account));
     await application.tell();
-    const queue = createDeliveryQueue(table, () => Promise.resolve());
+    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
     const reference = { application: application.identifier, destination: "backend" };
     const waiting = async () => {
       for await (const page of queue.waiting(reference, 10)) return page;
@@ -332,7 +327,7 @@ describe("destination resume", () => {
   });
 
   test("is refused for an unknown name", async () => {
-    const { identifier } = await anApplication(operator, table);
+    const { identifier } = await anApplication(given);
     expect(await resume(identifier, "nope")).toMatchObject({ code: 1, out: "" });
   });
 });

@@ -6,32 +6,16 @@ import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { setAttributes } from "../../lib/table/writes.ts";
 import { DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import {
-  anApplication,
-  BACKEND,
-  startOperator,
-  type Operator,
-  type ToldApplication,
-} from "./telling-world.ts";
+import { anApplication, BACKEND, withOperator, type ToldApplication } from "./telling-world.ts";
 
-let table: TestTable;
-let operator: Operator;
-beforeAll(async () => {
-  table = await createTestTable();
-  operator = await startOperator(table);
-});
-afterAll(async () => {
-  await operator.stop();
-  await table.remove();
-});
+const given = withOperator();
 
 const erase = (
   application: ToldApplication,
   customer: ResolvedCustomer | null,
   environment: Record<string, string> = {},
 ) =>
-  operator.run(
+  given.operator.run(
     ["customer", "erase", application.identifier, customer?.identifier ?? "", "--reason", "asked", "--yes"],
     environment,
   );
@@ -47,7 +31,7 @@ const changesOf = async (application: ToldApplication) =>
 
 /** An application that was told of two versions of account a, and then stopped telling. */
 const stopped = async (more: readonly string[] = []) => {
-  const application = await anApplication(operator, table);
+  const application = await anApplication(given);
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   for (const key of more) await world.store({ purchases: [owned(key)] }, byCredential("a"));
@@ -80,15 +64,15 @@ describe("an erasure in an application that tells no changes any more", () => {
   });
 
   test("leaves no look of the account, which is set for its next change", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await application.tell();
     await application.configure([]);
     const look = { account: accountId("a"), dueAt: NOW + 5 * DAY, cause: null };
-    await transact(table, [
-      setAttributes(table.name, toldKey(application.identifier, look.account), { lookAt: look.dueAt }),
-      lookWrite(table.name, application.identifier, look),
+    await transact(given.table, [
+      setAttributes(given.table.name, toldKey(application.identifier, look.account), { lookAt: look.dueAt }),
+      lookWrite(given.table.name, application.identifier, look),
     ]);
     const dueOf = async () => (await application.itemsOf("#CHANGED")).map(({ dueAt }) => dueAt);
     expect(await dueOf()).toContain(look.dueAt);
@@ -101,7 +85,7 @@ describe("an erasure in an application that tells no changes any more", () => {
     await erase(application, customer);
     expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([]);
     await application.configure([BACKEND]);
-    await operator.run(["application", "retell", application.identifier]);
+    await given.operator.run(["application", "retell", application.identifier]);
     await application.tell(NOW + 120_000);
     expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([["a", 3]]);
   });
@@ -141,7 +125,7 @@ describe("an erasure in an application that tells no changes any more", () => {
 });
 
 test("an erasure in an application that never told anything needs no master secret", async () => {
-  const application = await anApplication(operator, table, []);
+  const application = await anApplication(given, []);
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   expect(await erase(application, customer, { MASTER_SECRET: "nowhere" })).toMatchObject({ code: 0 });

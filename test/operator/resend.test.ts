@@ -8,27 +8,16 @@ import { resendChanges, type Resent } from "../../lib/administration/resend.ts";
 import { resendingOn } from "../../operator/composition.ts";
 import { byCredential, meetingAWriteAt, owned, refunded } from "../customers/world.ts";
 import { DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
 import {
   anApplication,
   BACKEND,
   BUS,
-  startOperator,
   waitingAt,
-  type Operator,
+  withOperator,
   type ToldApplication,
 } from "./telling-world.ts";
 
-let table: TestTable;
-let operator: Operator;
-beforeAll(async () => {
-  table = await createTestTable();
-  operator = await startOperator(table);
-});
-afterAll(async () => {
-  await operator.stop();
-  await table.remove();
-});
+const given = withOperator();
 
 const pause = () => Promise.resolve();
 const HOUR = 3_600_000;
@@ -40,13 +29,13 @@ const reference = (application: ToldApplication, destination = "backend") => ({
 
 /** Takes what waits, as a receiver does. */
 const deliver = async (application: ToldApplication): Promise<void> => {
-  const queue = createDeliveryQueue(table, pause);
+  const queue = createDeliveryQueue(given.table, pause);
   for await (const page of queue.waiting(reference(application), 100))
     for (const delivery of page) await queue.remove(reference(application), delivery);
 };
 
 const resend = (application: ToldApplication, since: string, name = "backend", moment = NOW) =>
-  operator.run(
+  given.operator.run(
     ["destination", "resend", application.identifier, name, "--since", since, "--json"],
     {},
     moment,
@@ -54,16 +43,16 @@ const resend = (application: ToldApplication, since: string, name = "backend", m
 
 /** Cursors of all changes, the oldest first. */
 const cursorsOf = async ({ identifier }: ToldApplication): Promise<string[]> =>
-  (await readChanges({ feed: createFeedTable(table), now: () => NOW }, identifier, {})).changes.map(
+  (await readChanges({ feed: createFeedTable(given.table), now: () => NOW }, identifier, {})).changes.map(
     ({ cursor }) => cursor,
   );
 
 const waiting = (application: ToldApplication, name = "backend") =>
-  waitingAt(table, application.identifier, name);
+  waitingAt(given.table, application.identifier, name);
 
 /** An application whose accounts a, b and c were told, each at its own hour, and delivered. */
 const told = async (destinations: readonly object[] = [BACKEND]) => {
-  const application = await anApplication(operator, table, destinations);
+  const application = await anApplication(given, destinations);
   const world = await application.world();
   for (const [index, account] of ["a", "b", "c"].entries()) {
     await world.store({ purchases: [owned(account)] }, byCredential(account));
@@ -123,7 +112,7 @@ describe("destination resend", () => {
     expect(await waiting(application)).toEqual({ a: 2 });
     const place = { day: isoTime(NOW).slice(0, 10), sequence: 1 };
     const older = { account: accountId("a"), version: 1, place };
-    const resendTable = createResendTable(table, pause);
+    const resendTable = createResendTable(given.table, pause);
     expect(await resendTable.deliverAgain(reference(application), older, NOW)).toBe("newer");
     expect(await waiting(application)).toEqual({ a: 2 });
   });
@@ -151,7 +140,7 @@ describe("destination resend", () => {
   test("makes what the destination had refused due at once", async () => {
     const { application } = await told();
     await resend(application, isoTime(NOW + 2 * HOUR));
-    const queue = createDeliveryQueue(table, pause);
+    const queue = createDeliveryQueue(given.table, pause);
     const one = async () => {
       for await (const [delivery] of queue.waiting(reference(application), 1))
         if (delivery !== undefined) return delivery;
@@ -163,7 +152,7 @@ describe("destination resend", () => {
   });
 
   test("tells how far it is, and where to go on after an interruption", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     const world = await application.world();
     for (let count = 0; count < 260; count += 1)
       await world.store({ purchases: [owned(`p${count}`)] }, byCredential(`user-${count}`));
@@ -172,7 +161,7 @@ describe("destination resend", () => {
     const seen: Resent[] = [];
     const start = { time: NOW } as const;
     const stopped = resendChanges(
-      resendingOn(table, () => NOW),
+      resendingOn(given.table, () => NOW),
       reference(application),
       start,
       (done) => {
@@ -194,9 +183,9 @@ describe("destination resend", () => {
 
   test("goes on after a conflict", async () => {
     const { application } = await told();
-    const done = await meetingAWriteAt(table, 1, () =>
+    const done = await meetingAWriteAt(given.table, 1, () =>
       resendChanges(
-        resendingOn(table, () => NOW),
+        resendingOn(given.table, () => NOW),
         reference(application),
         { time: NOW },
         () => undefined,
@@ -228,9 +217,9 @@ describe("destination resend", () => {
   });
 
   test("is refused for an unknown destination, and does nothing where nothing was ever told", async () => {
-    const application = await anApplication(operator, table);
+    const application = await anApplication(given);
     expect((await resend(application, isoTime(NOW), "nope")).code).toBe(1);
     expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 0, changes: 0 });
-    expect(await waitingAt(table, applicationId(application.identifier), "backend")).toEqual({});
+    expect(await waitingAt(given.table, applicationId(application.identifier), "backend")).toEqual({});
   });
 });

@@ -6,39 +6,22 @@ import { createRetellTable } from "../../lib/table/retell.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
 import { byCredential, owned } from "../customers/world.ts";
 import { NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import {
-  anApplication,
-  BACKEND,
-  PRODUCTS,
-  startOperator,
-  type Operator,
-  type ToldApplication,
-} from "./telling-world.ts";
+import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "./telling-world.ts";
 
-let table: TestTable;
-let operator: Operator;
-beforeAll(async () => {
-  table = await createTestTable();
-  operator = await startOperator(table);
-});
-afterAll(async () => {
-  await operator.stop();
-  await table.remove();
-});
+const given = withOperator();
 
 const pause = () => Promise.resolve();
 const MINUTE = 60_000;
 
 const looksOf = async ({ identifier }: ToldApplication) =>
-  createChangeTable(table, pause, () => Promise.resolve("")).due(identifier, NOW + 60 * MINUTE, 1000);
+  createChangeTable(given.table, pause, () => Promise.resolve("")).due(identifier, NOW + 60 * MINUTE, 1000);
 
 const retell = (application: ToldApplication, ...words: string[]) =>
-  operator.run(["application", "retell", application.identifier, "--json", ...words]);
+  given.operator.run(["application", "retell", application.identifier, "--json", ...words]);
 
 /** An application whose accounts have told all that there was. */
 const told = async (accounts: readonly string[]) => {
-  const application = await anApplication(operator, table);
+  const application = await anApplication(given);
   const world = await application.world();
   for (const [index, account] of accounts.entries())
     await world.store({ purchases: [owned(`p${index}`)] }, byCredential(account));
@@ -84,7 +67,7 @@ describe("application retell", () => {
   });
 
   test("has every account told for the first time after the application got its first destination", async () => {
-    const application = await anApplication(operator, table, []);
+    const application = await anApplication(given, []);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await application.configure([], { keepsChanges: true });
@@ -143,7 +126,7 @@ describe("application retell", () => {
     expect((await retell(application, "--after", after)).json()).toMatchObject({ accounts: 0 });
 
     // The rest of the table, from any account on.
-    const pages = createRetellTable(table, pause);
+    const pages = createRetellTable(given.table, pause);
     const all: string[] = [];
     for await (const page of pages.accountPages(application.identifier, null)) all.push(...page.accounts);
     const customers = await application.itemsOf("#ACCOUNT#");
@@ -162,7 +145,7 @@ describe("application retell", () => {
   });
 
   test("is refused where the application tells no changes, and for a position that is none", async () => {
-    const application = await anApplication(operator, table, []);
+    const application = await anApplication(given, []);
     const refused = await retell(application);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("Trails tells no changes")]);
     expect(await looksOf(application)).toEqual([]);

@@ -10,7 +10,7 @@ import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import type { TestTable } from "../support/table.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
 import { keyedHash } from "../../lib/telling/webhook-secret.ts";
@@ -49,7 +49,7 @@ export interface Operator {
   stop(): Promise<void>;
 }
 
-export const startOperator = async (table: TestTable): Promise<Operator> => {
+const startOperator = async (table: TestTable): Promise<Operator> => {
   const secrets = createSecretsManager(
     null,
     "us-east-1",
@@ -98,6 +98,34 @@ export const startOperator = async (table: TestTable): Promise<Operator> => {
   };
 };
 
+/** A table of its own for a test file, and the operator's program on it. */
+export interface Given {
+  readonly table: TestTable;
+  readonly operator: Operator;
+}
+
+/** Sets up one table and operator for all tests of the file, and removes them afterwards. Read the fields in tests only. */
+export const withOperator = (): Given => {
+  let table: TestTable;
+  let operator: Operator;
+  beforeAll(async () => {
+    table = await createTestTable();
+    operator = await startOperator(table);
+  });
+  afterAll(async () => {
+    await operator.stop();
+    await table.remove();
+  });
+  return {
+    get table() {
+      return table;
+    },
+    get operator() {
+      return operator;
+    },
+  };
+};
+
 /** An application of the table that is told of changes, as an operator has applied it. */
 export interface ToldApplication {
   readonly identifier: ApplicationId;
@@ -119,8 +147,7 @@ export interface ToldApplication {
 export const PRODUCTS = [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }];
 
 export const anApplication = async (
-  { apply }: Operator,
-  table: TestTable,
+  { operator: { apply }, table }: Given,
   destinations: readonly object[] = [BACKEND],
 ): Promise<ToldApplication> => {
   const identifier = applicationId(uuid());

@@ -10,7 +10,7 @@ export interface AndroidStoreNotification {
   readonly type: string;
   /** Time of the event, by Google's clock; null where it cannot be read. */
   readonly sentAt: Instant | null;
-  /** Null: it names no purchase, or not of which kind. */
+  /** Null: the purchase or its kind is not named. */
   readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
   /** A refund that the developer may review; null: it is about something else. */
   readonly refundReview: RefundReview | null;
@@ -22,16 +22,16 @@ export interface AndroidStoreNotification {
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund
  */
 export interface RefundReview {
-  /** What `orders.reviewrefund` takes. It is no purchase token. */
+  /** Token for `orders.reviewrefund`; it is no purchase token. */
   readonly pendingRefundToken: string | null;
   readonly orderIdentifier: string | null;
   /** Google's number, as text. */
   readonly reason: string | null;
-  /** Not documented, and read if it is ever there. */
+  /** Not documented; read if present. */
   readonly purchaseToken: string | null;
 }
 
-/** Reads as absent whatever has another type, so that no new form of a field loses the others. */
+/** Reads a field of another type as absent, so that its new form does not lose the others. */
 const lenient = <Schema extends z.ZodMiniType>(schema: Schema) =>
   z.union([
     z.optional(schema),
@@ -41,7 +41,7 @@ const lenient = <Schema extends z.ZodMiniType>(schema: Schema) =>
     ),
   ]);
 
-/** Orders are named by some 30 characters. */
+/** An order's identifier has some 30 characters. */
 const LONGEST_ORDER = 256;
 
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));

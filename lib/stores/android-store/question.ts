@@ -5,7 +5,7 @@ import type { AndroidStoreNotification } from "./notification.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 
 /**
- * Time in which Google takes the review of a refund.
+ * Time in which Google accepts the review of a refund.
  *
  * @see https://developer.android.com/google/play/billing/rtdn-reference
  */
@@ -22,7 +22,7 @@ const namedBy = (token: string): readonly PurchaseReference[] =>
   }));
 
 /**
- * What a notification asks of the developer, and the purchases that may be meant; null: nothing, or nothing that an answer
+ * A notification's question to the developer, and the purchases that it may mean; null: no question, or none that an answer
  * could name.
  *
  * @param moment the present: Google's clock may be ahead

@@ -4,8 +4,8 @@ import type { Notification, NotificationParts } from "./notification.ts";
 const HOUR = 3600 * 1000;
 
 /**
- * Types of notifications that ask something of the developer, with the milliseconds in which the App Store takes an answer;
- * null: it names no deadline.
+ * Notification types with a question to the developer, and the milliseconds in which the App Store accepts an answer; null:
+ * it names no deadline.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
  * @see https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
@@ -15,7 +15,7 @@ const QUESTIONS: ReadonlyMap<string, number | null> = new Map([
   ["RESCIND_CONSENT", null],
 ]);
 
-/** What a verified notification asks of the developer; null: nothing. */
+/** A verified notification's question to the developer; null: none. */
 export const questionIn = (
   { identifier, kind, bundleIdentifier, environment, signedAt, consumptionRequestReason }: Notification,
   { transaction, appTransaction }: NotificationParts,
