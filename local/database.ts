@@ -11,7 +11,7 @@ import {
 } from "./dynamodb-local.ts";
 import { codeOf, LocalError } from "./local-error.ts";
 
-/** A running DynamoDB. Without credentials here, placeholders are used. */
+/** A running DynamoDB. Without credentials here, placeholders are used, for each function its own. */
 export interface GivenDynamoDb {
   readonly endpoint: string;
   readonly region?: string;
@@ -34,8 +34,8 @@ export type Cleanup = () => Promise<void> | void;
 /** Environment variables by which a function's AWS SDK reaches the database. */
 export const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
   AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
-  AWS_ACCESS_KEY_ID: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
+  ...(connection.accessKeyId !== undefined && { AWS_ACCESS_KEY_ID: connection.accessKeyId }),
+  ...(connection.secretAccessKey !== undefined && { AWS_SECRET_ACCESS_KEY: connection.secretAccessKey }),
   ...(connection.sessionToken !== undefined && { AWS_SESSION_TOKEN: connection.sessionToken }),
 });
 

@@ -1,5 +1,5 @@
 import { ArnFormat, Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
-import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Effect, PolicyStatement, Role, ServicePrincipal, type Conditions } from "aws-cdk-lib/aws-iam";
 import {
   ApplicationLogLevel,
   Architecture,
@@ -15,6 +15,8 @@ import {
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
+import { PARTITIONS_OF } from "../../lib/table/keys.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import type { FunctionParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
@@ -38,6 +40,26 @@ export interface TableReference {
   /** Customer's key that encrypts it; null: DynamoDB's own. */
   readonly keyArn: string | null;
 }
+
+/** Actions that read. A transaction checks conditions of items that it only reads. */
+const READS = {
+  gets: ["dynamodb:GetItem"],
+  queries: ["dynamodb:Query"],
+  changes: ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:GetItem", "dynamodb:Query"],
+} as const satisfies Record<TableAccess["by"], readonly string[]>;
+
+/** Actions that change items by key, alone and in transactions. */
+const CHANGES = ["dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"];
+
+/**
+ * Condition that every item of a request is of these kinds. A request that names no partition key does not meet it.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
+ */
+const inPartitionsOf = (kinds: readonly ItemKind[]): Conditions => ({
+  "ForAllValues:StringLike": { "dynamodb:LeadingKeys": kinds.map((kind) => PARTITIONS_OF[kind]) },
+  Null: { "dynamodb:LeadingKeys": "false" },
+});
 
 /**
  * Lambda function with its own role and log group. The methods below grant permissions; those for a table also set the
@@ -97,31 +119,18 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  /** Grants reads of single items by key. */
-  getsItemsOf(table: TableReference): void {
-    this.#uses(table, ["dynamodb:GetItem"], decryption);
-  }
-
-  /** Grants queries of partitions, and nothing else. */
-  queries(table: TableReference): void {
-    this.#uses(table, ["dynamodb:Query"], decryption);
-  }
-
-  /** Grants reads by key and by partition, and writes, also in transactions. */
-  changes(table: TableReference): void {
-    this.#uses(
-      table,
-      [
-        "dynamodb:BatchGetItem",
-        "dynamodb:ConditionCheckItem",
-        "dynamodb:DeleteItem",
-        "dynamodb:GetItem",
-        "dynamodb:PutItem",
-        "dynamodb:Query",
-        "dynamodb:UpdateItem",
-      ],
-      encryption,
-    );
+  /** Grants access to the table's items, each kind by its partition keys, and names the table. */
+  uses({ name, keyArn }: TableReference, { by, reads, changes }: TableAccess): void {
+    const stack = Stack.of(this);
+    const keyUse = by === "changes" ? encryption : decryption;
+    for (const statement of keyUse(keyArn, "dynamodb", stack)) this.#function.addToRolePolicy(statement);
+    const table = stack.formatArn({ service: "dynamodb", resource: "table", resourceName: name });
+    const may = (actions: readonly string[], kinds: readonly ItemKind[]): void => {
+      if (kinds.length > 0) this.#may([...actions], table, inPartitionsOf(kinds));
+    };
+    may(READS[by], [...reads, ...changes]);
+    may(CHANGES, changes);
+    this.#function.addEnvironment("TABLE_NAME", name);
   }
 
   /**
@@ -201,19 +210,9 @@ export class ServiceFunction extends Construct {
     for (const bus of buses) this.#may(["events:PutEvents"], bus);
   }
 
-  #uses({ name, keyArn }: TableReference, actions: string[], keyUse: typeof decryption): void {
-    for (const statement of keyUse(keyArn, "dynamodb", Stack.of(this)))
-      this.#function.addToRolePolicy(statement);
-    this.#may(
-      actions,
-      Stack.of(this).formatArn({ service: "dynamodb", resource: "table", resourceName: name }),
-    );
-    this.#function.addEnvironment("TABLE_NAME", name);
-  }
-
-  #may(actions: string[], resource: string): void {
+  #may(actions: string[], resource: string, conditions: Conditions = {}): void {
     this.#function.addToRolePolicy(
-      new PolicyStatement({ effect: Effect.ALLOW, actions, resources: [resource] }),
+      new PolicyStatement({ effect: Effect.ALLOW, actions, resources: [resource], conditions }),
     );
   }
 }

@@ -5,6 +5,7 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
+import type { TableAccess } from "../../lib/contract/table-access.ts";
 import { DELIVERIES, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { entryOf } from "../bundling/entries.ts";
@@ -16,6 +17,7 @@ import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
+import { ACCESS } from "../function-access.ts";
 import type { FunctionName, Parameters } from "../parameters.ts";
 import { streamParameter } from "./data-stack.ts";
 
@@ -70,16 +72,15 @@ export class ServiceStack extends Stack {
       return made;
     };
     const serving = (name: EndpointName): ServiceFunction => {
-      const { function: folder, summary, table: use, readsSecrets } = endpoints[name];
+      const { function: folder, summary, table: access, readsSecrets } = endpoints[name];
       const made = functionOf(name, folder, summary);
-      if (use === "queries") made.queries(table);
-      else made.changes(table);
+      made.uses(table, access);
       if (readsSecrets) made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     };
 
     const authorizer = functionOf("authorizeCredential", AUTHORIZER, "Authorize an API key");
-    authorizer.getsItemsOf(table);
+    authorizer.uses(table, ACCESS.authorizer);
 
     const served = mapEndpoints(serving);
 
@@ -98,21 +99,24 @@ export class ServiceStack extends Stack {
       return made;
     };
     /** A function that asks a store about what is due. */
-    const asking = (given: Scheduled): ServiceFunction => {
+    const asking = (given: Scheduled, access: TableAccess): ServiceFunction => {
       const made = onSchedule(given);
-      made.changes(table);
+      made.uses(table, access);
       made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     };
 
-    const acknowledger = asking({
-      name: "acknowledgeDuePurchases",
-      folder: ACKNOWLEDGER,
-      description: "Acknowledge due Android-store purchases",
-      schedule: "AcknowledgementSchedule",
-      // A licence tester's purchase is refunded after three minutes.
-      every: Duration.minutes(1),
-    });
+    const acknowledger = asking(
+      {
+        name: "acknowledgeDuePurchases",
+        folder: ACKNOWLEDGER,
+        description: "Acknowledge due Android-store purchases",
+        schedule: "AcknowledgementSchedule",
+        // A licence tester's purchase is refunded after three minutes.
+        every: Duration.minutes(1),
+      },
+      ACCESS.acknowledger,
+    );
 
     const watcher = onSchedule({
       name: "watchNotifications",
@@ -121,44 +125,56 @@ export class ServiceStack extends Stack {
       schedule: "NotificationWatchSchedule",
       every: Duration.hours(1),
     });
-    watcher.queries(table);
+    watcher.uses(table, ACCESS.watcher);
 
     const refreshers = {
-      "ios-store": asking({
-        name: "refreshIosStorePurchases",
-        folder: REFRESHERS["ios-store"],
-        description: "Ask Apple about due purchases",
-        schedule: "IosRefreshSchedule",
-        every: Duration.minutes(1),
-      }),
-      "android-store": asking({
-        name: "refreshAndroidStorePurchases",
-        folder: REFRESHERS["android-store"],
-        description: "Ask Google about due purchases",
-        schedule: "AndroidRefreshSchedule",
-        every: Duration.minutes(1),
-      }),
+      "ios-store": asking(
+        {
+          name: "refreshIosStorePurchases",
+          folder: REFRESHERS["ios-store"],
+          description: "Ask Apple about due purchases",
+          schedule: "IosRefreshSchedule",
+          every: Duration.minutes(1),
+        },
+        ACCESS.iosRefresher,
+      ),
+      "android-store": asking(
+        {
+          name: "refreshAndroidStorePurchases",
+          folder: REFRESHERS["android-store"],
+          description: "Ask Google about due purchases",
+          schedule: "AndroidRefreshSchedule",
+          every: Duration.minutes(1),
+        },
+        ACCESS.androidRefresher,
+      ),
     };
-    const telling = (given: Scheduled): ServiceFunction => {
+    const telling = (given: Scheduled, access: TableAccess): ServiceFunction => {
       const made = onSchedule(given);
-      made.changes(table);
+      made.uses(table, access);
       made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
       return made;
     };
-    const teller = telling({
-      name: "tellChanges",
-      folder: TELLER,
-      description: "Tell of accounts that have changed",
-      schedule: "TellingSchedule",
-      every: Duration.minutes(1),
-    });
-    const deliverer = telling({
-      name: "deliverMessages",
-      folder: DELIVERER,
-      description: "Deliver messages to destinations",
-      schedule: "DeliverySchedule",
-      every: Duration.minutes(1),
-    });
+    const teller = telling(
+      {
+        name: "tellChanges",
+        folder: TELLER,
+        description: "Tell of accounts that have changed",
+        schedule: "TellingSchedule",
+        every: Duration.minutes(1),
+      },
+      ACCESS.teller,
+    );
+    const deliverer = telling(
+      {
+        name: "deliverMessages",
+        folder: DELIVERER,
+        description: "Deliver messages to destinations",
+        schedule: "DeliverySchedule",
+        every: Duration.minutes(1),
+      },
+      ACCESS.deliverer,
+    );
     deliverer.putsEvents(parameters.eventBuses);
     deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
@@ -172,20 +188,26 @@ export class ServiceStack extends Stack {
       });
     }
 
-    asking({
-      name: "sweepIosStoreNotifications",
-      folder: SWEEPERS["ios-store"],
-      description: "Read Apple's histories of undelivered notifications",
-      schedule: "IosSweepSchedule",
-      every: Duration.hours(1),
-    });
-    const androidSweeper = asking({
-      name: "sweepAndroidStoreRefunds",
-      folder: SWEEPERS["android-store"],
-      description: "Read Google's lists of voided purchases",
-      schedule: "AndroidSweepSchedule",
-      every: Duration.hours(1),
-    });
+    asking(
+      {
+        name: "sweepIosStoreNotifications",
+        folder: SWEEPERS["ios-store"],
+        description: "Read Apple's histories of undelivered notifications",
+        schedule: "IosSweepSchedule",
+        every: Duration.hours(1),
+      },
+      ACCESS.iosSweeper,
+    );
+    const androidSweeper = asking(
+      {
+        name: "sweepAndroidStoreRefunds",
+        folder: SWEEPERS["android-store"],
+        description: "Read Google's lists of voided purchases",
+        schedule: "AndroidSweepSchedule",
+        every: Duration.hours(1),
+      },
+      ACCESS.androidSweeper,
+    );
 
     const api = new EntitlementsApi(this, "Api", {
       ...parameters.api,

@@ -17,6 +17,7 @@ import {
   type Scope,
   type Store,
 } from "./schemas.ts";
+import { changesFacts, type TableAccess } from "./table-access.ts";
 
 /**
  * An endpoint as data. Handlers, the stack, the local gateway and the OpenAPI document all read it. `request` describes
@@ -36,8 +37,8 @@ export interface Endpoint {
   readonly request: () => z.ZodMiniType;
   readonly response: () => z.ZodMiniType;
   readonly errors: readonly ErrorCode[];
-  /** Table access of its function: queries, or reads and changes by key. */
-  readonly table: "queries" | "changes";
+  /** Its function's permissions on the table. */
+  readonly table: TableAccess;
   /** Whether its function may read the secrets of store credentials. */
   readonly readsSecrets: boolean;
   /** Most bytes of a body, after decompression; absent: the gateway's limit. */
@@ -115,7 +116,7 @@ export const endpoints = {
       "STORE_UNAVAILABLE",
       "STORE_REJECTED_CREDENTIAL",
     ],
-    table: "changes",
+    table: changesFacts("android-store", { changes: ["transfer"] }),
     readsSecrets: true,
     defaults: LINK_DEFAULTS,
   },
@@ -131,7 +132,7 @@ export const endpoints = {
     request: iosStoreLinkRequest,
     response: linkResponse,
     errors: [...IOS_STORE_ERRORS, ...CREDENTIAL_ERRORS, ...LINK_ERRORS],
-    table: "changes",
+    table: changesFacts("ios-store", { changes: ["transfer"] }),
     readsSecrets: false,
     defaults: LINK_DEFAULTS,
   },
@@ -147,7 +148,7 @@ export const endpoints = {
     request: accountEntitlementsRequest,
     response: accountEntitlements,
     errors: ["INVALID_REQUEST", ...CREDENTIAL_ERRORS],
-    table: "queries",
+    table: { by: "queries", reads: ["application", "account"], changes: [] },
     readsSecrets: false,
     defaults: {
       memoryMegabytes: MEMORY_MEGABYTES,
@@ -168,7 +169,7 @@ export const endpoints = {
     request: iosStoreSynchronizeRequest,
     response: synchronizeResponse,
     errors: [...IOS_STORE_ERRORS, ...LINK_ERRORS],
-    table: "changes",
+    table: changesFacts("ios-store", { reads: ["store-registration"] }),
     readsSecrets: false,
     defaults: {
       memoryMegabytes: MEMORY_MEGABYTES,
@@ -189,7 +190,7 @@ export const endpoints = {
     request: changesRequest,
     response: changesPage,
     errors: ["INVALID_REQUEST", "CURSOR_EXPIRED", ...CREDENTIAL_ERRORS],
-    table: "queries",
+    table: { by: "queries", reads: ["change"], changes: [] },
     readsSecrets: false,
     defaults: {
       memoryMegabytes: MEMORY_MEGABYTES,
@@ -216,7 +217,10 @@ export const endpoints = {
       "STORE_UNAVAILABLE",
       "STORE_REJECTED_CREDENTIAL",
     ],
-    table: "changes",
+    table: changesFacts("android-store", {
+      reads: ["store-registration"],
+      changes: ["notification", "delivery"],
+    }),
     readsSecrets: true,
     bodyBytes: LIMITS.notificationBytes,
     readsAuthorization: true,
@@ -234,7 +238,10 @@ export const endpoints = {
     request: iosStoreNotificationRequest,
     response: notificationResponse,
     errors: ["INVALID_REQUEST", "INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND", "STORE_UNAVAILABLE"],
-    table: "changes",
+    table: changesFacts("ios-store", {
+      reads: ["store-registration"],
+      changes: ["notification", "delivery"],
+    }),
     readsSecrets: false,
     bodyBytes: LIMITS.notificationBytes,
     defaults: LINK_DEFAULTS,

@@ -1,6 +1,7 @@
 import type { NamedIdentity } from "../administration/operation-table.ts";
 import type { StoreReference } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
+import type { ItemKind } from "../contract/table-access.ts";
 import type { NotifiedStore } from "../customers/notification-log.ts";
 import type { QueueReference } from "../customers/refresh-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
@@ -306,6 +307,33 @@ export const identityOfKey = ({ pk, sk }: Key): NamedIdentity | null => {
   if (sk !== "IDENTITY" || store === undefined || environment === undefined || value === undefined)
     return null;
   return kind === "app-transaction" ? { store, kind, environment, value } : null;
+};
+
+/** Any application's identifier, a UUID: a wildcard of another length would match what follows it, too. */
+const ANY_APPLICATION = applicationPartition(applicationId("?".repeat(36)));
+
+/**
+ * Partition keys of each kind of items, as IAM's `StringLike` matches them: `?` is one character, `*` any number.
+ *
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+ */
+export const PARTITIONS_OF: Readonly<Record<ItemKind, string>> = {
+  application: ANY_APPLICATION,
+  "application-list": APPLICATIONS_PARTITION,
+  "store-registration": "STORE#*",
+  credential: "CREDENTIAL#*",
+  account: `${ANY_APPLICATION}#ACCOUNT#*`,
+  customer: `${ANY_APPLICATION}#CUSTOMER#*`,
+  identity: `${ANY_APPLICATION}#IDENTITY#*`,
+  purchase: `${ANY_APPLICATION}#PURCHASE#*`,
+  transfer: `${ANY_APPLICATION}#TRANSFERS`,
+  acknowledgement: "ACKNOWLEDGEMENT#*",
+  refresh: `${ANY_APPLICATION}#REFRESH#*`,
+  look: `${ANY_APPLICATION}${LOOKS_SUFFIX}`,
+  told: `${ANY_APPLICATION}#TOLD#*`,
+  change: `${ANY_APPLICATION}#CHANGES*`,
+  delivery: `${ANY_APPLICATION}#DESTINATION#*`,
+  notification: NOTIFICATIONS_PARTITION,
 };
 
 /** Text of a key, for maps. */

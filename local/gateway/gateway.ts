@@ -74,12 +74,14 @@ const onlyOne = <T>(type: string, resources: ReadonlyMap<string, T>): readonly [
   return first;
 };
 
-/** Environment variables that Lambda sets itself. */
+/** Environment variables that Lambda sets itself. The credentials are placeholders, of the function's own. */
 const lambdaVariables = (
   id: string,
   region: string,
   { MemorySize: memory, LoggingConfig: logging }: z.infer<typeof lambdaFunction>,
 ): Record<string, string> => ({
+  AWS_ACCESS_KEY_ID: id,
+  AWS_SECRET_ACCESS_KEY: "local",
   AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
   AWS_LAMBDA_FUNCTION_NAME: id,

@@ -711,20 +711,19 @@ describe("functions", () => {
 });
 
 describe("roles", () => {
-  const WRITES = [
+  const READS = [
     "dynamodb:BatchGetItem",
     "dynamodb:ConditionCheckItem",
-    "dynamodb:DeleteItem",
     "dynamodb:GetItem",
-    "dynamodb:PutItem",
     "dynamodb:Query",
-    "dynamodb:UpdateItem",
   ];
+  const CHANGES = ["dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"];
 
   interface Statement {
     readonly Effect: string;
     readonly Action: string | readonly string[];
     readonly Resource: unknown;
+    readonly Condition?: unknown;
   }
 
   /** The permissions of a function's role, except for its log, its traces and keys. */
@@ -752,44 +751,59 @@ describe("roles", () => {
     ],
   });
 
-  const onTable = (...actions: string[]): Statement => ({
+  /** Actions on the items of these partitions, `<a>` for the partition of any application. */
+  const onItems = (partitions: readonly string[], actions: readonly string[]): Statement => ({
     Effect: "Allow",
     Action: actions.length === 1 ? (actions[0] ?? "") : actions,
     Resource: arn("dynamodb", "table/customer-entitlements"),
+    Condition: {
+      "ForAllValues:StringLike": {
+        "dynamodb:LeadingKeys": partitions.map((partition) =>
+          partition.replace("<a>", `APPLICATION#${"?".repeat(36)}`),
+        ),
+      },
+      Null: { "dynamodb:LeadingKeys": "false" },
+    },
   });
+
+  const FACTS = ["<a>#ACCOUNT#*", "<a>#CUSTOMER#*", "<a>#PURCHASE#*", "<a>#REFRESH#*", "<a>#CHANGED"];
+  const IDENTITY = "<a>#IDENTITY#*";
+  const ACKNOWLEDGEMENT = "ACKNOWLEDGEMENT#*";
+  const DELIVERY = "<a>#DESTINATION#*";
+  const reading = (reads: readonly string[], changes: readonly string[]): Statement[] => [
+    onItems([...reads, ...changes], READS),
+    onItems(changes, CHANGES),
+  ];
+
+  const ACCESS: Readonly<Record<string, readonly Statement[]>> = {
+    AuthorizeCredential: [onItems(["CREDENTIAL#*"], ["dynamodb:GetItem"])],
+    ReadAccountEntitlements: [onItems(["<a>", "<a>#ACCOUNT#*"], ["dynamodb:Query"])],
+    ReadChanges: [onItems(["<a>#CHANGES*"], ["dynamodb:Query"])],
+    WatchNotifications: [onItems(["<a>", "NOTIFICATIONS"], ["dynamodb:Query"])],
+    LinkIosStoreCustomer: reading(["<a>"], [...FACTS, IDENTITY, "<a>#TRANSFERS"]),
+    LinkAndroidStoreCustomer: reading(["<a>"], [...FACTS, ACKNOWLEDGEMENT, "<a>#TRANSFERS"]),
+    SynchronizeIosStorePurchases: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY]),
+    ReceiveIosStoreNotification: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY, "NOTIFICATIONS", DELIVERY]),
+    ReceiveAndroidStoreNotification: reading(
+      ["<a>", "STORE#*"],
+      [...FACTS, ACKNOWLEDGEMENT, "NOTIFICATIONS", DELIVERY],
+    ),
+    AcknowledgeDuePurchases: reading(["<a>", "<a>#CUSTOMER#*"], ["<a>#PURCHASE#*", ACKNOWLEDGEMENT]),
+    RefreshIosStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, IDENTITY]),
+    RefreshAndroidStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, ACKNOWLEDGEMENT]),
+    SweepIosStoreNotifications: reading(["<a>", "STORE#*", "APPLICATIONS"], [...FACTS, IDENTITY, DELIVERY]),
+    SweepAndroidStoreRefunds: reading(["<a>", "APPLICATIONS"], [...FACTS, ACKNOWLEDGEMENT]),
+    TellChanges: reading(
+      ["<a>", "<a>#ACCOUNT#*", "APPLICATIONS"],
+      ["<a>#CHANGED", "<a>#TOLD#*", "<a>#CHANGES*", DELIVERY],
+    ),
+    DeliverMessages: reading(["<a>", "<a>#CHANGES*", "APPLICATIONS"], [DELIVERY]),
+  };
 
   const secrets = (prefix: string): Statement => ({
     Effect: "Allow",
     Action: "secretsmanager:GetSecretValue",
     Resource: arn("secretsmanager", `secret:${prefix}*`),
-  });
-
-  test("the authorizer may only get single items", () => {
-    expect(statementsOf("AuthorizeCredential")).toEqual([onTable("dynamodb:GetItem")]);
-  });
-
-  test.each(["ReadAccountEntitlements", "ReadChanges", "WatchNotifications"])("%s may only query", (name) => {
-    expect(statementsOf(name)).toEqual([onTable("dynamodb:Query")]);
-  });
-
-  test.each(["LinkIosStoreCustomer", "ReceiveIosStoreNotification", "SynchronizeIosStorePurchases"])(
-    "%s may change the table",
-    (name) => {
-      expect(statementsOf(name)).toEqual([onTable(...WRITES)]);
-    },
-  );
-
-  test.each([
-    "LinkAndroidStoreCustomer",
-    "ReceiveAndroidStoreNotification",
-    "AcknowledgeDuePurchases",
-    "RefreshAndroidStorePurchases",
-    "RefreshIosStorePurchases",
-    "SweepAndroidStoreRefunds",
-    "SweepIosStoreNotifications",
-  ])("%s may change the table and read the secrets of the prefix", (name) => {
-    expect(statementsOf(name)).toEqual([onTable(...WRITES), secrets("customer-entitlements/")]);
-    expect(statementsOf(name, development)).toContainEqual(secrets("trails/"));
   });
 
   const master: Statement = {
@@ -808,12 +822,34 @@ describe("roles", () => {
     Resource: { Ref: expect.stringContaining("tablestream") },
   };
 
-  test.each(["TellChanges", "DeliverMessages"])(
-    "%s may change the table, and read its stream and the master secret",
-    (name) => {
-      expect(statementsOf(name)).toEqual([onTable(...WRITES), master, stream]);
-    },
-  );
+  test.each(FUNCTIONS)("%s may do to each kind of items what it does, and read its secrets alone", (name) => {
+    const isTelling = name === "TellChanges" || name === "DeliverMessages";
+    const readsSecrets = /Android|^RefreshIos|^SweepIos|^Acknowledge/.test(name);
+    expect(statementsOf(name)).toEqual([
+      ...(ACCESS[name] ?? []),
+      ...(isTelling ? [master, stream] : []),
+      ...(readsSecrets ? [secrets("customer-entitlements/")] : []),
+    ]);
+    const ofDevelopment = JSON.stringify(statementsOf(name, development));
+    expect(ofDevelopment.includes("secret:trails/*")).toBe(readsSecrets);
+  });
+
+  // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+  test("the policies of a role are within IAM's 10,240 characters", () => {
+    const lengths = FUNCTIONS.map((name) => JSON.stringify(statementsOf(name)).length);
+    expect(Math.max(...lengths)).toBeLessThan(5_000);
+  });
+
+  test("no function may change an application, its credentials or the audit", () => {
+    const written = FUNCTIONS.flatMap((name) => statementsOf(name))
+      .filter(({ Action }) => JSON.stringify(Action).includes("PutItem"))
+      .map(({ Condition }) => JSON.stringify(Condition));
+    expect(written.length).toBeGreaterThan(10);
+    for (const condition of written) {
+      expect(condition).toContain("LeadingKeys");
+      expect(condition).not.toMatch(/CREDENTIAL|AUDIT|"APPLICATION#\?+"|"APPLICATIONS"|"STORE#|"\*"/);
+    }
+  });
 
   test("no other function may read the stream or the master secret: two readers are the most that it serves", () => {
     const others = FUNCTIONS.filter((name) => name !== "TellChanges" && name !== "DeliverMessages");

@@ -19,6 +19,7 @@ export type Change = (change: string, more?: object) => Promise<unknown>;
 /** Purchases in the sandbox stores of a whole service, each linked once to an account of its own. */
 export interface FollowedPurchases {
   post(path: string, body: unknown): Promise<Json>;
+  get(path: string): Promise<Json>;
   now(): Promise<number>;
   /** @returns the time after the move */
   move(to: { readonly at: number } | { readonly advance: string }): Promise<number>;
@@ -53,6 +54,7 @@ export const followPurchases = (service: WholeService): FollowedPurchases => {
 
   return {
     post,
+    get,
     buyOnIos,
     now: async () => Date.parse((await get("/sandbox/clock")).now),
     move: async (to) => {

@@ -9,6 +9,7 @@ import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/synthesize.ts";
 import { readAssembly, type Assembly } from "../../local/template.ts";
+import { startRoleGate, type RoleGate } from "./role-gate.ts";
 
 export interface TestGateway {
   readonly address: string;
@@ -97,23 +98,41 @@ export const synthesizeForTest = async (app: string): Promise<TestAssembly> => {
 export interface WholeService extends LocalService {
   /** Standard error of the functions, and the reasons of their failures. */
   readonly log: string[];
+  /** Accesses of the functions to the table. */
+  readonly roles: Omit<RoleGate, "endpoint" | "stop">;
+  /** @throws Error if a function tried what its role does not allow */
+  stop(): Promise<void>;
 }
 
-/** The whole service as `npm start` runs it, on free ports, with a table of its own in the tests' DynamoDB Local. */
+/**
+ * The whole service as `npm start` runs it, on free ports, with a table of its own in the tests' DynamoDB Local, and each
+ * function held to its role.
+ */
 export const startWholeService = async (
   options: Partial<LocalServiceOptions> = {},
 ): Promise<WholeService> => {
   const log: string[] = [];
+  const folder = await assemblyFolder(SERVICE_APP);
+  const roles = await startRoleGate(readAssembly(folder), process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
   const service = await startLocalService({
     port: 0,
-    dynamoDb: { endpoint: process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "" },
+    dynamoDb: { endpoint: roles.endpoint },
     dataFolder: null,
     tableName: `test-${randomUUID()}`,
-    assemblyFolder: await assemblyFolder(SERVICE_APP),
+    assemblyFolder: folder,
     log: (line) => void log.push(line),
     ...options,
   });
-  return { ...service, log };
+  return {
+    ...service,
+    log,
+    roles,
+    stop: async () => {
+      await service.stop();
+      await roles.stop();
+      expect(roles.denied).toEqual([]);
+    },
+  };
 };
 
 /** The assembly with other values in some properties: `{ [type]: properties }`. */

@@ -29,6 +29,7 @@ import {
 } from "../../testing/application.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
+import { startRoleGate } from "./role-gate.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
 const APP = fileURLToPath(new URL("../../infra/default-app.ts", import.meta.url));
@@ -143,6 +144,7 @@ const aSandboxTransaction = (changes: Partial<SandboxTransaction>): SandboxTrans
 export const startTestService = async (environment: Record<string, string> = {}): Promise<TestService> => {
   const table = await createTestTable();
   const assembly = (await synthesizeForTest(APP)).assembly;
+  const roles = await startRoleGate(assembly, process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
   const chain = makeChain();
   const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });
   const log: string[] = [];
@@ -163,9 +165,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     region: "us-east-1",
     tableName: table.name,
     environment: {
-      AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "",
-      AWS_ACCESS_KEY_ID: "local",
-      AWS_SECRET_ACCESS_KEY: "local",
+      AWS_ENDPOINT_URL_DYNAMODB: roles.endpoint,
       ANDROID_PUBLISHER_URL: androidRoot,
       IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
       ...environment,
@@ -311,7 +311,10 @@ export const startTestService = async (environment: Record<string, string> = {})
       server.closeAllConnections();
       await new Promise((resolve) => void server.close(resolve));
       await gateway.stop();
+      await roles.stop();
       await table.remove();
+      // No function tried what its role does not allow.
+      expect(roles.denied).toEqual([]);
     },
   };
 };

@@ -1,0 +1,52 @@
+import type { Store } from "./schemas.ts";
+
+/** Kinds of the table's items, each in partitions of its own. */
+export type ItemKind =
+  /** An application, its store configurations, its catalog and its destinations. */
+  | "application"
+  /** List of all applications. */
+  | "application-list"
+  /** Leads from a bundle or package to its application. */
+  | "store-registration"
+  | "credential"
+  | "account"
+  | "customer"
+  | "identity"
+  | "purchase"
+  | "transfer"
+  | "acknowledgement"
+  | "refresh"
+  | "look"
+  | "told"
+  | "change"
+  | "delivery"
+  | "notification";
+
+/** Permissions of a function's role on the table. */
+export interface TableAccess {
+  /** Single reads; queries; or reads, and changes by key. */
+  readonly by: "gets" | "queries" | "changes";
+  readonly reads: readonly ItemKind[];
+  /** They may be read, too. */
+  readonly changes: readonly ItemKind[];
+}
+
+/** Kinds that only one store's facts have. */
+const FACTS_OF = {
+  "ios-store": ["identity"],
+  "android-store": ["acknowledgement"],
+} as const satisfies Record<Store, readonly ItemKind[]>;
+
+/**
+ * Access of a function that stores a store's facts.
+ *
+ * @param more kinds that it reads or changes beside those of facts
+ */
+export const changesFacts = (
+  store: Store,
+  { reads = [], changes = [] }: Partial<Pick<TableAccess, "reads" | "changes">> = {},
+): TableAccess => ({
+  by: "changes",
+  reads: ["application", ...reads],
+  changes: ["account", "customer", "purchase", "refresh", "look", ...FACTS_OF[store], ...changes],
+});
