@@ -81,10 +81,14 @@ const SINGLE_WRITES: ReadonlySet<string> = new Set([
 /** Write units of one item in a transaction: rounded up to 1 KB, and twice. */
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
 
-/** The item after `SET a = :b, c = :d REMOVE e, f` or `ADD a :b`; a number that is added to counts as what is added. */
+/**
+ * The item after `SET a = :b, c = :d REMOVE e, f` or `ADD a :b`; a number that is added to counts as what is added, and
+ * `if_not_exists` as its default.
+ */
 const updated = (before: Item, { Key, ...given }: z.infer<typeof update>): Item => {
   const after: Record<string, AttributeValue> = { ...before, ...Key };
-  for (const [, action, list = ""] of given.UpdateExpression.matchAll(
+  const expression = given.UpdateExpression.replaceAll(/if_not_exists\(\S+, (\S+)\)/g, "$1");
+  for (const [, action, list = ""] of expression.matchAll(
     /(SET|REMOVE|ADD) (.*?)(?= SET | REMOVE | ADD |$)/g,
   ))
     for (const part of list.split(", ")) {

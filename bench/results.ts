@@ -5,6 +5,7 @@ import type { NotificationsResult } from "./sections/notifications.ts";
 import type { ReadingResult } from "./sections/reading.ts";
 import type { RefreshesResult } from "./sections/refreshes.ts";
 import type { StoringResult } from "./sections/storing.ts";
+import type { TellingResult } from "./sections/telling.ts";
 import type { VerificationResult } from "./sections/verification.ts";
 
 /** Content of `bench/results.json`. */
@@ -17,6 +18,7 @@ export interface Results {
   readonly reading: ReadingResult;
   readonly notifications: NotificationsResult;
   readonly refreshes: RefreshesResult;
+  readonly telling: TellingResult;
   readonly coldStart: ColdStartResult;
   readonly load: LoadResult;
 }
@@ -28,6 +30,7 @@ export const SECTIONS = [
   "reading",
   "notifications",
   "refreshes",
+  "telling",
   "coldStart",
   "load",
 ] as const;

@@ -6,6 +6,7 @@ import { measureNotifications } from "./sections/notifications.ts";
 import { measureReading } from "./sections/reading.ts";
 import { measureRefreshes } from "./sections/refreshes.ts";
 import { measureStoring } from "./sections/storing.ts";
+import { measureTelling } from "./sections/telling.ts";
 import { measureVerification } from "./sections/verification.ts";
 
 /** Runs one section in this process and writes its result as JSON: `run-section.ts <section> <file>`. */
@@ -16,6 +17,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   reading: measureReading,
   notifications: measureNotifications,
   refreshes: measureRefreshes,
+  telling: measureTelling,
   coldStart: measureColdStart,
   load: measureLoad,
 };

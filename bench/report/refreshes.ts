@@ -34,7 +34,7 @@ const RUN_CPU_MILLISECONDS = 4;
 const { failed, recoveredInGrace, recoveredLater } = ASSUMED_SUBSCRIBERS;
 
 /** Monthly rate of an outcome, for one subscriber of the plan. */
-const rateOf = (plan: Plan, outcome: Outcome): number => {
+export const rateOf = (plan: Plan, outcome: Outcome): number => {
   const { canceledPerMonth, firstYear } = ASSUMED_SUBSCRIBERS;
   if (plan === "lifetime") return (outcome === "first year" ? firstYear : 1 - firstYear) / MONTHS_OF_YEAR;
   const months = plan === "monthly" ? 1 : MONTHS_OF_YEAR;

@@ -12,6 +12,7 @@ import { notificationsSection } from "./notifications.ts";
 import { readingSection } from "./reading.ts";
 import { refreshesSection } from "./refreshes.ts";
 import { storingSection } from "./storing.ts";
+import { tellingSection } from "./telling.ts";
 import { verificationSection } from "./verification.ts";
 import { FINDINGS } from "./findings.ts";
 import type { Section } from "./section.ts";
@@ -37,6 +38,7 @@ export const writeReport = async (results: Results): Promise<void> => {
     readingSection(results.reading),
     notificationsSection(results.notifications),
     refreshesSection(results),
+    tellingSection(results),
     coldStartSection(results.coldStart),
     loadSection(results.load),
     costSection(results),

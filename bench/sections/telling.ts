@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import type { Store } from "../../lib/contract/schemas.ts";
+import { median, quantile } from "../measure.ts";
+import type { Consumption } from "../meter.ts";
+import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo } from "../service.ts";
+import { createToldWorld, type ToldWorld } from "../telling/told-world.ts";
+import { startToldService, type ToldService } from "../telling/told-service.ts";
+
+/** Cost of telling a change, time until it is told, and a burst of changes. */
+export interface TellingResult {
+  readonly rows: readonly TellingRow[];
+  readonly idle: TellingParts<Consumption>;
+  readonly told: readonly ToldRow[];
+  readonly burst: Burst;
+}
+
+export interface TellingParts<Part> {
+  readonly tell: Part;
+  readonly deliver: Part;
+}
+
+/** Consumption of a renewal that is told. */
+export interface TellingRow extends TellingParts<Consumption> {
+  readonly destinations: number;
+  readonly keepsChanges: boolean;
+  /** The write of the renewal itself, with the look at its account. */
+  readonly store: Consumption;
+  /** Consumption of telling and delivering for each of {@link TOGETHER} changes of one run. */
+  readonly together: TellingParts<Consumption>;
+  /** Medians, with {@link ANSWER_MILLISECONDS} for the destination's answer. */
+  readonly milliseconds: TellingParts<number>;
+}
+
+/** Milliseconds from the change in the sandbox store to the message at the destination. */
+export interface ToldRow {
+  readonly store: Store;
+  readonly changes: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Accounts that change in one second. */
+export interface Burst {
+  readonly accounts: number;
+  readonly tellSeconds: number;
+  readonly deliverSeconds: number;
+  readonly tell: Consumption;
+  readonly deliver: Consumption;
+}
+
+const CHANGES = 20;
+export const TOGETHER = 100;
+export const BURST = 10_000;
+const LINKS_AT_ONCE = 20;
+const INVOCATION_MILLISECONDS = 110_000;
+
+const taken = ({ world }: ToldWorld): Consumption => {
+  const { milliseconds: _, ...consumption } = world.meter.take();
+  return consumption;
+};
+
+const timed = async (act: () => Promise<unknown>): Promise<number> => {
+  const start = performance.now();
+  await act();
+  return performance.now() - start;
+};
+
+const perChange = ({ requests, readUnits, writeUnits }: Consumption, changes: number): Consumption => ({
+  requests: Object.fromEntries(Object.entries(requests).map(([name, count]) => [name, count / changes])),
+  readUnits: readUnits / changes,
+  writeUnits: writeUnits / changes,
+});
+
+/** Costs of one change, and of one among others, with so many destinations. */
+export const rowOf = async (
+  destinations: number,
+  keepsChanges: boolean,
+  changes = CHANGES,
+  together = TOGETHER,
+): Promise<TellingRow> => {
+  const told = await createToldWorld(destinations, keepsChanges);
+  const settle = async (): Promise<void> => {
+    await told.tell();
+    await told.deliver();
+  };
+  try {
+    const samples = [];
+    for (let change = 0; change < changes; change += 1) {
+      const subscriber = await told.link();
+      await settle();
+      taken(told);
+      await told.renew(subscriber);
+      const store = taken(told);
+      const tellTime = await timed(async () => told.tell());
+      const tell = taken(told);
+      const deliverTime = await timed(async () => told.deliver());
+      samples.push({ store, tell, deliver: taken(told), tellTime, deliverTime });
+    }
+    const last = samples.at(-1);
+    if (last === undefined) throw new Error("Nothing was measured.");
+    const subscribers = [];
+    for (let count = 0; count < together; count += 1) subscribers.push(await told.link());
+    await settle();
+    for (const subscriber of subscribers) await told.renew(subscriber);
+    taken(told);
+    await told.tell();
+    const tellTogether = taken(told);
+    await told.deliver();
+    return {
+      destinations,
+      keepsChanges,
+      store: last.store,
+      tell: last.tell,
+      deliver: last.deliver,
+      together: {
+        tell: perChange(tellTogether, together),
+        deliver: perChange(taken(told), together),
+      },
+      milliseconds: {
+        tell: median(samples.map(({ tellTime }) => tellTime)),
+        deliver: median(samples.map(({ deliverTime }) => deliverTime)),
+      },
+    };
+  } finally {
+    await told.remove();
+  }
+};
+
+/** Runs that find nothing to do. */
+export const idleOf = async (): Promise<TellingParts<Consumption>> => {
+  const told = await createToldWorld(1, false);
+  try {
+    await told.tell();
+    await told.deliver();
+    taken(told);
+    await told.tell();
+    const tell = taken(told);
+    await told.deliver();
+    return { tell, deliver: taken(told) };
+  } finally {
+    await told.remove();
+  }
+};
+
+/** Runs one invocation after another until nothing is left. */
+const untilDone = async (run: (until: number) => Promise<{ readonly oldest: number }>): Promise<number> => {
+  const start = performance.now();
+  while ((await run(Date.now() + INVOCATION_MILLISECONDS)).oldest > 0);
+  return (performance.now() - start) / 1000;
+};
+
+const measureBurst = async (accounts: number): Promise<Burst> => {
+  const told = await createToldWorld(1, false);
+  try {
+    let left = accounts;
+    const link = async (): Promise<void> => {
+      for (; left > 0;) {
+        left -= 1;
+        await told.link();
+      }
+    };
+    await Promise.all(Array.from({ length: LINKS_AT_ONCE }, link));
+    taken(told);
+    const tellSeconds = await untilDone(told.tell);
+    const tell = taken(told);
+    const deliverSeconds = await untilDone(told.deliver);
+    return { accounts, tellSeconds, deliverSeconds, tell, deliver: taken(told) };
+  } finally {
+    await told.remove();
+  }
+};
+
+const PURCHASES = 5;
+const CHANGES_OF_ONE = 20;
+
+const iosPurchase = z.looseObject({ originalTransactionIdentifiers: z.tuple([z.string()]) });
+
+/** Links a purchase, and returns what changes it in its sandbox store. */
+const LINKED: Readonly<
+  Record<Store, (service: ToldService, account: string) => Promise<() => Promise<unknown>>>
+> = {
+  "ios-store": async (service, account) => {
+    const purchases = `${service.address}/sandbox/ios-store/purchases`;
+    const bought = iosPurchase.parse(
+      await postTo(purchases, { transactions: [{ productIdentifier: service.product }] }),
+    );
+    await service.untilTold(account, async () => linkOnIos(service, bought, account));
+    const [original] = bought.originalTransactionIdentifiers;
+    return async () => postTo(`${purchases}/${original}`, { change: "extend" });
+  },
+  "android-store": async (service, account) => {
+    const purchaseToken = await buyOnAndroid(service.address);
+    await service.untilTold(account, async () => linkOnAndroid(service, purchaseToken, account));
+    const address = `${service.address}/sandbox/android-publisher/purchases/${purchaseToken}`;
+    return async () => postTo(address, { change: "renew" });
+  },
+};
+
+const toldIn = async (service: ToldService, store: Store): Promise<ToldRow> => {
+  const timesOf = async (account: string): Promise<number[]> => {
+    const change = await LINKED[store](service, account);
+    const times: number[] = [];
+    for (let time = 0; time < CHANGES_OF_ONE; time += 1) {
+      // A change comes at any time of the schedule's second.
+      await sleep(Math.random() * 1000);
+      times.push(await service.untilTold(account, change));
+    }
+    return times;
+  };
+  const accounts = Array.from({ length: PURCHASES }, (_, index) => `${store}-${index}`);
+  const times = (await Promise.all(accounts.map(timesOf))).flat();
+  return { store, changes: times.length, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+};
+
+export const measureTelling = async (): Promise<TellingResult> => {
+  const rows = [await rowOf(0, false), await rowOf(0, true), await rowOf(1, false), await rowOf(3, false)];
+  const idle = await idleOf();
+  const burst = await measureBurst(BURST);
+  const service = await startToldService();
+  try {
+    return {
+      rows,
+      idle,
+      burst,
+      told: [await toldIn(service, "ios-store"), await toldIn(service, "android-store")],
+    };
+  } finally {
+    await service.stop();
+  }
+};

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuid } from "uuid";
+import { composeDelivery, composeTelling } from "../../functions/composition.ts";
+import type { Application } from "../../lib/applications/application.ts";
+import type { Destination } from "../../lib/applications/destination.ts";
+import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
+import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
+import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import { DAY, newDevice, renewableSubscription, signedRequest } from "../purchases.ts";
+import { createWorld, type World } from "../world.ts";
+
+/** A subscriber whose account the application is told of. */
+export interface ToldSubscriber {
+  readonly account: string;
+  readonly device: SandboxCustomer;
+  readonly bought: SandboxTransaction;
+}
+
+/** An application in a metered table, with the functions that tell and deliver as they are deployed. */
+export interface ToldWorld {
+  readonly world: World;
+  /** Links a new subscriber, whose period ended a minute ago. */
+  link(): Promise<ToldSubscriber>;
+  /** Stores the subscriber's next period, which began when the one before ended. */
+  renew(subscriber: ToldSubscriber): Promise<void>;
+  tell(until?: number): Promise<TellingReport>;
+  deliver(until?: number): Promise<DeliveryReport>;
+  remove(): Promise<void>;
+}
+
+const MINUTE = 60_000;
+
+/** Time that a destination takes to answer. */
+export const ANSWER_MILLISECONDS = 20;
+
+const webhook = (_: unknown, index: number): Destination => ({
+  name: `backend-${index}`,
+  url: `https://backend-${index}.example.com/told`,
+  secretEpochs: [],
+});
+
+/** @param keepsChanges whether the changes are kept where there is no destination */
+export const createToldWorld = async (destinations: number, keepsChanges: boolean): Promise<ToldWorld> => {
+  const world = await createWorld();
+  const { table, chain } = world;
+  const application: Application = {
+    ...world.application,
+    identifier: applicationId(uuid()),
+    destinations: Array.from({ length: destinations }, webhook),
+    keepsChanges,
+  };
+  await createApplicationTable(table).save(null, application);
+  const customers: IosStoreCustomers = {
+    ...world.customers,
+    directory: {
+      byIdentifier: () => Promise.resolve(application),
+      byBundle: () => Promise.resolve(application),
+      byPackage: () => Promise.resolve(null),
+    },
+  };
+  const configuration = {
+    table,
+    now: () => Date.now(),
+    onFailure: (error: unknown): never => {
+      throw error;
+    },
+    masterSecret: () => Promise.resolve(Buffer.alloc(32, 1)),
+  };
+  const telling = composeTelling(configuration);
+  const delivery = composeDelivery({
+    ...configuration,
+    allowsDestination: () => false,
+    eventBusClientOf: () => {
+      throw new Error("No destination is an event bus.");
+    },
+  });
+  const linkWith = async (
+    { account, device }: ToldSubscriber,
+    transactions: readonly SandboxTransaction[],
+  ): Promise<void> => {
+    await linkIosStoreCustomer(customers, application.identifier, {
+      ...signedRequest(device, [...transactions], chain),
+      applicationAccountIdentifier: account,
+    });
+  };
+  return {
+    world,
+    link: async () => {
+      const bought = { ...renewableSubscription(), expiresDate: Date.now() - MINUTE };
+      const subscriber = { account: uuid(), device: newDevice(), bought };
+      await linkWith(subscriber, [subscriber.bought]);
+      return subscriber;
+    },
+    renew: async (subscriber) => {
+      const { bought } = subscriber;
+      const end = bought.expiresDate ?? 0;
+      const next = { ...bought, purchaseDate: end, expiresDate: end + 30 * DAY, signedDate: Date.now() };
+      await linkWith(subscriber, [next]);
+    },
+    tell: async (until = Infinity) => tellChanges(telling, until),
+    deliver: async (until = Infinity) =>
+      deliverMessages(
+        {
+          ...delivery,
+          send: async (_, __, messages) => {
+            await sleep(ANSWER_MILLISECONDS);
+            return messages.map(() => ({ outcome: "delivered" }));
+          },
+        },
+        until,
+      ),
+    remove: world.remove,
+  };
+};
