@@ -1,11 +1,9 @@
 import type { ColdStartResult } from "../sections/cold-start.ts";
 import { milliseconds, table, times, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
 const KILOBYTE = 1024;
 
-export const coldStartSection = ({ rounds, functions }: ColdStartResult): Section => ({
-  text: `## Cold start
+export const coldStartSection = ({ rounds, functions }: ColdStartResult): string => `## Cold start
 
 Each function runs ${rounds} times, in alternation with the others: bundled as deployed, in a fresh Node process with
 Lambda's environment variables. DynamoDB Local and the sandbox store run on this machine. Node's own start, the same for
@@ -44,8 +42,6 @@ ${table(
   ]),
 )}
 
-![Cold start](charts/cold-start.svg)
-
 ### Bundle contents
 
 The largest packages, in KB after minification.
@@ -59,18 +55,4 @@ ${table(
       .map(([part, bytes]) => `${part} ${whole(bytes / KILOBYTE)}`)
       .join(", "),
   ]),
-)}`,
-  charts: {
-    "cold-start": {
-      title: "Cold start, without Node's own start",
-      kind: "horizontal bars",
-      height: 460,
-      categories: functions.map(({ name }) => name),
-      unit: "milliseconds",
-      series: [
-        { name: "load", values: functions.map(({ load }) => load) },
-        { name: "first answer", values: functions.map(({ answer }) => answer) },
-      ],
-    },
-  },
-});
+)}`;

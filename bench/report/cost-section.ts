@@ -1,17 +1,15 @@
 import type { Results } from "../results.ts";
 import { APPLICATION, ASSUMED, monthOf, priceOf, PRICES, requestsOf, revenue } from "./cost.ts";
 import { dollars, milliseconds, percent, price, table, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
 const MILLION = 1e6;
 
-export const costSection = (results: Results): Section => {
+export const costSection = (results: Results): string => {
   const priced = requestsOf(results).map((request) => priceOf(results, request));
   const month = monthOf(priced);
   const total = month.reduce((sum, line) => sum + line.dollars, 0);
   const onePercent = revenue() / 100;
-  return {
-    text: `## Cost
+  return `## Cost
 
 List prices of us-east-1, November 2026, without free tiers: REST API ${price(PRICES.apiRequest * MILLION)} a million
 requests; Lambda ${price(PRICES.invocation * MILLION)} a million invocations and $${PRICES.gigabyteSecond.toFixed(10)} a GB-second (arm64);
@@ -70,18 +68,5 @@ ${table(
   ],
 )}
 
-The month costs ${((100 * total) / revenue()).toFixed(3)} % of the revenue of ${dollars(revenue())}; 1 % of it is ${(onePercent / total).toFixed(0)} times as much.
-
-![Cost of a month](charts/cost.svg)`,
-    charts: {
-      cost: {
-        title: `Cost of a month with ${whole(APPLICATION.subscribers)} subscribers`,
-        kind: "horizontal bars",
-        height: 420,
-        unit: "dollars",
-        categories: [...month.map(({ what }) => what), "total", "1 % of the revenue"],
-        series: [{ name: "dollars", values: [...month.map((line) => line.dollars), total, onePercent] }],
-      },
-    },
-  };
+The month costs ${((100 * total) / revenue()).toFixed(3)} % of the revenue of ${dollars(revenue())}; 1 % of it is ${(onePercent / total).toFixed(0)} times as much.`;
 };

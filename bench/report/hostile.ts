@@ -1,6 +1,5 @@
 import type { HostileResult } from "../sections/hostile.ts";
 import { milliseconds, table, times, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
 /** Number of shapes in the report, costliest first. */
 const SHOWN = 12;
@@ -10,8 +9,7 @@ export const hostileSection = ({
   transactions,
   honestMilliseconds,
   shapes,
-}: HostileResult): Section => ({
-  text: `## A hostile body
+}: HostileResult): string => `## A hostile body
 
 CPU time (all threads) of one request to synchronize, the endpoint without a credential, from event to answer. The honest
 body replays ${whole(transactions)} renewals in ${whole(size)} characters and takes ${milliseconds(honestMilliseconds)} ms. Each of the ${shapes.length} hostile
@@ -20,6 +18,4 @@ shapes is at most as long, and is refused. Those with transactions carry a valid
 ${table(
   ["shape", "CPU, ms", "relative to the honest body"],
   shapes.slice(0, SHOWN).map((row) => [row.shape, milliseconds(row.milliseconds), times(row.ratio)]),
-)}`,
-  charts: {},
-});
+)}`;

@@ -1,17 +1,9 @@
 import type { LoadResult } from "../sections/load.ts";
 import { milliseconds, percent, table, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
 const MEGABYTE = 1024 * 1024;
 
-export const loadSection = ({ seconds, rows, handlers }: LoadResult): Section => {
-  const names = [...new Set(rows.map(({ request }) => request))];
-  const connections = [...new Set(rows.map((row) => row.connections))];
-  const valuesOf = (valueOf: (row: LoadResult["rows"][number]) => number) =>
-    names.map((name) => ({ name, values: rows.filter(({ request }) => request === name).map(valueOf) }));
-  const axis = { categories: connections.map(String), of: "connections", kind: "lines" } as const;
-  return {
-    text: `## The service under load
+export const loadSection = ({ seconds, rows, handlers }: LoadResult): string => `## The service under load
 
 The local gateway with the functions of the synthesized stack, ${seconds} seconds per row. The load generator, the
 gateway, the functions and DynamoDB Local share this machine's processors, so these are not the rates of a deployed
@@ -39,10 +31,6 @@ ${table(
     row.errors,
   ]),
 )}
-
-![Requests per second](charts/load-rate.svg)
-
-![Latency](charts/load-latency.svg)
 
 ### The functions alone
 
@@ -73,21 +61,4 @@ ${table(
       .map(([where, part]) => `${where} ${percent(part)}`)
       .join(", "),
   ]),
-)}`,
-    charts: {
-      "load-rate": {
-        ...axis,
-        title: "Requests per second, by connections",
-        unit: "requests per second",
-        series: valuesOf(({ perSecond }) => perSecond),
-      },
-      "load-latency": {
-        ...axis,
-        title: "99th percentile of latency, by connections",
-        unit: "milliseconds",
-        logarithmic: true,
-        series: valuesOf(({ latency }) => Math.max(1, latency.p99)),
-      },
-    },
-  };
-};
+)}`;

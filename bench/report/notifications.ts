@@ -1,9 +1,10 @@
 import type { NotificationsResult } from "../sections/notifications.ts";
 import { milliseconds, requests, table, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
-export const notificationsSection = ({ rows, shown }: NotificationsResult): Section => ({
-  text: `## A store's notification
+export const notificationsSection = ({
+  rows,
+  shown,
+}: NotificationsResult): string => `## A store's notification
 
 Of a linked subscription that renewed: the use case on DynamoDB Local, in one warm process, with the application in memory.
 Each notification is of another customer, and is sent twice. The Publisher API and Google's keys are on this machine.
@@ -52,6 +53,4 @@ show the new end. The time is that of all this, one change after another: an ext
 ${table(
   ["store", "changes", "median, ms", "99th percentile, ms"],
   shown.map((row) => [row.store, whole(row.changes), milliseconds(row.p50), milliseconds(row.p99)]),
-)}`,
-  charts: {},
-});
+)}`;

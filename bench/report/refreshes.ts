@@ -6,7 +6,6 @@ import type { Life, Outcome, Plan } from "../refreshes/lives.ts";
 import type { RefreshesResult } from "../sections/refreshes.ts";
 import { ASSUMED, PRICES } from "./cost.ts";
 import { dollars, milliseconds, percent, requests, table, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
 /** Assumed subscribers and what becomes of them. */
 export const ASSUMED_SUBSCRIBERS = {
@@ -218,7 +217,7 @@ const monthTable = (lives: readonly Life[]): string =>
     ),
   );
 
-export const refreshesSection = ({ refreshes: result }: Pick<Results, "refreshes">): Section => {
+export const refreshesSection = ({ refreshes: result }: Pick<Results, "refreshes">): string => {
   const { lives, idle, drain, paced, tenants } = result;
   const { subscribers, iosPart, plans, canceledPerMonth, firstYear } = ASSUMED_SUBSCRIBERS;
   const [ends, most, more] = paced;
@@ -226,8 +225,7 @@ export const refreshesSection = ({ refreshes: result }: Pick<Results, "refreshes
     throw new Error("The pace was not measured.");
   const [off, on] = [refreshCost(result, false), refreshCost(result, true)];
   const run = busyRunOf(lives);
-  return {
-    text: `## Refreshes
+  return `## Refreshes
 
 ### Refreshes of a subscription
 
@@ -368,7 +366,5 @@ ${table(
 )}
 
 A rejected key costs its application's queue one batch, and the others nothing. A large queue keeps one of the ten places, for ten seconds at a
-time. Ten large ones keep all ten: then the others wait for one turn of ten seconds.`,
-    charts: {},
-  };
+time. Ten large ones keep all ten: then the others wait for one turn of ten seconds.`;
 };

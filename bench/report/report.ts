@@ -1,8 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import type { Results } from "../results.ts";
-import { drawChart } from "./charts.ts";
 import { coldStartSection } from "./cold-start.ts";
 import { costSection } from "./cost-section.ts";
 import { goalsSection } from "./goals.ts";
@@ -15,7 +14,6 @@ import { storingSection } from "./storing.ts";
 import { tellingSection } from "./telling.ts";
 import { verificationSection } from "./verification.ts";
 import { FINDINGS } from "./findings.ts";
-import type { Section } from "./section.ts";
 
 const DOCS = new URL("../../docs/", import.meta.url);
 
@@ -31,7 +29,7 @@ capacity units, signature checks, bundle bytes.
 `;
 
 export const writeReport = async (results: Results): Promise<void> => {
-  const sections: readonly Section[] = [
+  const sections: readonly string[] = [
     verificationSection(results.verification),
     hostileSection(results.hostile),
     storingSection(results.storing),
@@ -43,17 +41,7 @@ export const writeReport = async (results: Results): Promise<void> => {
     loadSection(results.load),
     costSection(results),
   ];
-  const charts = new URL("charts/", DOCS);
-  mkdirSync(charts, { recursive: true });
-  for (const { charts: drawn } of sections)
-    for (const [name, chart] of Object.entries(drawn))
-      writeFileSync(new URL(`${name}.svg`, charts), `${drawChart(chart)}\n`);
-  const text = [
-    introduction(results),
-    goalsSection(results),
-    ...sections.map((section) => section.text),
-    FINDINGS,
-  ].join("\n\n");
+  const text = [introduction(results), goalsSection(results), ...sections, FINDINGS].join("\n\n");
   await writeFormatted(fileURLToPath(new URL("performance.md", DOCS)), text);
 };
 

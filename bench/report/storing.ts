@@ -1,6 +1,5 @@
 import type { StoringResult, StoringRow } from "../sections/storing.ts";
 import { milliseconds, percent, requests, table, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
 const rowsOf = (rows: readonly StoringRow[], label: (row: StoringRow) => readonly (string | number)[]) =>
   rows.map((row) => [
@@ -26,7 +25,7 @@ const COLUMNS = [
   "rest, share",
 ];
 
-export const storingSection = ({ bySize, byStored }: StoringResult): Section => {
+export const storingSection = ({ bySize, byStored }: StoringResult): string => {
   const kinds = [...new Set(bySize.map(({ kind }) => kind))];
   const tables = kinds.map((kind) => {
     const rows = bySize.filter((row) => row.kind === kind);
@@ -37,14 +36,7 @@ ${table(
   rowsOf(rows, ({ endpoint, transactions, state }) => [endpoint, whole(transactions), state]),
 )}`;
   });
-  const linesOf = (state: StoringRow["state"], kind: string) =>
-    bySize
-      .filter((row) => row.endpoint === "synchronize" && row.state === state && row.kind === kind)
-      .map((row) => row.milliseconds.total);
-  const [separate = ""] = kinds;
-  const shown = bySize.filter((row) => row.endpoint === "synchronize" && row.kind === separate);
-  const sizes = [...new Set(bySize.map(({ transactions }) => whole(transactions)))];
-  const text = `## Synchronize and link, by size
+  return `## Synchronize and link, by size
 
 The use cases on DynamoDB Local, in one warm process, with the application in memory.
 
@@ -56,10 +48,6 @@ The use cases on DynamoDB Local, in one warm process, with the application in me
 
 ${tables.join("\n\n")}
 
-![Time by size](charts/storing-by-size.svg)
-
-![Shares of the time](charts/storing-parts.svg)
-
 ### One new transaction, by stored purchases
 
 ${table(
@@ -69,36 +57,4 @@ ${table(
 
 Requests do not grow with the past. Nothing grows if the past grants nothing. What is owned for ever is part of every
 answer, so the customer's and the account's item hold all of it.`;
-  return {
-    text,
-    charts: {
-      "storing-by-size": {
-        title: "Synchronize, by transactions in the request",
-        kind: "lines",
-        logarithmic: true,
-        categories: sizes,
-        of: "transactions",
-        unit: "milliseconds",
-        series: kinds.flatMap((kind) =>
-          (["first", "replayed"] as const).map((state) => ({
-            name: `${kind}, ${state}`,
-            values: linesOf(state, kind),
-          })),
-        ),
-      },
-      "storing-parts": {
-        title: "Shares of the time of a synchronize of separate purchases",
-        kind: "stacked bars",
-        categories: shown.map(({ transactions, state }) => `${whole(transactions)}\n${state}`),
-        unit: "% of the time",
-        series: (["verification", "dynamoDb", "rest"] as const).map((part) => ({
-          name: part === "dynamoDb" ? "DynamoDB" : part,
-          values: shown.map(
-            ({ milliseconds: { [part]: time, verification, dynamoDb, rest } }) =>
-              (100 * time) / (verification + dynamoDb + rest),
-          ),
-        })),
-      },
-    },
-  };
 };

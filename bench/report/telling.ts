@@ -8,7 +8,6 @@ import { ANSWER_MILLISECONDS } from "../telling/told-world.ts";
 import { ASSUMED, PRICES } from "./cost.ts";
 import { dollars, milliseconds, percent, requests, table, whole } from "./markdown.ts";
 import { ASSUMED_SUBSCRIBERS, rateOf } from "./refreshes.ts";
-import type { Section } from "./section.ts";
 
 /** Versions of an account that the end of a subscription's period makes. A lifetime purchase makes none later. */
 const VERSIONS = {
@@ -63,7 +62,7 @@ const nameOf = ({ destinations, keepsChanges }: TellingRow): string =>
 const unitsOf = ({ readUnits, writeUnits }: Consumption): string =>
   `${readUnits.toFixed(readUnits % 1 === 0 ? 0 : 1)} / ${writeUnits.toFixed(writeUnits % 1 === 0 ? 0 : 1)}`;
 
-export const tellingSection = ({ telling: result }: Pick<Results, "telling">): Section => {
+export const tellingSection = ({ telling: result }: Pick<Results, "telling">): string => {
   const { idle, told, burst } = result;
   const [none, one] = [rowWith(result, 0), rowWith(result, 1)];
   const versions = versionsOfOne() * ASSUMED_SUBSCRIBERS.subscribers;
@@ -90,8 +89,7 @@ export const tellingSection = ({ telling: result }: Pick<Results, "telling">): S
     { what: "GB-seconds", amount: whole(seconds), dollars: seconds * PRICES.gigabyteSecond },
     { what: "master secret", amount: "1", dollars: SECRET_MONTH },
   ];
-  return {
-    text: `## Telling
+  return `## Telling
 
 ### A change
 
@@ -175,7 +173,5 @@ ${table(
     ...lines.map(({ what, amount, dollars: value }) => [what, amount, dollars(value)]),
     ["**total**", "", `**${dollars(sum(lines.map((line) => line.dollars)))}**`],
   ],
-)}`,
-    charts: {},
-  };
+)}`;
 };

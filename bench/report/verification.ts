@@ -1,9 +1,7 @@
 import type { VerificationResult } from "../sections/verification.ts";
 import { table, times, whole } from "./markdown.ts";
-import type { Section } from "./section.ts";
 
-export const verificationSection = ({ bytesOfOne, comparisons }: VerificationResult): Section => {
-  const sides = [...new Set(comparisons.flatMap(({ rates }) => rates.map(({ name }) => name)))];
+export const verificationSection = ({ bytesOfOne, comparisons }: VerificationResult): string => {
   const cells = comparisons.flatMap(({ name, rates, ratios, cpuRatios }) =>
     rates.map((side) => [
       name,
@@ -14,31 +12,12 @@ export const verificationSection = ({ bytesOfOne, comparisons }: VerificationRes
       side.name in cpuRatios ? times(cpuRatios[side.name] ?? Number.NaN) : "",
     ]),
   );
-  const text = `## Verification
+  return `## Verification
 
 Transactions of ${whole(bytesOfOne)} characters, signed by a chain of three certificates like the App Store's. All sides verify
 the same bytes. ${comparisons.map(({ name, how }) => `_${name}_: ${how.charAt(0).toLowerCase()}${how.slice(1)}`).join(" ")}
 Offline, Apple's library checks the certificates of each transaction and caches none. \`jose\` and \`crypto.verify\` have the
 key imported and check only the signature. CPU time is that of all threads.
 
-${table(["comparison", "side", "per second", "ours relative to it", "CPU, µs", "ours relative to it"], cells)}
-
-![Transactions verified per second](charts/verification.svg)`;
-  return {
-    text,
-    charts: {
-      verification: {
-        title: "Transactions verified per second",
-        kind: "bars",
-        categories: comparisons.map(({ name }) => name),
-        unit: "transactions per second",
-        series: sides.map((side) => ({
-          name: side,
-          values: comparisons.map(
-            ({ rates }) => rates.find(({ name }) => name === side)?.median ?? Number.NaN,
-          ),
-        })),
-      },
-    },
-  };
+${table(["comparison", "side", "per second", "ours relative to it", "CPU, µs", "ours relative to it"], cells)}`;
 };
