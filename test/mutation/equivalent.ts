@@ -22,6 +22,14 @@ const REASONS = {
   onceInLineage: "Within one lineage there is one copy of each transaction id, so the two lineages differ.",
   refundKnown: "A line without `refundedBy` has a `mostRefunded` of 0, so it is never the larger refund.",
   nothing: "The value is used only where there is no pass, and then nothing is held for it.",
+  message: "The text of an error that the module catches, or that nobody reads: it is never shown.",
+  opensslFirst: "OpenSSL has parsed the certificate before, and refuses one of this form.",
+  failsAlike: "Without the check, the same input fails a step later, with the same result.",
+  noRegex: "Without the check, a regular expression sees the text `null`, or nothing, with the same result.",
+  onlyXcodeIsNamed: "Only Xcode's signer is compared by name.",
+  firstOut: "The stray entry has no key, and is the first to be evicted.",
+  zero: "A signature whose number is zero is none, whatever its encoding.",
+  ascii: "The text is ASCII, whose bytes are the same in both encodings.",
   keyText: "The text is a part of keys that stay in the module; no identifier has an exclamation mark.",
 } as const;
 
@@ -348,5 +356,268 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
   "lib/entitlements/purchase.ts": [...because(REASONS.fastPath, [["a === b ||", "a === b", "false"]])],
   "lib/entitlements/renewal.ts": [
     ...because(REASONS.tie, [["return order > 0 ? a : b;", "order > 0", "order >= 0"]]),
+  ],
+  "lib/stores/ios-store/certificates.ts": [
+    ...because(REASONS.message, [
+      ['if (rest.length > 2) throw new TypeError("Not an extension.");', '"Not an extension."', '""'],
+      [
+        'if (more.length > 0) throw new TypeError("Not one list of extensions.");',
+        '"Not one list of extensions."',
+        '""',
+      ],
+      [
+        'if (value?.tag !== tag) throw new TypeError("Not of the expected ASN.1 type.");',
+        '"Not of the expected ASN.1 type."',
+        '""',
+      ],
+      [
+        'if (value === undefined || more.length > 0) throw new TypeError("Not one ASN.1 value.");',
+        '"Not one ASN.1 value."',
+        '""',
+      ],
+      ['if (truth === undefined) throw new TypeError("Not a DER boolean.");', '"Not a DER boolean."', '""'],
+      ['if (read.has(oid)) throw new TypeError("A duplicate extension.");', '"A duplicate extension."', '""'],
+      [
+        'if (critical && !UNDERSTOOD.has(oid)) throw new TypeError("An unknown critical extension.");',
+        '"An unknown critical extension."',
+        '""',
+      ],
+      [
+        'if (number > 0x7f || more.length > 0) throw new TypeError("Not a path length.");',
+        '"Not a path length."',
+        '""',
+      ],
+      [
+        'if (more.length > 0) throw new TypeError("Not basic constraints.");',
+        '"Not basic constraints."',
+        '""',
+      ],
+      ['throw new TypeError("Not a key usage.");', '"Not a key usage."', '""'],
+      [
+        'if (hex(expected(version, TAGS.version)) !== VERSION_3) throw new TypeError("Not version 3.");',
+        '"Not version 3."',
+        '""',
+      ],
+    ]),
+    ...because(REASONS.opensslFirst, [
+      ['if (rest.length > 2) throw new TypeError("Not an extension.");', "rest.length > 2", "false"],
+      [
+        'if (more.length > 0) throw new TypeError("Not one list of extensions.");',
+        "more.length > 0",
+        "false",
+      ],
+    ]),
+    ...because(REASONS.failsAlike, [
+      ["if (der === null) return null;", "der === null", "false"],
+      [
+        'if (value?.tag !== tag) throw new TypeError("Not of the expected ASN.1 type.");',
+        "value?.tag",
+        "value.tag",
+      ],
+      [
+        'if (value === undefined || more.length > 0) throw new TypeError("Not one ASN.1 value.");',
+        "value === undefined",
+        "false",
+      ],
+    ]),
+  ],
+  "lib/stores/ios-store/der.ts": [
+    ...because(REASONS.message, [
+      [
+        'if (digits.length !== first - LONG_LENGTH || length < fewest) throw new RangeError("Not a DER length.");',
+        '"Not a DER length."',
+        '""',
+      ],
+      [
+        'if ((tag & LONG_TAG) === LONG_TAG || end > bytes.length) throw new RangeError("Not DER.");',
+        '"Not DER."',
+        '""',
+      ],
+    ]),
+  ],
+  "lib/stores/ios-store/chain.ts": [
+    ...because(REASONS.typeGuard, [
+      [
+        'publicKey.asymmetricKeyType === "ec" && publicKey.asymmetricKeyDetails?.namedCurve === "prime256v1";',
+        "publicKey.asymmetricKeyDetails?.namedCurve",
+        "publicKey.asymmetricKeyDetails.namedCurve",
+      ],
+    ]),
+    ...because(REASONS.failsAlike, [
+      [
+        'publicKey.asymmetricKeyType === "ec" && publicKey.asymmetricKeyDetails?.namedCurve === "prime256v1";',
+        'publicKey.asymmetricKeyType === "ec"',
+        "true",
+      ],
+      [
+        "if (leaf && intermediate && root) return verifyAppStoreChain(leaf, intermediate, root, trust);",
+        "leaf && intermediate && root",
+        "true",
+      ],
+      [
+        "if (leaf && intermediate && root) return verifyAppStoreChain(leaf, intermediate, root, trust);",
+        "leaf && intermediate && root",
+        "leaf && intermediate || root",
+      ],
+      [
+        "if (leaf && intermediate && root) return verifyAppStoreChain(leaf, intermediate, root, trust);",
+        "leaf && intermediate",
+        "true",
+      ],
+      [
+        "if (leaf && intermediate && root) return verifyAppStoreChain(leaf, intermediate, root, trust);",
+        "leaf && intermediate",
+        "leaf || intermediate",
+      ],
+    ]),
+    ...because(REASONS.onlyXcodeIsNamed, [
+      [
+        'if (!trusts(trust, { signer: "app-store", anchor })) return rejected("untrusted_root");',
+        '"app-store"',
+        '""',
+      ],
+    ]),
+    ...because(REASONS.firstOut, [
+      ["const chains: { readonly key: string; readonly chain: Chain }[] = [];", "[]", '["Stryker was here"]'],
+    ]),
+  ],
+  "lib/stores/ios-store/encoding.ts": [
+    ...because(REASONS.failsAlike, [
+      [
+        "for (let index = 0; index < json.length; index += 1) {",
+        "index < json.length",
+        "index <= json.length",
+      ],
+      ['if (typeof value !== "object" || value === null) continue;', 'typeof value !== "object"', "false"],
+      [
+        'for (const item of inner) if (typeof item === "object") values.push(item);',
+        'typeof item === "object"',
+        "true",
+      ],
+      ['typeof value === "object" && value !== null && !Array.isArray(value);', "value !== null", "true"],
+    ]),
+  ],
+  "lib/stores/ios-store/jws.ts": [
+    ...because(REASONS.typeGuard, [
+      [
+        'if (header === undefined || header.length > LONGEST_HEADER) return rejected("malformed_jws");',
+        "header === undefined",
+        "false",
+      ],
+    ]),
+  ],
+  "lib/stores/ios-store/notification.ts": [
+    ...because(REASONS.message, [
+      [
+        'context.issues.push({ code: "custom", message: "must have exactly one subject", input: written });',
+        '{ code: "custom", message: "must have exactly one subject", input: written }',
+        "{}",
+      ],
+      [
+        'context.issues.push({ code: "custom", message: "must have exactly one subject", input: written });',
+        '"custom"',
+        '""',
+      ],
+      [
+        'context.issues.push({ code: "custom", message: "must have exactly one subject", input: written });',
+        '"must have exactly one subject"',
+        '""',
+      ],
+    ]),
+  ],
+  "lib/stores/ios-store/purchases.ts": [
+    ...because(REASONS.fastPath, [
+      ["const [purchase] = said.length === 1 ? said : joinAll(said);", "said.length === 1", "false"],
+      ["const mentioned = named.length === 0 ? named : joinAll(named);", "named.length === 0", "false"],
+    ]),
+    ...because(REASONS.typeGuard, [
+      ["if (purchase === undefined) return [];", "purchase === undefined", "false"],
+      ["if (purchase === undefined) return [];", "[]", '["Stryker was here"]'],
+    ]),
+  ],
+  "lib/stores/ios-store/server-call.ts": [
+    ...because(REASONS.failsAlike, [
+      ["for await (const chunk of body ?? []) {", "[]", '["Stryker was here"]'],
+      ["const text = await readText(response).catch(() => null);", "() => null", "() => undefined"],
+    ]),
+    ...because(REASONS.typeGuard, [
+      [
+        'if (result.outcome === "credential-rejected" && result.status === 401) {',
+        'result.outcome === "credential-rejected"',
+        "true",
+      ],
+      [
+        'const again = result.outcome === "unavailable" && result.retryAt === null && result !== malformedAnswer;',
+        'result.outcome === "unavailable"',
+        "true",
+      ],
+    ]),
+  ],
+  "lib/stores/ios-store/server-failure.ts": [
+    ...because(REASONS.noRegex, [
+      ["code: code !== null && Math.floor(code / 10_000) === status ? code : null,", "code !== null", "true"],
+      ["word: word !== null && WORD.test(word) ? word : null,", "word !== null", "true"],
+      ["return text === null ? undefined : JSON.parse(text);", "text === null", "false"],
+      ["if (header === null) return null;", "header === null", "false"],
+      [
+        "const forbidden = status === 403 && (code !== null || (word !== null && PERMISSION.test(word)));",
+        "word !== null",
+        "true",
+      ],
+      ["const known = code === null ? undefined : ERRORS.get(code);", "code === null", "false"],
+    ]),
+  ],
+  "lib/stores/ios-store/server-token.ts": [
+    ...because(REASONS.message, [
+      [
+        "super(`The key of the App Store Server API cannot be used: ${reason}.`);",
+        "`The key of the App Store Server API cannot be used: ${reason}.`",
+        "``",
+      ],
+      ['this.name = "UnusableKeyError";', '"UnusableKeyError"', '""'],
+      [
+        'super("The key of the App Store Server API could not be read.");',
+        '"The key of the App Store Server API could not be read."',
+        '""',
+      ],
+      ['this.name = "KeyUnavailableError";', '"KeyUnavailableError"', '""'],
+    ]),
+    ...because(REASONS.typeGuard, [
+      [
+        'if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return key;',
+        "key.asymmetricKeyDetails?.namedCurve",
+        "key.asymmetricKeyDetails.namedCurve",
+      ],
+      ["if (token === null) throw new KeyUnavailableError();", "token === null", "false"],
+    ]),
+    ...because(REASONS.fastPath, [
+      [
+        "return known?.text === text ? known : { text, key: parseKey(text) };",
+        "known?.text === text",
+        "false",
+      ],
+    ]),
+  ],
+  "lib/stores/ios-store/signature.ts": [
+    ...because(REASONS.ascii, [
+      ['Buffer.from(compact.slice(0, compact.lastIndexOf(".")), "latin1");', '"latin1"', '""'],
+    ]),
+    ...because(REASONS.zero, [
+      [
+        "while (first < number.length - 1 && number[first] === 0) first += 1;",
+        "first < number.length - 1",
+        "true",
+      ],
+      [
+        "while (first < number.length - 1 && number[first] === 0) first += 1;",
+        "first < number.length - 1",
+        "first <= number.length - 1",
+      ],
+      [
+        "while (first < number.length - 1 && number[first] === 0) first += 1;",
+        "number.length - 1",
+        "number.length + 1",
+      ],
+    ]),
   ],
 };

@@ -9,6 +9,7 @@ const { globalSetup: _start, globalTeardown: _stop, ...shared } = jest;
 export default {
   ...shared,
   rootDir: "../..",
+  moduleNameMapper: { ...shared.moduleNameMapper, "/once\\.ts$": "<rootDir>/test/mutation/not-once.ts" },
   testMatch: [
     "<rootDir>/test/mutation/entitlements.ts",
     "<rootDir>/test/mutation/verification.ts",

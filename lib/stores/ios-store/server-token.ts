@@ -77,7 +77,7 @@ const AUDIENCE = "appstoreconnect-v1";
 
 const parseKey = (text: string): KeyObject => {
   try {
-    const key = createPrivateKey(text.trim());
+    const key = createPrivateKey(text);
     if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return key;
   } catch {
     // The error could quote the key.

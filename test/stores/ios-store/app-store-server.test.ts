@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { decodeProtectedHeader, jwtVerify } from "jose";
@@ -52,6 +52,8 @@ interface Received {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly authorization: string;
+  /** Media types: of the body, and those that may be answered. */
+  readonly types: readonly (string | undefined)[];
   readonly body: string;
 }
 
@@ -84,7 +86,8 @@ const respond = (response: ServerResponse, scripted: Scripted): void => {
 const server = createServer((request, response) => {
   const { method, url, headers } = request;
   const answer = (body: string): void => {
-    received.push({ method, url, authorization: headers.authorization ?? "", body });
+    const types = [headers["content-type"], headers.accept];
+    received.push({ method, url, authorization: headers.authorization ?? "", types, body });
     respond(response, script.shift() ?? otherwise);
   };
   textOf(request).then(answer, () => response.destroy());
@@ -206,7 +209,12 @@ describe("a question is asked", () => {
       content: { signedTransactions: ["a.transaction.jws"], signedRenewalInfos: [] },
     });
     expect(received).toMatchObject([
-      { method: "GET", url: `/apple/inApps/v1/transactions/${TRANSACTION}`, body: "" },
+      {
+        method: "GET",
+        url: `/apple/inApps/v1/transactions/${TRANSACTION}`,
+        types: [undefined, "application/json"],
+        body: "",
+      },
     ]);
   });
 
@@ -263,6 +271,7 @@ describe("a question is asked", () => {
       "POST /apple/inApps/v1/notifications/history",
       "POST /apple/inApps/v1/notifications/history?paginationToken=page%2F2",
     ]);
+    for (const { types } of received) expect(types).toStrictEqual(["application/json", "application/json"]);
     for (const { body } of received)
       expect(JSON.parse(body)).toStrictEqual({ startDate: NOW - HOUR, endDate: NOW, onlyFailures: true });
   });
@@ -358,6 +367,11 @@ describe("an answer other than 200", () => {
     ["403 of a proxy", { status: 403, body: "<html>MESSAGE</html>" }, 403, null],
     ["403 and another reason", forbidden("RATE_LIMITED"), 403, "RATE_LIMITED"],
     ["a reason that is a sentence", forbidden("A MESSAGE."), 403, null],
+    ["an error of another shape", { status: 503, body: { error: "A MESSAGE." } }, 503, null],
+    ["no list of errors", { status: 503, body: { errors: "A MESSAGE." } }, 503, null],
+    ["an empty list of errors", { status: 503, body: { errors: [] } }, 503, null],
+    ["errors without a reason", { status: 503, body: { errors: [{}] } }, 503, null],
+    ["a reason that is no text", { status: 503, body: { errors: [{ code: 1 }] } }, 503, null],
     ["204", { status: 204 }, 204, null],
     ["a redirect", { status: 302, headers: { location: "/apple/elsewhere" } }, 302, null],
   ])("with %s is unavailable, after one retry", async (_, scripted, status, reason) => {
@@ -418,10 +432,30 @@ describe("no answer is unavailable, after one retry:", () => {
     expect(performance.now() - started).toBeLessThan(4_000);
     expect(received).toHaveLength(1);
   });
+
+  test("the total limit ends the pause before the retry, and the first answer counts", async () => {
+    const { client } = aClient({ timing: { request: 5_000, pause: 5_000, total: 300 } });
+    expect(await client.transaction(APP, TRANSACTION)).toStrictEqual({
+      outcome: "unavailable",
+      retryAt: null,
+      status: 500,
+      reason: null,
+    });
+    expect(received).toHaveLength(1);
+  });
 });
 
 describe("a 200 of another shape is unavailable, without a retry:", () => {
   const malformed = { outcome: "unavailable", retryAt: null, status: 200, reason: "malformedAnswer" };
+
+  test("but not one of exactly 4 MiB", async () => {
+    const empty = JSON.stringify({ signedTransactionInfo: "" }).length;
+    const signedTransactionInfo = "a".repeat(4 * 1024 * 1024 - empty);
+    expect(await met({ status: 200, body: { signedTransactionInfo } })).toMatchObject({
+      answer: { outcome: "answered" },
+      requests: 1,
+    });
+  });
 
   test.each<[string, unknown]>([
     ["no body", ""],
@@ -488,6 +522,7 @@ describe("Retry-After is obeyed, without a retry of our own:", () => {
     ["a date that has passed", new Date(NOW - HOUR).toUTCString(), NOW + SECOND],
     ["a time in two hours", String(NOW + 2 * HOUR), NOW + HOUR],
     ["a day of seconds", "86400", NOW + HOUR],
+    ["the first number that is a time", "1000000000", NOW + SECOND],
     ["a number beyond all times", "9".repeat(400), NOW + HOUR],
   ])("%s", async (_, header, retryAt) => {
     expect(await met(apple(4290000, { "retry-after": header }))).toStrictEqual({
@@ -503,12 +538,15 @@ describe("Retry-After is obeyed, without a retry of our own:", () => {
     });
   });
 
-  test.each(["", "soon", "-5", "1.5", "1e3", "Thu, never"])("%j names no time", async (header) => {
-    expect(await met(apple(4290000, { "retry-after": header }))).toMatchObject({
-      answer: { outcome: "unavailable", retryAt: null },
-      requests: 2,
-    });
-  });
+  test.each(["", "soon", "-5", "1.5", "1e3", "Thu, never", `at ${new Date(NOW + MINUTE).toUTCString()}`])(
+    "%j names no time",
+    async (header) => {
+      expect(await met(apple(4290000, { "retry-after": header }))).toMatchObject({
+        answer: { outcome: "unavailable", retryAt: null },
+        requests: 2,
+      });
+    },
+  );
 });
 
 describe("a token", () => {
@@ -625,6 +663,41 @@ describe("a refused token", () => {
     expect(secretsRead).toHaveLength(3);
   });
 
+  test("made anew with a key that is known is replaced, too", async () => {
+    const { client, secretsRead } = aClient();
+    script = [A_TRANSACTION, { status: 401 }, A_TRANSACTION];
+    await client.transaction(APP, TRANSACTION);
+    const other = { ...APP, bundleIdentifier: "com.example.other" };
+    expect(await client.transaction(other, TRANSACTION)).toMatchObject({ outcome: "answered" });
+    expect([received.length, secretsRead.length]).toStrictEqual([3, 2]);
+  });
+
+  test("does not take away the one that has replaced it meanwhile", async () => {
+    const late = Promise.withResolvers<Response>();
+    const used: string[] = [];
+    const answers: (() => Response | Promise<Response>)[] = [
+      () => Response.json(A_TRANSACTION.body),
+      () => late.promise,
+      () => new Response(null, { status: 401 }),
+    ];
+    const { client, secretsRead } = aClient({
+      fetch: async (_, options) => {
+        used.push(new Headers(options?.headers).get("authorization") ?? "");
+        return (answers.shift() ?? (() => Response.json(A_TRANSACTION.body)))();
+      },
+    });
+    await client.transaction(APP, TRANSACTION);
+    const [held, replaced] = [client.transaction(APP, TRANSACTION), client.transaction(APP, TRANSACTION)];
+    await replaced;
+    late.resolve(new Response(null, { status: 401 }));
+    await held;
+    const [first, second, third, fourth, fifth] = used;
+    expect([second, third]).toStrictEqual([first, first]);
+    expect(fourth).not.toBe(first);
+    expect(fifth).toBe(fourth);
+    expect(secretsRead).toHaveLength(2);
+  });
+
   test("of an unknown app stays in use", async () => {
     const { client, secretsRead } = aClient();
     otherwise = apple(4040003);
@@ -636,6 +709,34 @@ describe("a refused token", () => {
 describe("a key", () => {
   beforeEach(() => {
     otherwise = A_TRANSACTION;
+  });
+
+  test("is that of its own secret", async () => {
+    const pairs = new Map([
+      ["one", aKey()],
+      ["other", aKey()],
+    ]);
+    const client = createAppStoreServer({
+      rootUrl,
+      readSecret: async (name) => pemOf(pairs.get(name)?.privateKey ?? KEY.privateKey),
+      now: () => NOW,
+      timing: TIMING,
+    });
+    for (const [secret, { publicKey }] of pairs) {
+      await client.transaction({ ...APP, key: { ...APP.key, secret } }, TRANSACTION);
+      const token = received.at(-1)?.authorization.replace("Bearer ", "") ?? "";
+      expect(await jwtVerify(token, publicKey, { currentDate: new Date(NOW) })).toBeDefined();
+    }
+  });
+
+  test("whose reading fails unexpectedly is a failure of the service", async () => {
+    const failure = new TypeError("A defect.");
+    const { client } = aClient({
+      secret: () => {
+        throw failure;
+      },
+    });
+    await expect(client.transaction(APP, TRANSACTION)).rejects.toBe(failure);
   });
 
   const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -667,7 +768,6 @@ describe("a key", () => {
     ["no line end at its end", pemOf(KEY.privateKey).trim()],
     ["blank lines around it", `\n\n${pemOf(KEY.privateKey)}\n\n`],
   ])("with %s is used", async (_, text) => {
-    expect(createPrivateKey(text.trim()).asymmetricKeyType).toBe("ec");
     const { client } = aClient({ secret: async () => text });
     expect(await client.transaction(APP, TRANSACTION)).toMatchObject({ outcome: "answered" });
   });

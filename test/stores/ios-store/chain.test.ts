@@ -398,6 +398,17 @@ describe("known chains", () => {
     expect(await costOf(chains[1])).toBe(0);
     expect(await costOf(chains[0])).toBe(3);
   });
+  test("that are kept again do not crowd out others", () => {
+    const verdict = verifyChain(chain.x5c, trust);
+    if (verdict.outcome !== "verified") throw new Error("The chain is not verified.");
+    const known = createKnownChains(2);
+    for (const key of ["first", "second", "first", "third"]) known.keep(key, verdict.payload);
+    expect(["first", "second", "third"].map((key) => known.find(key, trust) !== null)).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
   test("are never crowded out by bad chains", async () => {
     const known = createKnownChains(1);
     verifyChainOnce(chain.x5c, trust, known);

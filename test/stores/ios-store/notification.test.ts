@@ -121,8 +121,19 @@ describe("a notification", () => {
       { consumptionRequestReason: "A_REASON_OF_TOMORROW" },
     ],
     ["a reason that is no text", about({ consumptionRequestReason: 1 }), {}],
+    ["an empty reason", about({ consumptionRequestReason: "" }), {}],
+    [
+      "a reason of any length, cut",
+      about({ consumptionRequestReason: "A".repeat(65) }),
+      { consumptionRequestReason: "A".repeat(64) },
+    ],
     ["no identifier of its own", about({}, { notificationUUID: undefined }), { identifier: null }],
     ["an identifier that is no UUID", about({}, { notificationUUID: "a.b" }), { identifier: null }],
+    [
+      "an identifier that is no text",
+      about({}, { notificationUUID: ["0198c0de-0000-7000-8000-000000000001"] }),
+      { identifier: null },
+    ],
   ])("tolerates %s", async (_, payload, read) => {
     expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification(read) });
   });
@@ -205,6 +216,11 @@ describe("the parts of a notification", () => {
       outcome: "verified",
       payload: { transaction: null, renewalInfo: null, appTransaction: aVerifiedAppTransaction() },
     });
+    for (const part of [
+      { signedTransaction: signed(aTransaction()) },
+      { signedRenewalInfo: signed(aRenewalInfo()) },
+    ])
+      expect(word(await verifyParts(part))).toBe("verified");
     expect(await verifyParts({})).toEqual({
       outcome: "verified",
       payload: { transaction: null, renewalInfo: null, appTransaction: null },

@@ -61,6 +61,27 @@ describe("the purchase of a transaction", () => {
       expect(lineOf({ nature })).toMatchObject({ nature, endsAt: null, standing: "entitled" });
     },
   );
+  test("is not refunded in part where nothing is revoked", () => {
+    expect(
+      lineOf({ nature: "consumable", quantity: 3, revokedAt: null, revokedMilliPercent: 50_000 }),
+    ).toMatchObject({ revokedAt: null, refundedQuantity: 0 });
+  });
+  test("names the Apple Account that any of its transactions names", () => {
+    const lineage = [null, ACCOUNT].map((appTransactionIdentifier) =>
+      aVerifiedTransaction({ appTransactionIdentifier }),
+    );
+    expect(purchasesOf(lineage)[0]?.identity?.value).toBe(ACCOUNT);
+  });
+  test.each([
+    ["the start of its period", {}, NOW - 10 * DAY],
+    ["its end, where a copy was restored later", { purchasedAt: NOW + 30 * DAY }, NOW + 20 * DAY],
+    ["its purchase, where it has no end", { expiresAt: null }, NOW - 10 * DAY],
+  ])("replaces the lineage before from %s on", (_, fields, replacedAt) => {
+    const previousOriginalTransactionIdentifier = "700000000000009";
+    expect(provenOf({ previousOriginalTransactionIdentifier, ...fields })?.mentioned).toMatchObject([
+      { key: previousOriginalTransactionIdentifier, replacedAt },
+    ]);
+  });
   test("is revoked from its revocation on", () => {
     expect(lineOf({ revokedAt: NOW - DAY })).toMatchObject({
       revokedAt: NOW - DAY,

@@ -1,0 +1,76 @@
+import { questionIn } from "../../../lib/stores/ios-store/question.ts";
+import {
+  ACCOUNT,
+  aVerifiedAppTransaction,
+  aVerifiedNotification,
+  aVerifiedTransaction,
+  BUNDLE,
+} from "../../support/ios-store.ts";
+import { NOW } from "../../support/purchases.ts";
+
+const HOUR = 3600 * 1000;
+const IDENTIFIER = "0198c0de-0000-7000-8000-000000000001";
+const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null };
+
+const asking = (kind: string, fields: Parameters<typeof aVerifiedNotification>[0] = {}) =>
+  aVerifiedNotification({ identifier: IDENTIFIER, kind, signedAt: NOW, ...fields });
+
+test("a consumption request names the purchase, its reason and the twelve hours for an answer", () => {
+  const transaction = aVerifiedTransaction();
+  expect(
+    questionIn(asking("CONSUMPTION_REQUEST", { consumptionRequestReason: "LEGAL" }), {
+      ...NOTHING,
+      transaction,
+    }),
+  ).toStrictEqual({
+    names: ["ios-store", "production", IDENTIFIER],
+    askedAt: NOW,
+    answerBy: NOW + 12 * HOUR,
+    content: {
+      store: "ios-store",
+      kind: "CONSUMPTION_REQUEST",
+      productIdentifier: transaction.productIdentifier,
+      transactionIdentifier: transaction.transactionIdentifier,
+      environment: "production",
+      bundleIdentifier: BUNDLE,
+      reason: "LEGAL",
+    },
+  });
+});
+
+test("a withdrawn consent names no purchase and no deadline", () => {
+  const appTransaction = aVerifiedAppTransaction();
+  expect(questionIn(asking("RESCIND_CONSENT"), { ...NOTHING, appTransaction })).toStrictEqual({
+    names: ["ios-store", "production", IDENTIFIER],
+    askedAt: NOW,
+    answerBy: null,
+    content: {
+      store: "ios-store",
+      kind: "RESCIND_CONSENT",
+      productIdentifier: null,
+      transactionIdentifier: null,
+      environment: "production",
+      bundleIdentifier: BUNDLE,
+    },
+  });
+});
+
+test.each([
+  ["the transaction", { ...NOTHING, transaction: aVerifiedTransaction() }, "700000000000002"],
+  ["the Apple Account", { ...NOTHING, appTransaction: aVerifiedAppTransaction() }, ACCOUNT],
+  ["nothing else", NOTHING, ""],
+])("without an identifier, its repetitions are told by kind, app, time and %s", (_, parts, last) => {
+  const notification = asking("CONSUMPTION_REQUEST", { identifier: null });
+  expect(questionIn(notification, parts)?.names).toStrictEqual([
+    "ios-store",
+    "production",
+    "CONSUMPTION_REQUEST",
+    BUNDLE,
+    String(NOW),
+    last,
+  ]);
+});
+
+test.each(["DID_RENEW", "REFUND", "", "consumption_request"])("%j asks nothing", (kind) => {
+  expect(questionIn(asking(kind), { ...NOTHING, transaction: aVerifiedTransaction() })).toBeNull();
+});
