@@ -39,12 +39,8 @@ const isUnreachable = (error: Error): boolean =>
 /** Describes whatever a command threw, without a stack trace. */
 export const sentenceOf = (error: unknown, { table, where }: Place): string => {
   if (!(error instanceof Error)) return `The command failed: ${String(error)}`;
-  if (
-    error instanceof OperatorError ||
-    error instanceof MalformedItemError ||
-    error instanceof TableFormatError
-  )
-    return error.message;
+  if (error instanceof MalformedItemError) return error.toSentence();
+  if (error instanceof OperatorError || error instanceof TableFormatError) return error.message;
   if (isUnreachable(error)) return `DynamoDB does not answer at ${where}.`;
   if (error.name === "ResourceNotFoundException")
     return `There is no table ${table} at ${where}: deploy the service first, or name its table with --table or TABLE_NAME.`;

@@ -16,7 +16,7 @@ import {
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
-import { PARTITIONS_OF } from "../../lib/table/keys.ts";
+import { partitionPatterns } from "../../lib/table/keys.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import type { FunctionParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
@@ -56,10 +56,13 @@ const CHANGES = ["dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
  */
-const inPartitionsOf = (kinds: readonly ItemKind[]): Conditions => ({
-  "ForAllValues:StringLike": { "dynamodb:LeadingKeys": kinds.map((kind) => PARTITIONS_OF[kind]) },
-  Null: { "dynamodb:LeadingKeys": "false" },
-});
+const inPartitionsOf = (kinds: readonly ItemKind[]): Conditions => {
+  const patterns = partitionPatterns();
+  return {
+    "ForAllValues:StringLike": { "dynamodb:LeadingKeys": kinds.map((kind) => patterns[kind]) },
+    Null: { "dynamodb:LeadingKeys": "false" },
+  };
+};
 
 /**
  * Lambda function with its own role and log group. The methods below grant permissions; those for a table also set the

@@ -310,31 +310,42 @@ export const identityOfKey = ({ pk, sk }: Key): NamedIdentity | null => {
 };
 
 /** Any application's identifier, a UUID: a wildcard of another length would match what follows it, too. */
-const ANY_APPLICATION = applicationPartition(applicationId("?".repeat(36)));
+const anyApplication = (): string => applicationPartition(applicationId("?".repeat(36)));
 
 /**
  * Partition keys of each kind of items, as IAM's `StringLike` matches them: `?` is one character, `*` any number.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
  */
-export const PARTITIONS_OF: Readonly<Record<ItemKind, string>> = {
-  application: ANY_APPLICATION,
+export const partitionPatterns = (any = anyApplication()): Readonly<Record<ItemKind, string>> => ({
+  application: any,
   "application-list": APPLICATIONS_PARTITION,
   "store-registration": "STORE#*",
   credential: "CREDENTIAL#*",
-  account: `${ANY_APPLICATION}#ACCOUNT#*`,
-  customer: `${ANY_APPLICATION}#CUSTOMER#*`,
-  identity: `${ANY_APPLICATION}#IDENTITY#*`,
-  purchase: `${ANY_APPLICATION}#PURCHASE#*`,
-  transfer: `${ANY_APPLICATION}#TRANSFERS`,
+  account: `${any}#ACCOUNT#*`,
+  customer: `${any}#CUSTOMER#*`,
+  identity: `${any}#IDENTITY#*`,
+  purchase: `${any}#PURCHASE#*`,
+  transfer: `${any}#TRANSFERS`,
   acknowledgement: "ACKNOWLEDGEMENT#*",
-  refresh: `${ANY_APPLICATION}#REFRESH#*`,
-  look: `${ANY_APPLICATION}${LOOKS_SUFFIX}`,
-  told: `${ANY_APPLICATION}#TOLD#*`,
-  change: `${ANY_APPLICATION}#CHANGES*`,
-  delivery: `${ANY_APPLICATION}#DESTINATION#*`,
+  refresh: `${any}#REFRESH#*`,
+  look: `${any}${LOOKS_SUFFIX}`,
+  told: `${any}#TOLD#*`,
+  change: `${any}#CHANGES*`,
+  delivery: `${any}#DESTINATION#*`,
   notification: NOTIFICATIONS_PARTITION,
-};
+});
+
+/** Beginnings of partition and sort keys that end with the name of an account, a purchase or an identity. */
+const NAMING =
+  /^(.*#ACCOUNT#|.*#PURCHASE#[^#]*#[^#]*#|.*#IDENTITY#[^#]*#[^#]*#[^#]*#|\d{4}-[^#]*#(?:[^#]*#)*)(.+)$/s;
+
+/** A partition or sort key as logs may have it: its last value, if it names somebody's, is the beginning of its SHA-256. */
+export const loggedKey = (part: string): string =>
+  part.replace(
+    NAMING,
+    (_, kind: string, value: string) => `${kind}${accountDigest(accountId(value)).slice(0, 12)}…`,
+  );
 
 /** Text of a key, for maps. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);

@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
+import { loggedKey } from "./keys.ts";
 
 export interface Table {
   readonly client: DynamoDBDocumentClient;
@@ -8,11 +9,21 @@ export interface Table {
 
 export type Item = Record<string, unknown>;
 
-/** An item does not match its schema. The message names its key, never its content. */
+const sentenceAbout = (key: unknown): string => `The item ${JSON.stringify(key)} is not of its shape.`;
+
+/** An item does not match its schema. The message names its key with {@link loggedKey}, never its content. */
 export class MalformedItemError extends Error {
-  constructor(item: Item, cause: unknown) {
-    super(`The item ${JSON.stringify([item["pk"], item["sk"]])} is not of its shape.`, { cause });
+  readonly #key: readonly unknown[];
+
+  constructor({ pk, sk }: Item, cause: unknown) {
+    super(sentenceAbout([loggedKey(String(pk)), loggedKey(String(sk))]), { cause });
     this.name = "MalformedItemError";
+    this.#key = [pk, sk];
+  }
+
+  /** The message with the whole key, for an operator. */
+  toSentence(): string {
+    return sentenceAbout(this.#key);
   }
 }
 

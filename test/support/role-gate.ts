@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as z from "zod";
 import type { ItemKind } from "../../lib/contract/table-access.ts";
-import { PARTITIONS_OF } from "../../lib/table/keys.ts";
+import { partitionPatterns } from "../../lib/table/keys.ts";
 import { Template, type Assembly } from "../../local/template.ts";
 
 /** One item's part of a request to DynamoDB, as IAM authorizes it. */
@@ -52,6 +52,7 @@ const isLike = (pattern: string, text: string): boolean => {
   return new RegExp(`^${escaped.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s").test(text);
 };
 
+const PARTITIONS_OF = partitionPatterns();
 const KINDS = Object.keys(PARTITIONS_OF) as ItemKind[];
 
 /** Kind of the items in a partition. */

@@ -60,9 +60,9 @@ test("every read of a request is strongly consistent", async () => {
   expect(consistent).toEqual([true, true, true]);
 });
 
-test("a malformed item is an error that names its key and not its content", async () => {
+test("a malformed item is an error that names its key, and neither its content nor the purchase", async () => {
   const key = {
-    pk: `APPLICATION#${APPLICATION}#PURCHASE#ios-store#production#1`,
+    pk: `APPLICATION#${APPLICATION}#PURCHASE#ios-store#production#${aPurchase().key}`,
     sk: "PURCHASE",
   };
   await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, customer: "s3cret" } }));
@@ -70,7 +70,9 @@ test("a malformed item is an error that names its key and not its content", asyn
     .findFacts(APPLICATION, [], [aPurchase()], NOW)
     .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(MalformedItemError);
-  expect(String(failure)).toContain("PURCHASE#ios-store#production#1");
+  expect(String(failure)).toMatch(/PURCHASE#ios-store#production#[0-9a-f]{12}…/);
+  const sentence = failure instanceof MalformedItemError ? failure.toSentence() : "";
+  expect(sentence).toContain(JSON.stringify(key.pk));
   expect(String(failure)).not.toContain("s3cret");
   expect((await table.client.send(new GetCommand({ TableName: table.name, Key: key }))).Item).toBeDefined();
 });

@@ -1,0 +1,45 @@
+import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { keys, loggedKey, lookKey, refreshKey, sweepKey, type Key } from "../../lib/table/keys.ts";
+import { NOW } from "../support/purchases.ts";
+
+const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
+const CUSTOMER = customerId("0198c0de-0000-7000-8000-000000000002");
+const PERSON = "anna@example.com #CUSTOMER#1\n";
+const PURCHASE = {
+  store: "ios-store",
+  environment: "production",
+  key: purchaseKey("700000000000001"),
+} as const;
+const QUEUE = { application: APPLICATION, store: "ios-store", environment: "production" } as const;
+
+const logged = ({ pk, sk }: Key): string => [loggedKey(pk), loggedKey(sk)].join(" ");
+
+test.each<[string, Key]>([
+  ["an account", keys.accountCustomer(APPLICATION, accountId(PERSON), CUSTOMER)],
+  ["claims of an account", keys.accountClaims(APPLICATION, accountId(PERSON))],
+  ["a purchase", keys.purchase(APPLICATION, { ...PURCHASE, key: purchaseKey(PERSON) })],
+  [
+    "an identity",
+    keys.identity(APPLICATION, {
+      store: "ios-store",
+      kind: "app-transaction",
+      environment: "production",
+      value: PERSON,
+    }),
+  ],
+  ["a refresh", refreshKey(APPLICATION, { ...PURCHASE, key: purchaseKey(PERSON) }, NOW)],
+  ["a look", lookKey(APPLICATION, { account: accountId(PERSON), dueAt: NOW, cause: null })],
+])("the logged key of %s names the application and its kind, and nobody", (_, key) => {
+  expect(logged(key)).toContain(APPLICATION);
+  expect(logged(key)).not.toMatch(/anna|example\.com/);
+  expect(logged(key)).toMatch(/[0-9a-f]{12}…/);
+});
+
+test.each<[string, Key]>([
+  ["an application", keys.application(APPLICATION)],
+  ["a customer", keys.customer(APPLICATION, CUSTOMER)],
+  ["a bundle", keys.storeRegistration("ios-store", "com.example.trails")],
+  ["a sweep", sweepKey({ ...QUEUE, bundleOrPackage: "com.example.trails" })],
+])("the logged key of %s is its key", (_, key) => {
+  expect(logged(key)).toBe(`${key.pk} ${key.sk}`);
+});
