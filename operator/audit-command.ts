@@ -112,7 +112,7 @@ export const showAudit = async (
       ...(unknown === 0
         ? []
         : [
-            `Of ${counted(unknown, "more entry", "more entries")} the account is not known: application audit without --account lists them.`,
+            `The account of ${counted(unknown, "more entry", "more entries")} is not known: application audit without --account lists all.`,
           ]),
     ].join("\n"),
   };

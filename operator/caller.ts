@@ -25,18 +25,10 @@ const unnamed = (because: string): Caller => ({
   problem: `The audit does not name the AWS identity of this shell: ${because}.`,
 });
 
-/**
- * Asks STS whose credentials these are. Never rejects: nobody is to be kept from acting by it.
- *
- * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
- */
-export const readCaller = async ({
-  environment,
-  isLocal,
-  client: options,
-}: CallerAccess): Promise<Caller> => {
-  const endpoint = environment["AWS_ENDPOINT_URL_STS"] || environment["AWS_ENDPOINT_URL"];
-  if (isLocal && !endpoint) return { name: "local", problem: null };
+const askName = async (
+  options: CallerAccess["client"],
+  endpoint: string | undefined,
+): Promise<string | undefined> => {
   const client = new STSClient({
     ...options,
     requestHandler: TIMEOUTS,
@@ -44,12 +36,25 @@ export const readCaller = async ({
     ...(endpoint && { endpoint }),
   });
   try {
-    const { Arn } = await client.send(new GetCallerIdentityCommand({}));
-    return Arn ? { name: Arn, problem: null } : unnamed("STS has answered without its name");
-  } catch (error) {
-    const name = error instanceof Error ? error.name : String(error);
-    return unnamed(`STS does not answer${endpoint ? ` at ${endpoint}` : ""} (${name})`);
+    return (await client.send(new GetCallerIdentityCommand({}))).Arn;
   } finally {
     client.destroy();
+  }
+};
+
+/**
+ * Asks STS whose credentials these are. Never rejects: nobody is to be kept from acting by it.
+ *
+ * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+ */
+export const readCaller = async ({ environment, isLocal, client }: CallerAccess): Promise<Caller> => {
+  const endpoint = environment["AWS_ENDPOINT_URL_STS"] || environment["AWS_ENDPOINT_URL"];
+  if (isLocal && !endpoint) return { name: "local", problem: null };
+  try {
+    const name = await askName(client, endpoint);
+    return name ? { name, problem: null } : unnamed("STS has answered without its name");
+  } catch (error) {
+    const because = error instanceof Error ? error.name : String(error);
+    return unnamed(`STS does not answer${endpoint ? ` at ${endpoint}` : ""} (${because})`);
   }
 };

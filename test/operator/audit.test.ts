@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { userInfo } from "node:os";
 import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { auditEntry } from "../../lib/administration/audit.ts";
@@ -188,6 +189,15 @@ describe("an act of one transaction is recorded in it", () => {
         },
       ],
       [
+        "revoke",
+        async (application, entry) => {
+          const credentials = createCredentialTable(given.table);
+          const key = keyOf(application);
+          await credentials.add(key);
+          return () => credentials.revoke(key.keyIdentifier, NOW, entry);
+        },
+      ],
+      [
         "rotate",
         async (application, entry) => {
           const before = await application.destination("backend");
@@ -201,7 +211,8 @@ describe("an act of one transaction is recorded in it", () => {
     const application = await anApplication(given);
     const act = await prepare(application, audited(auditEntry(action, NOW, actor)));
     const recorded = await added(application, async () => {
-      expect(await requests(given.table, act)).toEqual(["TransactWriteItems"]);
+      const sent = await requests(given.table, act);
+      expect(sent.filter((command) => command !== "GetItem")).toEqual(["TransactWriteItems"]);
     });
     expect(recorded).toMatchObject([{ action }]);
     // What was read before is not there any more, so that nothing is written the second time.
@@ -473,7 +484,7 @@ describe("application audit", () => {
     });
     const text = await run(["application", "audit", identifier, "--account", "a"]);
     expect(text.out).toMatch(
-      /\nOf 1 more entry the account is not known: application audit without --account lists them\.\n$/,
+      /\nThe account of 1 more entry is not known: application audit without --account lists all\.\n$/,
     );
     expect((await audit(application)).map(({ action }) => action)).toEqual([
       "apply",
@@ -572,10 +583,8 @@ describe("the caller", () => {
   });
 
   test.each([
-    [
-      "does not answer",
-      () => Promise.resolve({ endpoint: "http://127.0.0.1:9", stop: async () => undefined }),
-    ],
+    ["does not answer", () => ({ endpoint: "http://127.0.0.1:9", stop: async () => undefined })],
+    ["has no URL", () => ({ endpoint: "nowhere", stop: async () => undefined })],
     ["refuses", () => startTokenService(null)],
     ["names nobody", () => startTokenService("")],
   ])("is null where STS %s: the command goes on, and one line says so", async (_, start) => {
@@ -589,7 +598,7 @@ describe("the caller", () => {
         warning: expect.stringMatching(/^The audit does not name the AWS identity of this shell: STS /),
       });
     });
-    expect(recorded).toMatchObject({ action: "issue", caller: null });
+    expect(recorded).toMatchObject({ action: "issue", by: userInfo().username, caller: null });
     await silent.stop();
   });
 
