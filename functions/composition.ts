@@ -30,10 +30,10 @@ import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.
 import { createAppStoreServer, type AppStoreServer } from "../lib/stores/ios-store/app-store-server.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
 import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
-import { createApplicationTable } from "../lib/table/applications.ts";
+import { createApplicationReader } from "../lib/table/application-reader.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createChangeTable } from "../lib/table/changes.ts";
-import { createCredentialTable } from "../lib/table/credentials.ts";
+import { createFindCredential } from "../lib/table/find-credential.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
@@ -76,7 +76,7 @@ export interface ServiceConfiguration {
 const CLAIMS_PER_ACCOUNT = 20;
 
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
-  const { load, applicationOfBundle, applicationOfPackage } = createApplicationTable(table);
+  const { load, applicationOfBundle, applicationOfPackage } = createApplicationReader(table);
   return createApplicationDirectory({
     load,
     applicationOfBundle,
@@ -100,7 +100,7 @@ const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): Fa
 });
 
 export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {
-  const { find } = createCredentialTable(table);
+  const find = createFindCredential(table);
   return (authorization: string | undefined): Promise<Decision> => authorize(authorization, now(), find);
 };
 
@@ -124,7 +124,7 @@ export const composeTelling = (configuration: Upkeep & MasterSecretAccess): Tell
   const { table, now, masterSecret, onFailure } = configuration;
   return {
     directory: directoryOf(configuration),
-    currentApplication: createApplicationTable(table).load,
+    currentApplication: createApplicationReader(table).load,
     changes: createChangeTable(table, pause, async (application, account) =>
       keyedHash(await masterSecret(), application, account),
     ),
@@ -178,7 +178,7 @@ interface Upkeep extends ServiceConfiguration {
 }
 
 const applicationsOf = ({ table }: ServiceConfiguration) => {
-  const { list } = createApplicationTable(table);
+  const { list } = createApplicationReader(table);
   return async () => (await list()).map(({ identifier }) => identifier);
 };
 

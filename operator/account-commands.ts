@@ -1,14 +1,18 @@
-import type { Application } from "../lib/applications/application.ts";
-import type { AccountReport } from "../lib/administration/account-report.ts";
-import { isoTime, type Instant } from "../lib/entitlements/time.ts";
-import type { AccountId, CustomerId } from "../lib/identifiers.ts";
-import type { Table } from "../lib/table/table.ts";
+import { concerns, type AuditRecord } from "../lib/administration/audit.ts";
+import { isoTime } from "../lib/entitlements/time.ts";
+import type { CustomerId } from "../lib/identifiers.ts";
 import { presentAccount } from "./account-presentation.ts";
 import { counted, type Answer } from "./answer.ts";
-import { auditJson } from "./application-commands.ts";
+import { soughtAccount } from "./audit-command.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
 import { customerReportJson } from "./customer-commands.ts";
-import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
+import {
+  authorityOf,
+  recordAct,
+  TOMBSTONE_DAYS,
+  type ActingOptions,
+  type DestructiveOptions,
+} from "./acting.ts";
 import { EVERYTHING, readPage, type PageOptions } from "./page.ts";
 import { OperatorError } from "./operator-error.ts";
 import { toldJson } from "./told-text.ts";
@@ -17,13 +21,9 @@ import {
   operationsOf,
   readAccountIdentifier,
   readApplicationIdentifier,
+  type ComposeAccountReport,
   type Session,
 } from "./session.ts";
-
-/** Binds the account report to a table. An unknown account has no customers. */
-export type ComposeAccountReport = (
-  table: Table,
-) => (application: Application, account: AccountId, moment: Instant) => Promise<AccountReport>;
 
 /** Shows an account, even one that was never seen: its entitlements, and its purchases in pages. */
 export const showAccount = async (
@@ -46,24 +46,39 @@ export const showAccount = async (
   });
 };
 
-/** Exports everything known about an account, always as JSON. */
+/** An audit entry as the person may have it: without the operator's AWS identity, and without hashes. */
+const exportedEntry = ({ moment, action, customer, by, reason, what }: AuditRecord) => ({
+  moment: isoTime(moment),
+  action,
+  customer,
+  by,
+  reason,
+  what,
+});
+
+/** Exports everything known about an account, always as JSON. The audit tells of the export, too. */
 export const exportAccount = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,
   applicationText: string,
   accountText: string,
+  options: ActingOptions,
 ): Promise<Answer> => {
   const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const operations = operationsOf(session);
+  await recordAct(session, application.identifier, options, "export", {
+    accounts: await session.hashAccounts(application.identifier, [account]),
+    what: ["begun: everything known of the account"],
+  });
   const report = await composeAccountReport(session.table)(application, account, session.moment);
   const customers = await Promise.all(
     report.customers.map(({ customerIdentifier }) =>
       operations.showCustomer(application, customerIdentifier),
     ),
   );
-  const audit = await operations.audit(application.identifier);
-  const named = new Set<string>(report.customers.map(({ customerIdentifier }) => customerIdentifier));
+  const audit = await session.audit.of(application.identifier);
+  const sought = await soughtAccount(session, application, account, report.customers);
   const json = {
     applicationIdentifier: application.identifier,
     applicationAccountIdentifier: account,
@@ -71,7 +86,7 @@ export const exportAccount = async (
     entitlements: report.entitlements,
     told: toldJson(report.told),
     customers: customers.filter((customer) => customer !== null).map(customerReportJson),
-    audit: audit.filter(({ customer }) => named.has(customer)).map(auditJson),
+    audit: audit.filter((one) => concerns(sought, one) === "account").map(exportedEntry),
   };
   return { json, text: JSON.stringify(json, null, 2) };
 };
@@ -89,7 +104,7 @@ export const unlinkAccount = async (
   accountText: string,
   options: AccountUnlinkOptions,
 ): Promise<Answer> => {
-  const authority = authorityOf(options);
+  const authority = await authorityOf(session, options);
   if (options.assertedBy !== "client")
     throw new OperatorError(
       "--asserted-by must be client; unlink customers that a credential has linked one by one.",
@@ -135,7 +150,7 @@ export const eraseAccount = async (
   accountText: string,
   options: DestructiveOptions,
 ): Promise<Answer> => {
-  const authority = authorityOf(options);
+  const authority = await authorityOf(session, options);
   const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const { customers } = await composeAccountReport(session.table)(application, account, session.moment);

@@ -210,7 +210,12 @@ export const presentAccount = (
       "Entitlements",
       ...indent(entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow))),
       ...toldText(report.told),
-      ...(explained.length === 0 ? ["No customer is linked to it."] : []),
+      ...(explained.length === 0
+        ? [
+            "No customer is linked to it.",
+            "What operators have changed of it: application audit with --account.",
+          ]
+        : []),
       ...pageText(pages.text, total),
       ...onPage(explained, pages.text).flatMap(({ explained, shown }) =>
         customerText(explained, shown, report, moment),

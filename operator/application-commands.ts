@@ -1,19 +1,16 @@
 import { stringify } from "yaml";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
-import type { AuditRecord } from "../lib/administration/operation-table.ts";
 import { storesOf, type Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
 import { isSameNotified, notifiedStoresOf } from "../lib/customers/notification-log.ts";
 import { sweptStoresOf } from "../lib/customers/sweep.ts";
-import type { Transfer } from "../lib/customers/records.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
-import { compare } from "../lib/order.ts";
 import { REFRESHED_ENVIRONMENTS } from "../lib/freshness/refresh.ts";
 import { pauseJson, pauseText } from "./asking-text.ts";
 import { named } from "./apply-command.ts";
-import { columns, type Answer } from "./answer.ts";
+import type { Answer } from "./answer.ts";
 import { OperatorError } from "./operator-error.ts";
-import { findApplication, operationsOf, readApplicationIdentifier, type Session } from "./session.ts";
+import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
 /** Lists the applications of the table. */
 export const listApplications = async ({ applications, table }: Session): Promise<Answer> => {
@@ -131,48 +128,5 @@ export const findApplicationOf = async ({ applications, table }: Session, name: 
   return {
     json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
     text: application,
-  };
-};
-
-/** An audit entry as JSON. */
-export const auditJson = (entry: AuditRecord) => ({ ...entry, moment: isoTime(entry.moment) });
-
-const TRANSFER_REASONS = {
-  policy: "the application's transfers policy",
-  "claim-gave-way": "a client's claim gave way to a credential",
-} as const satisfies Record<Transfer["because"], string>;
-
-const transferEntry = ({ customer, moment, because }: Transfer) => ({
-  action: "transfer",
-  customer,
-  moment: isoTime(moment),
-  by: "a link",
-  reason: TRANSFER_REASONS[because],
-});
-
-/** Shows an application's audit, oldest first: operators' changes to its customers, and transfers by links. */
-export const showAudit = async (session: Session, applicationText: string): Promise<Answer> => {
-  const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const operations = operationsOf(session);
-  const audit = [
-    ...(await operations.audit(application.identifier)).map(auditJson),
-    ...(await operations.transfers(application.identifier)).map(transferEntry),
-  ].sort((a, b) => compare(a.moment, b.moment));
-  const heading = ["MOMENT", "ACTION", "CUSTOMER", "BY", "REASON"];
-  return {
-    json: { applicationIdentifier: application.identifier, audit },
-    text:
-      audit.length === 0
-        ? `Nothing was taken away from any customer of ${application.name}.`
-        : columns([
-            heading,
-            ...audit.map(({ moment, action, customer, by, reason }) => [
-              moment,
-              action,
-              customer,
-              by,
-              reason,
-            ]),
-          ]).join("\n"),
   };
 };

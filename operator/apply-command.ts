@@ -6,12 +6,14 @@ import {
   type Approve,
   type StoreRegistration,
 } from "../lib/administration/apply.ts";
-import type { Change } from "../lib/administration/difference.ts";
+import { changeText, type Change } from "../lib/administration/difference.ts";
+import { appliedLines, auditEntry } from "../lib/administration/audit.ts";
 import { lostAccess } from "../lib/administration/lost-access.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
 import { tellsChanges } from "../lib/applications/application.ts";
 import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
 import { counted, indent, type Answer } from "./answer.ts";
+import { actorOf, audited, type ActingOptions } from "./acting.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import type { Session } from "./session.ts";
@@ -71,17 +73,6 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
   }
 };
 
-const SIGNS: Readonly<Record<Change["kind"], string>> = { added: "+", changed: "~", removed: "-" };
-
-const valueText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-
-const changeText = ({ kind, subject, name, fields }: Change): string => {
-  const details = fields.map(({ field, before, after }) =>
-    kind === "added" ? `${field} ${valueText(after)}` : `${field} ${valueText(before)} → ${valueText(after)}`,
-  );
-  return `${SIGNS[kind]} ${subject} ${name}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
-};
-
 /** Parts whose change may change every account's entitlements, without a write to any. */
 const IN_CATALOG: ReadonlySet<Change["subject"]> = new Set(["entitlement", "product"]);
 
@@ -122,9 +113,10 @@ export const applyApplication = async (
   session: Session,
   confirmation: Confirmation,
   file: string,
-  options: ConfirmationOptions,
+  options: ConfirmationOptions & ActingOptions,
 ): Promise<Answer> => {
   const manifest = await readManifestFile(file, session);
+  const actor = await actorOf(session, options);
   let toldBefore = true;
   const approve: Approve = async (before, after) => {
     toldBefore = tellsChanges(before);
@@ -137,7 +129,11 @@ export const applyApplication = async (
     ];
     await confirm(confirmation, options, what.join("\n"));
   };
-  const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, approve);
+  const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
+    approve,
+    audit: async (before, after, changes) =>
+      audited(auditEntry("apply", session.moment, actor, { what: appliedLines(before, after, changes) })),
+  });
   if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
   const { application, created, changes } = outcome;
   const heading = created ? "created" : changes.length === 0 ? "no changes" : "changed";

@@ -3,10 +3,10 @@ import { v7 as uuid } from "uuid";
 import { loadAccountReport, type AccountReport, type Reports } from "../lib/administration/account-report.ts";
 import { loadCustomerReport } from "../lib/administration/customer-report.ts";
 import { findCustomersKnownAs } from "../lib/administration/find-customers.ts";
+import type { Authority, HashAccounts } from "../lib/administration/audit.ts";
 import {
   eraseCustomer,
   unlinkCustomer,
-  type Authority,
   type Erasure,
   type Operations,
   type UnlinkingOptions,
@@ -19,6 +19,7 @@ import type { Application } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
+import { createAuditTable } from "../lib/table/audit.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import type { KeyedHash } from "../lib/table/changes.ts";
@@ -70,17 +71,26 @@ const INDEX_BEHIND_MILLISECONDS = 1_000;
 /** For {@link composeOperations}. */
 export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
 
-/** Binds the operator's work on customers to a table. */
+/**
+ * Binds the operator's work on customers to a table.
+ *
+ * @param hashAccounts accounts in the audit; unset: by the keyed hash
+ */
 export const operationsOn = (
   table: Table,
   {
     keyedHash,
+    hashAccounts = (application, accounts) =>
+      Promise.all(accounts.map((account) => keyedHash(application, account))),
     ...effects
-  }: Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry"> & { readonly keyedHash: KeyedHash },
+  }: Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry"> &
+    Partial<Pick<Operations, "hashAccounts">> & { readonly keyedHash: KeyedHash },
   tells = tellsIn(table),
   operations = createOperationTable(table, tells),
 ): Operations => ({
   ...effects,
+  hashAccounts,
+  audit: createAuditTable(table),
   forgetTold: createForgetTold(table, effects.pause, keyedHash, tells),
   customers: createCustomerTable(table, effects.pause),
   table: operations,
@@ -89,17 +99,19 @@ export const operationsOn = (
   bury: (...remains) => bury(table, ...remains),
 });
 
-/**
- * The operator's operations on customers.
- *
- * @param waitForIndex waits as long as the owner index may lag behind the table
- * @param masterSecret is read only where an erased customer's account was told of changes, and is no more
- */
+export interface OperationEffects {
+  readonly now: () => Instant;
+  /** Waits as long as the owner index may lag behind the table. */
+  readonly waitForIndex: () => Promise<void>;
+  /** Read only where an erased customer's account was told of changes, and is no more. */
+  readonly masterSecret: () => Promise<Uint8Array>;
+  readonly hashAccounts: HashAccounts;
+}
+
+/** The operator's operations on customers. */
 export const composeOperations = (
   table: Table,
-  now: () => Instant,
-  waitForIndex: () => Promise<void>,
-  masterSecret: () => Promise<Uint8Array>,
+  { now, waitForIndex, masterSecret, hashAccounts }: OperationEffects,
 ) => {
   const reports = reportsOf(table);
   const customers = createCustomerTable(table, pause);
@@ -111,6 +123,7 @@ export const composeOperations = (
     waitForIndex,
     newEntry: uuid,
     keyedHash: keyedHashOf,
+    hashAccounts,
   });
   return {
     showCustomer: (application: Application, customer: CustomerId) =>
@@ -135,7 +148,6 @@ export const composeOperations = (
       after: ScanPosition | null,
       progress: (done: Reprojection) => void,
     ) => reprojectApplication(operations, application, after, progress),
-    audit: (application: ApplicationId) => operations.table.auditOf(application),
     transfers: (application: ApplicationId) => operations.table.transfersOf(application),
   };
 };

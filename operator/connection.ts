@@ -4,6 +4,7 @@ import { once } from "../lib/once.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/telling/allowed-destinations.ts";
+import { readCaller, type Caller } from "./caller.ts";
 import { readMasterSecret } from "./master-secret.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
 
@@ -22,6 +23,8 @@ export interface Connection extends Place {
    * @throws OperatorError where it cannot be read
    */
   readonly masterSecret: () => Promise<Uint8Array>;
+  /** The AWS identity of the shell, asked for once. Never rejects. */
+  readonly caller: () => Promise<Caller>;
   close(): void;
 }
 
@@ -80,6 +83,7 @@ export const connect = async (table: string, environment: Environment): Promise<
     trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
     allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
     masterSecret: once(() => readMasterSecret({ table, environment, isLocal, client: options })),
+    caller: once(() => readCaller({ environment, isLocal, client: options })),
     close: () => client.destroy(),
   };
 };

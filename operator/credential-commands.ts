@@ -5,9 +5,11 @@ import {
   POLICY_CACHED_SECONDS,
   type CredentialSummary,
 } from "../lib/applications/credential.ts";
+import { auditEntry } from "../lib/administration/audit.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../lib/entitlements/time.ts";
 import { columns, indent, type Answer } from "./answer.ts";
+import { actorOf, audited, type ActingOptions } from "./acting.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, readKeyIdentifier, type Session } from "./session.ts";
 
@@ -56,16 +58,15 @@ const present = (credential: CredentialSummary, moment: Instant) => ({
   revokedAt: timeOrNull(credential.revokedAt),
 });
 
+export interface IssueOptions extends ActingOptions {
+  readonly application: string;
+  readonly scope: readonly string[];
+  readonly expires?: string;
+  readonly label?: string;
+}
+
 /** Issues an API key. It is shown only once. */
-export const issueApiKey = async (
-  session: Session,
-  options: {
-    readonly application: string;
-    readonly scope: readonly string[];
-    readonly expires?: string;
-    readonly label?: string;
-  },
-): Promise<Answer> => {
+export const issueApiKey = async (session: Session, options: IssueOptions): Promise<Answer> => {
   const application = readApplicationIdentifier(options.application);
   const { apiKey, credential } = issueCredential(
     {
@@ -76,9 +77,14 @@ export const issueApiKey = async (
     },
     session.moment,
   );
-  if ((await session.credentials.add(credential)) === "application_not_found")
-    throw new OperatorError(`There is no application ${application} in the table ${session.table.name}.`);
   const { keyIdentifier, label, scopes, createdAt, expiresAt } = present(credential, session.moment);
+  const entry = auditEntry("issue", session.moment, await actorOf(session, options), {
+    what: [
+      `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expiresAt ?? "never"}${label === null ? "" : `, ${label}`}`,
+    ],
+  });
+  if ((await session.credentials.add(credential, audited(entry))) === "application_not_found")
+    throw new OperatorError(`There is no application ${application} in the table ${session.table.name}.`);
   return {
     json: { apiKey, keyIdentifier, applicationIdentifier: application, label, scopes, createdAt, expiresAt },
     text: [
@@ -98,7 +104,7 @@ export const issueApiKey = async (
 /** Lists all API keys ever issued for an application. */
 export const listCredentials = async (
   session: Session,
-  options: { readonly application: string },
+  options: Pick<IssueOptions, "application">,
 ): Promise<Answer> => {
   const { identifier } = await findApplication(session, readApplicationIdentifier(options.application));
   const credentials = (await session.credentials.list(identifier)).map((credential) =>
@@ -123,11 +129,15 @@ export const listCredentials = async (
   };
 };
 
+export interface RevokeOptions extends ActingOptions {
+  readonly application?: string;
+}
+
 /** Revokes a credential permanently. */
 export const revokeCredential = async (
   session: Session,
   key: string,
-  options: { readonly application?: string },
+  options: RevokeOptions,
 ): Promise<Answer> => {
   const keyIdentifier = readKeyIdentifier(key);
   const notFound = new OperatorError(
@@ -137,7 +147,10 @@ export const revokeCredential = async (
     const credential = await session.credentials.find(keyIdentifier);
     if (credential?.application !== readApplicationIdentifier(options.application)) throw notFound;
   }
-  const outcome = await session.credentials.revoke(keyIdentifier, session.moment);
+  const entry = auditEntry("revoke", session.moment, await actorOf(session, options), {
+    what: [`API key ${keyIdentifier}`],
+  });
+  const outcome = await session.credentials.revoke(keyIdentifier, session.moment, audited(entry));
   if (outcome.outcome === "not_found") throw notFound;
   const { application, revokedAt } = outcome.credential;
   const time = timeOrNull(revokedAt);

@@ -5,7 +5,7 @@ import { isoTime } from "../lib/entitlements/time.ts";
 import { counted, indent, type Answer } from "./answer.ts";
 import { askingJson, askingText } from "./asking-text.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
-import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./destructive.ts";
+import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./acting.ts";
 import { OperatorError } from "./operator-error.ts";
 import {
   findApplication,
@@ -151,7 +151,7 @@ export const unlinkCustomer = async (
   customerText: string,
   options: UnlinkOptions,
 ): Promise<Answer> => {
-  const authority = authorityOf(options);
+  const authority = await authorityOf(session, options);
   const to = options.to === undefined ? null : readAccountIdentifier(options.to);
   const { application, customer } = await loadCustomer(session, applicationText, customerText);
   const { customerIdentifier, link } = customer;
@@ -206,7 +206,7 @@ export const eraseCustomer = async (
   customerText: string,
   options: DestructiveOptions,
 ): Promise<Answer> => {
-  const authority = authorityOf(options);
+  const authority = await authorityOf(session, options);
   const identifier = readCustomerIdentifier(customerText);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const operations = operationsOf(session);

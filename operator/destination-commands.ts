@@ -1,3 +1,4 @@
+import { auditEntry } from "../lib/administration/audit.ts";
 import {
   overlapEnd,
   reportDestinations,
@@ -9,6 +10,7 @@ import type { Application } from "../lib/applications/application.ts";
 import { isWebhook, type Destination } from "../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { isSuspended, type DestinationHealth } from "../lib/telling/destination-health.ts";
+import { actorOf, audited, recordAct, type ActingOptions } from "./acting.ts";
 import { counted, indent, type Answer } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -115,7 +117,7 @@ export const rotateDestination = async (
   confirmation: Confirmation,
   applicationText: string,
   name: string,
-  options: ConfirmationOptions,
+  options: ConfirmationOptions & ActingOptions,
 ): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const before = findDestination(application, name);
@@ -129,12 +131,16 @@ export const rotateDestination = async (
       options,
       `The secret of ${name} was made anew less than a day ago. The one before it, which signs too until ${isoTime(overlaps)}, then signs no more: a receiver that still has it refuses every message.`,
     );
+  const entry = auditEntry("rotate", session.moment, await actorOf(session, options), {
+    what: [`destination ${name}: new secret`],
+  });
   const rotation = await rotateSecret(
     session.destinations,
     master,
     application.identifier,
     before,
     session.moment,
+    audited(entry),
   );
   if (rotation === null)
     throw new OperatorError(`Nothing was changed: ${name} is being changed by somebody else; try again.`);
@@ -164,6 +170,7 @@ export const resumeDestination = async (
   { progress }: Confirmation,
   applicationText: string,
   name: string,
+  options: ActingOptions,
 ): Promise<Answer> => {
   const { deliveries, moment } = session;
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
@@ -171,6 +178,9 @@ export const resumeDestination = async (
     application: application.identifier,
     destination: findDestination(application, name).name,
   };
+  await recordAct(session, application.identifier, options, "resume", {
+    what: [`begun: destination ${name} is resumed`],
+  });
   const was = await deliveries.healthOf(reference);
   const hastened = await resume(deliveries, reference, moment, (made) =>
     progress(`made ${counted(made, "message")} due`),

@@ -1,14 +1,9 @@
 import type { Command } from "commander";
-import type { Answer } from "./answer.ts";
-import type { Confirmation, ConfirmationOptions } from "./confirmation.ts";
+import type { ActingOptions } from "./acting.ts";
+import type { ConfirmationOptions } from "./confirmation.ts";
 import { listDestinations, resumeDestination, rotateDestination } from "./destination-commands.ts";
+import { acting, YES, type Frame } from "./program-frame.ts";
 import { resend, type ResendOptions } from "./resend-command.ts";
-import type { Session } from "./session.ts";
-
-interface Frame {
-  readonly answer: (act: (session: Session) => Promise<Answer>) => Promise<void>;
-  readonly confirmation: Confirmation;
-}
 
 /** Defines the commands of an application's destinations. */
 export const addDestinationCommands = (program: Command, { answer, confirmation }: Frame): void => {
@@ -16,7 +11,7 @@ export const addDestinationCommands = (program: Command, { answer, confirmation 
     .command("destination")
     .description("destinations of an application, which are told of its accounts' changes");
   const ofOne = (command: Command): Command =>
-    command
+    acting(command)
       .argument("<application>", "the application's identifier")
       .argument("<name>", "the destination's name in the manifest");
   destination
@@ -26,14 +21,14 @@ export const addDestinationCommands = (program: Command, { answer, confirmation 
     .action((application: string) => answer((session) => listDestinations(session, application)));
   ofOne(destination.command("rotate"))
     .description("make the secret of a webhook anew and show it once; the one before signs too for a day")
-    .option("--yes", "do not ask, even if a secret stops signing at once")
-    .action((application: string, name: string, options: ConfirmationOptions) =>
+    .option(YES, "do not ask, even if a secret stops signing at once")
+    .action((application: string, name: string, options: ConfirmationOptions & ActingOptions) =>
       answer((session) => rotateDestination(session, confirmation, application, name, options)),
     );
   ofOne(destination.command("resume"))
     .description("end the pause of a destination that failed, or the suspension of one that answered 410")
-    .action((application: string, name: string) =>
-      answer((session) => resumeDestination(session, confirmation, application, name)),
+    .action((application: string, name: string, options: ActingOptions) =>
+      answer((session) => resumeDestination(session, confirmation, application, name, options)),
     );
   ofOne(destination.command("resend"))
     .description("deliver the newest version of each account that has changed since once more")

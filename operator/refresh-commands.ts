@@ -16,6 +16,7 @@ import { entitlementsAt } from "../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { lastHeard } from "../lib/freshness/refresh-times.ts";
+import { recordAct, type ActingOptions } from "./acting.ts";
 import { counted, indent, type Answer } from "./answer.ts";
 import { notAskedText, pauseJson, pauseText } from "./asking-text.ts";
 import { refreshingOn } from "./composition.ts";
@@ -177,7 +178,7 @@ const presentCustomer = (
   };
 };
 
-export interface CustomerRefreshOptions {
+export interface CustomerRefreshOptions extends ActingOptions {
   /** False: return once everything is queued. */
   readonly wait: boolean;
 }
@@ -193,7 +194,16 @@ export const refreshCustomer = async (
   const identifier = readCustomerIdentifier(customerText);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const refreshing = refreshingOn(session.table, session);
-  const queued = await queueCustomer(refreshing, application, identifier);
+  const queued = await queueCustomer(refreshing, application, identifier, async (customer) => {
+    await recordAct(session, application.identifier, options, "refresh", {
+      customer: customer.identifier,
+      accounts: await session.hashAccounts(
+        application.identifier,
+        customer.link === null ? [] : [customer.link.account],
+      ),
+      what: ["begun: the stores are asked about its purchases"],
+    });
+  });
   if (queued === null) throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
   const count = queued.purchases.filter(({ outcome }) => outcome === "queued").length;
   if (options.wait && count > 0)
@@ -224,7 +234,7 @@ const remainingText = ({ until }: ApplicationRefresh, moment: Instant): string =
   return seconds < 60 ? counted(seconds, "second") : counted(Math.ceil(seconds / 60), "minute");
 };
 
-export interface ApplicationRefreshOptions {
+export interface ApplicationRefreshOptions extends ActingOptions {
   readonly store?: string;
   readonly since?: string;
 }
@@ -239,6 +249,11 @@ export const refreshApplication = async (
   const only = readStore(options.store);
   const since = readSince(options.since, session.moment);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  await recordAct(session, application.identifier, options, "refresh", {
+    what: [
+      `begun: ${only === null ? "the stores are" : `the ${only} is`} asked about the purchases of every customer that were not verified since ${isoTime(since)}`,
+    ],
+  });
   progress(`If this is interrupted, repeat it with --since ${isoTime(since)}`);
   const done = await queueApplication(
     refreshingOn(session.table, session),

@@ -2,12 +2,13 @@ import * as z from "zod";
 import type { ScanPosition } from "../lib/administration/operation-table.ts";
 import type { Reprojection } from "../lib/administration/reproject.ts";
 import { customerId } from "../lib/identifiers.ts";
+import { recordAct, type ActingOptions } from "./acting.ts";
 import { counted, type Answer } from "./answer.ts";
 import type { Confirmation } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, operationsOf, readApplicationIdentifier, type Session } from "./session.ts";
 
-export interface ReprojectOptions {
+export interface ReprojectOptions extends ActingOptions {
   /** Position that an interrupted run has shown. */
   readonly after?: string;
 }
@@ -38,6 +39,11 @@ export const reproject = async (
 ): Promise<Answer> => {
   const after = readPosition(options.after);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  await recordAct(session, application.identifier, options, "reproject", {
+    what: [
+      `begun: the holdings of every customer are recomputed${after === null ? "" : ", after an interruption"}`,
+    ],
+  });
   const { customers, changed } = await operationsOf(session).reproject(application, after, (done) =>
     progress(progressText(done)),
   );

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { oldestKept, resendChanges, type Resent, type ResendStart } from "../lib/administration/resend.ts";
 import { ServiceError } from "../lib/contract/errors.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+import { recordAct, type ActingOptions } from "./acting.ts";
 import { counted, type Answer } from "./answer.ts";
 import { resendingOn } from "./composition.ts";
 import type { Confirmation } from "./confirmation.ts";
@@ -9,7 +10,7 @@ import { findDestination, healthText } from "./destination-commands.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
-export interface ResendOptions {
+export interface ResendOptions extends ActingOptions {
   /** A cursor of the feed, or a time. */
   readonly since: string;
 }
@@ -58,7 +59,13 @@ export const resend = async (
     destination: findDestination(application, name).name,
   };
   const { accounts, changes, cursor } = await resendChanges(
-    resendingOn(session.table, session.now),
+    {
+      ...resendingOn(session.table, session.now),
+      begin: () =>
+        recordAct(session, application.identifier, options, "resend", {
+          what: [`begun: destination ${name} gets what changed since ${options.since} once more`],
+        }),
+    },
     reference,
     start,
     (done) => progress(progressText(done)),

@@ -5,12 +5,13 @@ import { isoTime } from "../lib/entitlements/time.ts";
 import { accountId, customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
 import { createRetellTable } from "../lib/table/retell.ts";
+import { recordAct, type ActingOptions } from "./acting.ts";
 import { counted, type Answer } from "./answer.ts";
 import type { Confirmation } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
-export interface RetellOptions {
+export interface RetellOptions extends ActingOptions {
   /** Position that an interrupted run has shown. */
   readonly after?: string;
 }
@@ -52,6 +53,9 @@ export const retell = async (
     throw new OperatorError(
       `${application.name} tells no changes: give it a destination, or keepsChanges: true, in its manifest.`,
     );
+  await recordAct(session, application.identifier, options, "retell", {
+    what: [`begun: every account is looked at${after === null ? "" : ", after an interruption"}`],
+  });
   const { accounts, until } = await retellApplication(
     createRetellTable(session.table, pause),
     application.identifier,

@@ -12,7 +12,10 @@ import {
   type CustomerId,
   type KeyId,
 } from "../lib/identifiers.ts";
+import type { AccountReport } from "../lib/administration/account-report.ts";
+import type { AuditTable, HashAccounts } from "../lib/administration/audit.ts";
 import { composeOperations } from "./composition.ts";
+import { createAuditTable } from "../lib/table/audit.ts";
 import { createApplicationTable, type ApplicationTable } from "../lib/table/applications.ts";
 import type { RefreshQueue } from "../lib/customers/refresh-queue.ts";
 import type { Watermarks } from "../lib/customers/sweep.ts";
@@ -24,12 +27,19 @@ import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
 import { createDestinationTable, type DestinationTable } from "../lib/table/destinations.ts";
+import { once } from "../lib/once.ts";
 import { pause } from "../lib/pause.ts";
 import type { Table } from "../lib/table/table.ts";
 import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
 import type { DeliveryQueue } from "../lib/telling/delivery-queue.ts";
+import { hashingAccounts } from "./acting.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
+
+/** Binds the account report to a table. An unknown account has no customers. */
+export type ComposeAccountReport = (
+  table: Table,
+) => (application: Application, account: AccountId, moment: Instant) => Promise<AccountReport>;
 
 /** Table access, the moment at which one command began, and its clock. */
 export interface Session {
@@ -44,6 +54,10 @@ export interface Session {
   /** Webhooks that may be private addresses or plain HTTP. */
   readonly allowsDestination: AllowsDestination;
   readonly masterSecret: Connection["masterSecret"];
+  readonly audit: AuditTable;
+  /** The AWS identity of the shell, for the audit; null: it has no name, which the operator was told. */
+  readonly caller: () => Promise<string | null>;
+  readonly hashAccounts: HashAccounts;
   readonly destinations: DestinationTable;
   readonly deliveries: Pick<DeliveryQueue, "waiting" | "healthOf" | "retry" | "resume">;
   readonly moment: Instant;
@@ -53,9 +67,14 @@ export interface Session {
   readonly waitForIndex: () => Promise<void>;
 }
 
+interface SessionEffects extends Pick<Session, "now" | "wait" | "waitForIndex"> {
+  /** Takes a line for the operator that keeps nothing from being done. */
+  readonly warn: (line: string) => void;
+}
+
 export const openSession = (
-  { store: table, trustsOrigin, allowsDestination, masterSecret }: Connection,
-  { now, wait, waitForIndex }: Pick<Session, "now" | "wait" | "waitForIndex">,
+  { store: table, trustsOrigin, allowsDestination, masterSecret, caller }: Connection,
+  { now, wait, waitForIndex, warn }: SessionEffects,
 ): Session => ({
   table,
   applications: createApplicationTable(table),
@@ -64,6 +83,13 @@ export const openSession = (
   trustsOrigin,
   allowsDestination,
   masterSecret,
+  audit: createAuditTable(table),
+  caller: once(async () => {
+    const { name, problem } = await caller();
+    if (problem !== null) warn(problem);
+    return name;
+  }),
+  hashAccounts: hashingAccounts(masterSecret, warn),
   destinations: createDestinationTable(table, pause),
   deliveries: createDeliveryQueue(table, pause),
   queue: createRefreshQueue(table),
@@ -108,8 +134,8 @@ export const readKeyIdentifier = (text: string): KeyId => {
 };
 
 /** The operator's operations on customers, on the session's table at its moment. */
-export const operationsOf = ({ table, moment, waitForIndex, masterSecret }: Session) =>
-  composeOperations(table, (): Instant => moment, waitForIndex, masterSecret);
+export const operationsOf = ({ table, moment, ...effects }: Session) =>
+  composeOperations(table, { ...effects, now: (): Instant => moment });
 
 /** @throws OperatorError if there is no such application */
 export const findApplication = async (

@@ -1,4 +1,5 @@
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
+import type { Audited } from "../customers/customer-change.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { differenceOf, type Change } from "./difference.ts";
 import type { Manifest } from "./manifest.ts";
@@ -26,8 +27,12 @@ export interface ApplicationStore {
   read(identifier: ApplicationId): Promise<StoredApplication | null>;
   /** Registrations of these bundles and packages; unregistered ones are left out. */
   registrationsOf(stores: readonly StoreReference[]): Promise<readonly StoreRegistration[]>;
-  /** Writes the whole change from `before` (null: new) to `after`, or nothing. */
-  save(before: StoredApplication | null, after: Application): Promise<SaveOutcome>;
+  /**
+   * Writes the whole change from `before` (null: new) to `after`, or nothing.
+   *
+   * @param audit entry of the operator's act, for the same transaction
+   */
+  save(before: StoredApplication | null, after: Application, audit?: Audited): Promise<SaveOutcome>;
 }
 
 export type ApplyOutcome =
@@ -46,13 +51,24 @@ export type ApplyOutcome =
 /** Throws to refuse a change of an existing application; then nothing is written. */
 export type Approve = (before: Application, after: Application) => Promise<void>;
 
+export interface Applying {
+  /** Unset: every change is approved. */
+  readonly approve?: Approve;
+  /** Makes the audit entry of a change; unset: no operator applies. */
+  readonly audit?: (
+    before: Application | null,
+    after: Application,
+    changes: readonly Change[],
+  ) => Promise<Audited>;
+}
+
 const ATTEMPTS = 5;
 
 const applyOnce = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
-  approve: Approve,
+  { approve, audit }: Applying,
 ): Promise<ApplyOutcome> => {
   const registrations = await applications.registrationsOf(storesOf(manifest));
   const owners = new Set(registrations.map(({ application }) => application));
@@ -77,8 +93,12 @@ const applyOnce = async (
     changes,
   } as const;
   if (changes.length === 0) return applied;
-  if (before !== null) await approve(before.application, after);
-  const saved = await applications.save(before, after);
+  if (before !== null) await approve?.(before.application, after);
+  const saved = await applications.save(
+    before,
+    after,
+    await audit?.(before?.application ?? null, after, changes),
+  );
   return saved.outcome === "saved" ? applied : saved;
 };
 
@@ -86,19 +106,17 @@ const applyOnce = async (
  * Brings an application in line with its manifest, all of it or nothing. A manifest without an identifier means the
  * application of the same name with its bundles and packages, else a new one called `newIdentifier`; applying it again
  * changes nothing. If the application changes meanwhile, tries again from its new state.
- *
- * @param approve unset: every change is approved
  */
 export const applyManifest = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
-  approve: Approve = () => Promise.resolve(),
+  applying: Applying = {},
 ): Promise<ApplyOutcome> => {
   if (manifest.identifier === null && storesOf(manifest).length === 0) return { outcome: "nothing_names_it" };
   for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
-    const outcome = await applyOnce(manifest, newIdentifier, applications, approve);
+    const outcome = await applyOnce(manifest, newIdentifier, applications, applying);
     if (outcome.outcome !== "changed_meanwhile") return outcome;
   }
-  return applyOnce(manifest, newIdentifier, applications, approve);
+  return applyOnce(manifest, newIdentifier, applications, applying);
 };

@@ -1,6 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import type { Destination, WebhookDestination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { Audited } from "../customers/customer-change.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
 import type { DestinationHealth } from "../telling/destination-health.ts";
@@ -64,11 +65,16 @@ export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant
 
 /** Secrets of destinations, as stored. */
 export interface DestinationSecrets {
-  /** `conflict`: the destination has changed since it was read. */
+  /**
+   * `conflict`: the destination has changed since it was read.
+   *
+   * @param audit entry of the operator's act, for the same transaction
+   */
   setSecretEpochs(
     application: ApplicationId,
     before: WebhookDestination,
     secretEpochs: readonly Instant[],
+    audit?: Audited,
   ): Promise<"written" | "conflict">;
 }
 
@@ -83,6 +89,7 @@ export interface Rotation {
  * Renews a webhook's secret. The previous one signs beside it for {@link OVERLAP_MILLISECONDS}; no third one does. The
  * master secret is needed before anything is written, so that no secret takes effect unseen.
  *
+ * @param audit entry of the operator's act, for the same transaction
  * @returns null: the destination has changed since it was read
  */
 export const rotateSecret = async (
@@ -91,6 +98,7 @@ export const rotateSecret = async (
   application: ApplicationId,
   before: WebhookDestination,
   moment: Instant,
+  audit?: Audited,
 ): Promise<Rotation | null> => {
   const [newest] = before.secretEpochs;
   // Each epoch names a secret of its own, whatever the clock of this machine says.
@@ -98,7 +106,7 @@ export const rotateSecret = async (
   const secretEpochs = newest === undefined ? [epoch] : [epoch, newest];
   const destination = { ...before, secretEpochs };
   const secret = secretText(secretOf(master, application, destination, epoch));
-  const written = await secrets.setSecretEpochs(application, before, secretEpochs);
+  const written = await secrets.setSecretEpochs(application, before, secretEpochs, audit);
   return written === "conflict" ? null : { secret, destination };
 };
 

@@ -88,3 +88,20 @@ export const differenceOf = (before: Application | null, after: Application): re
     }));
   return [...addedOrChanged, ...removed];
 };
+
+const SIGNS: Readonly<Record<Change["kind"], string>> = { added: "+", changed: "~", removed: "-" };
+
+/** Kind and name of a change, without its fields. */
+export const changeHead = ({ kind, subject, name }: Change): string => `${SIGNS[kind]} ${subject} ${name}`;
+
+const valueText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** A change as one line, with the values of its fields. */
+export const changeText = (change: Change): string => {
+  const details = change.fields.map(({ field, before, after }) =>
+    change.kind === "added"
+      ? `${field} ${valueText(after)}`
+      : `${field} ${valueText(before)} → ${valueText(after)}`,
+  );
+  return `${changeHead(change)}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
+};

@@ -1,17 +1,7 @@
 import type { Audited } from "../customers/customer-change.ts";
-import type {
-  AuditEntry,
-  Link,
-  StoredCustomer,
-  StoredIdentity,
-  StoredPurchase,
-  Transfer,
-} from "../customers/records.ts";
+import type { Link, StoredCustomer, StoredIdentity, StoredPurchase, Transfer } from "../customers/records.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-
-/** An audit entry as read; a later version may have written other actions. */
-export type AuditRecord = Omit<AuditEntry, "action"> & { readonly action: string };
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {
@@ -31,7 +21,6 @@ export interface OperationTable {
   end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
   /** Deletes aliases of a customer that no longer exists. */
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
-  auditOf(application: ApplicationId): Promise<readonly AuditRecord[]>;
   /** Transfers of customers by links, oldest first. */
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
   /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */

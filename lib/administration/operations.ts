@@ -1,10 +1,11 @@
 import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
 import type { WriteCustomerChange } from "../customers/customer-change.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
-import type { AuditEntry, Link, StoredCustomer } from "../customers/records.ts";
+import type { Link, StoredCustomer } from "../customers/records.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "./audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 /**
@@ -25,6 +26,8 @@ export type ForgetTold = (
 export interface Operations {
   readonly customers: Pick<CustomerTable, "findCustomers">;
   readonly table: OperationTable;
+  readonly audit: AuditTable;
+  readonly hashAccounts: HashAccounts;
   readonly findOwnership: FindOwnership;
   readonly write: WriteCustomerChange;
   readonly bury: Bury;
@@ -35,9 +38,6 @@ export interface Operations {
   readonly waitForIndex: () => Promise<void>;
   readonly newEntry: () => string;
 }
-
-/** Who acts, and why. */
-export type Authority = Pick<AuditEntry, "by" | "reason">;
 
 const ATTEMPTS = 20;
 
@@ -100,14 +100,19 @@ export const unlinkCustomer = async (
     if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
     const moment = operations.now();
     movedFrom = isThere ? movedFrom : (link?.account ?? null);
+    const entry = auditEntry(to === null ? "unlink" : "move", moment, authority, {
+      customer: stored.identifier,
+      accounts: await operations.hashAccounts(
+        application,
+        [link?.account, to].filter((account) => account != null),
+      ),
+      what: link === null ? ["was linked to no account"] : [`was linked by a ${link.assertedBy}`],
+    });
     const written = await operations.table.relink(
       application,
       stored,
       to === null ? null : isThere ? link : { account: to, assertedBy: "credential", linkedAt: moment },
-      {
-        entryIdentifier: operations.newEntry(),
-        entry: { action: to === null ? "unlink" : "move", customer: stored.identifier, moment, ...authority },
-      },
+      { entryIdentifier: operations.newEntry(), entry },
     );
     return written === "conflict"
       ? written
@@ -141,14 +146,17 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, findOwnership, bury, forgetTold, now, waitForIndex, newEntry } = operations;
+  const { table, audit, hashAccounts, findOwnership, bury, forgetTold, now, waitForIndex, newEntry } =
+    operations;
   const end = async (stored: StoredCustomer) => {
     if (account !== undefined && stored.link?.account !== account) return LEFT;
-    const entry = { action: "erase", customer: stored.identifier, moment: now(), ...authority } as const;
+    const { identifier, link } = stored;
+    const entry = auditEntry("erase", now(), authority, {
+      customer: identifier,
+      accounts: await hashAccounts(application, link === null ? [] : [link.account]),
+    });
     const written = await table.end(application, stored, { entryIdentifier: newEntry(), entry });
-    return written === "conflict"
-      ? written
-      : { identifier: stored.identifier, left: stored.link?.account ?? null, wasThere: true };
+    return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
   };
   // Remains of a customer deleted earlier are still found under its identifier.
   const ended = await withCustomer(operations, application, customer, end, (identifier) => ({
@@ -158,6 +166,15 @@ export const eraseCustomer = async (
   }));
   if (ended === LEFT) return null;
   const { identifier, left, wasThere } = ended;
+  let isRecorded = wasThere;
+  /** Whoever completes an erasure that broke off is recorded, too. */
+  const recordCompletion = async (): Promise<void> => {
+    if (isRecorded) return;
+    isRecorded = true;
+    const what = ["completes an erasure that broke off"];
+    const entry = auditEntry("erase", now(), authority, { customer: identifier, what });
+    await audit.record(application, { entryIdentifier: newEntry(), entry });
+  };
   const [purchases, identities] = [new Set<string>(), new Set<string>()];
   const aliases = new Set<CustomerId>();
   const counts = (): Erasure => ({
@@ -170,6 +187,7 @@ export const eraseCustomer = async (
     if (empty > 0) await waitForIndex();
     const owned = await findOwnership(application, identifier);
     for (const alias of owned.aliases) aliases.add(alias.identifier);
+    if (owned.purchases.length + owned.identities.length + owned.aliases.length > 0) await recordCompletion();
     const isEmpty = owned.purchases.length + owned.identities.length === 0;
     empty = isEmpty ? empty + 1 : 0;
     if (isEmpty) continue;
@@ -180,6 +198,7 @@ export const eraseCustomer = async (
     progress(counts());
   }
   const forgotten = await forgetTold(application, [identifier, ...aliases], left, now());
+  if (forgotten > 0) await recordCompletion();
   // Aliases go last: their purchases are found through them.
   await table.forget(application, [...aliases]);
   const nothing = purchases.size + identities.size + aliases.size + forgotten === 0;

@@ -132,17 +132,21 @@ export interface QueuedCustomer {
 /**
  * Queues all purchases of a customer, so that their stores are asked now. The service's worker asks, so limits of the
  * stores hold. A paused queue is resumed. Null: there is no such customer.
+ *
+ * @param begin called with the customer before anything is queued
  */
 export const queueCustomer = async (
   refreshing: Refreshing,
   application: Application,
   identifier: CustomerId,
+  begin?: (customer: StoredCustomer) => Promise<void>,
 ): Promise<QueuedCustomer | null> => {
   const { customers, now } = refreshing;
   const resume = resumingOnce(refreshing, application);
   const { living } = await customers.findCustomers(application.identifier, [identifier]);
   const customer = living.get(identifier);
   if (customer === undefined) return null;
+  await begin?.(customer);
   const queued: QueuedPurchase[] = [];
   for (const found of await purchasesOf(refreshing, application, customer)) {
     const one = await queueOne(refreshing, application, found, now(), resume);

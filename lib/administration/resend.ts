@@ -39,6 +39,8 @@ export interface Resending {
   readonly table: ResendTable;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
+  /** Called once the cursor is known to be good, before anything is delivered. */
+  readonly begin?: () => Promise<void>;
 }
 
 /** Start of the changes to deliver again: after a cursor of the feed, or at a time, inclusive. */
@@ -106,6 +108,7 @@ export const resendChanges = async (
   const { feed, now } = resending;
   const { application } = destination;
   if ("cursor" in start) await readChanges(resending, application, { after: start.cursor, limit: 1 });
+  await resending.begin?.();
   const after = "cursor" in start ? placeOfCursor(start.cursor) : null;
   const from = "time" in start ? start.time : oldestKept(now());
   let done: Resent = { accounts: 0, changes: 0, cursor: null, part: 0 };

@@ -1,32 +1,9 @@
-import { GetCommand } from "@aws-sdk/lib-dynamodb";
-import type {
-  ApplicationStore,
-  SaveOutcome,
-  StoredApplication,
-  StoreRegistration,
-} from "../administration/apply.ts";
-import {
-  DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
-  type Application,
-  type StoreReference,
-} from "../applications/application.ts";
+import type { ApplicationStore, SaveOutcome, StoredApplication } from "../administration/apply.ts";
+import type { Application, StoreReference } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
-import type { ApplicationLoader } from "../applications/directory.ts";
+import type { Audited } from "../customers/customer-change.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { once } from "../once.ts";
 import {
-  androidStoreItem,
-  applicationItem,
-  applicationOfTableItem,
-  applicationPartitionItem,
-  catalogItem,
-  destinationItem,
-  fromAndroidStoreItem,
-  fromCatalogItem,
-  fromDestinationItem,
-  fromIosStoreItem,
-  iosStoreItem,
-  storeRegistrationItem,
   toAndroidStoreItem,
   toApplicationItem,
   toCatalogItem,
@@ -34,19 +11,17 @@ import {
   toIosStoreItem,
   toStoreRegistrationItem,
 } from "./application-items.ts";
+import { createApplicationReader, type ApplicationReader } from "./application-reader.ts";
+import { auditWrite } from "./audit-write.ts";
 import { absent, absentOrOf, unmarkedOrOfFormat, versionUnchanged } from "./conditions.ts";
-import { TABLE_FORMAT, TableFormatError } from "./format.ts";
-import { APPLICATIONS_PARTITION, keys, keyText, partitionOfApplication } from "./keys.ts";
-import { queryItems } from "./query.ts";
-import { knownItems, parseItem, parseItems, type Table } from "./table.ts";
+import { TABLE_FORMAT } from "./format.ts";
+import { keys, keyText } from "./keys.ts";
+import type { Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { deletion, put, setAttributes, type TransactItem } from "./writes.ts";
 
-/** Applications in the table. All reads are strongly consistent. */
-export interface ApplicationTable extends ApplicationStore, ApplicationLoader {
-  /** All applications of the table, ordered by identifier. */
-  list(): Promise<readonly Pick<Application, "identifier" | "name">[]>;
-}
+/** Applications in the table, with the operator's writes to them. */
+export type ApplicationTable = ApplicationReader & Pick<ApplicationStore, "save">;
 
 /** DynamoDB's item size limit; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
@@ -76,51 +51,7 @@ const storeItems = (application: Application | null): ReadonlyMap<string, StoreI
 const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 export const createApplicationTable = (table: Table): ApplicationTable => {
-  const { client, name: TableName } = table;
-
-  const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
-    const items = await queryItems(table, { pk: partitionOfApplication(identifier) });
-    const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
-    const [written] = byKind.get("application") ?? [];
-    if (written !== undefined && written["tableFormat"] !== TABLE_FORMAT)
-      throw new TableFormatError(TableName, written["tableFormat"]);
-    const [application] = parseItems(applicationItem, byKind.get("application"));
-    if (application === undefined) return null;
-    const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
-    if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
-    const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
-    // Parsed on first use: no function needs both. A repaired item is seen as late as every other change.
-    const iosStore = once(() => parseItems(iosStoreItem, ofIosStore).map(fromIosStoreItem));
-    const androidStore = once(() => parseItems(androidStoreItem, ofAndroidStore).map(fromAndroidStoreItem));
-    return {
-      version: application.version,
-      application: {
-        identifier,
-        name: application.name,
-        transfers: application.transfers,
-        renewalLeeway: application.renewalLeeway ?? DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
-        get iosStore() {
-          return iosStore();
-        },
-        get androidStore() {
-          return androidStore();
-        },
-        catalog: fromCatalogItem(catalog),
-        destinations: parseItems(destinationItem, byKind.get("destination")).flatMap(fromDestinationItem),
-        keepsChanges: application.keepsChanges ?? false,
-      },
-    };
-  };
-
-  const registrationOf = async ({
-    store,
-    bundleOrPackage,
-  }: StoreReference): Promise<StoreRegistration | null> => {
-    const Key = keys.storeRegistration(store, bundleOrPackage);
-    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
-    if (Item === undefined) return null;
-    return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, Item).application };
-  };
+  const { name: TableName } = table;
 
   const writeApplication = (
     before: StoredApplication | null,
@@ -202,7 +133,11 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
     ];
   };
 
-  const save = async (before: StoredApplication | null, after: Application): Promise<SaveOutcome> => {
+  const save = async (
+    before: StoredApplication | null,
+    after: Application,
+    audit?: Audited,
+  ): Promise<SaveOutcome> => {
     const catalog = toCatalogItem(after.catalog);
     const bytes = Buffer.byteLength(JSON.stringify(catalog));
     if (bytes > ITEM_BYTES) return { outcome: "catalog_too_large", bytes, limit: ITEM_BYTES };
@@ -210,28 +145,15 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
       writeApplication(before, after),
       setAttributes(TableName, keys.catalog(after.identifier), catalog),
       ...register(after),
+      ...(audit === undefined ? [] : [auditWrite(TableName, after.identifier, audit)]),
       ...destinationWrites(before?.application ?? null, after),
-      ...storeWrites(before?.application ?? null, after),
     ];
-    if (writes.length > ITEMS_PER_TRANSACTION)
-      return { outcome: "too_many_store_changes", limit: (ITEMS_PER_TRANSACTION - 4) / 2 };
-    const { outcome } = await transact(table, writes);
+    const stores = storeWrites(before?.application ?? null, after);
+    const room = ITEMS_PER_TRANSACTION - writes.length;
+    if (stores.length > room) return { outcome: "too_many_store_changes", limit: Math.floor(room / 2) };
+    const { outcome } = await transact(table, [...writes, ...stores]);
     return { outcome: outcome === "written" ? "saved" : "changed_meanwhile" };
   };
 
-  const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> =>
-    knownItems(applicationOfTableItem, await queryItems(table, { pk: APPLICATIONS_PARTITION }));
-
-  return {
-    list,
-    read,
-    save,
-    load: async (identifier) => (await read(identifier))?.application ?? null,
-    registrationsOf: async (stores) =>
-      (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
-    applicationOfBundle: async (bundleIdentifier) =>
-      (await registrationOf({ store: "ios-store", bundleOrPackage: bundleIdentifier }))?.application ?? null,
-    applicationOfPackage: async (packageName) =>
-      (await registrationOf({ store: "android-store", bundleOrPackage: packageName }))?.application ?? null,
-  };
+  return { ...createApplicationReader(table), save };
 };

@@ -1,19 +1,19 @@
-import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { keyId, type ApplicationId, type KeyId } from "../identifiers.ts";
+import type { Audited } from "../customers/customer-change.ts";
 import {
   credentialIndexItem,
-  credentialItem,
   fromCredentialIndexItem,
-  fromCredentialItem,
   toCredentialIndexItem,
   toCredentialItem,
 } from "./application-items.ts";
+import { auditWrite } from "./audit-write.ts";
 import { absent, present, unrevoked } from "./conditions.ts";
+import { createFindCredential, type FindCredential } from "./find-credential.ts";
 import { keys, partitionOfApplication } from "./keys.ts";
 import { queryItems } from "./query.ts";
-import { parseItem, parseItems, type Table } from "./table.ts";
+import { parseItems, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { check, put, setAttributes } from "./writes.ts";
 
@@ -23,24 +23,26 @@ export type RevokeOutcome =
 
 /** Credentials in the table. All reads are strongly consistent. */
 export interface CredentialTable {
-  find(keyIdentifier: KeyId): Promise<Credential | null>;
+  readonly find: FindCredential;
   /** All credentials ever issued for an application, oldest first. */
   list(application: ApplicationId): Promise<readonly CredentialSummary[]>;
-  /** Stores a new credential, unless its application does not exist. */
-  add(credential: Credential): Promise<"added" | "application_not_found">;
-  /** Revokes for good; an earlier revocation keeps its time. */
-  revoke(keyIdentifier: KeyId, moment: Instant): Promise<RevokeOutcome>;
+  /**
+   * Stores a new credential, unless its application does not exist.
+   *
+   * @param audit entry of the operator's act, for the same transaction
+   */
+  add(credential: Credential, audit?: Audited): Promise<"added" | "application_not_found">;
+  /**
+   * Revokes for good; an earlier revocation keeps its time.
+   *
+   * @param audit entry of the operator's act, for the same transaction
+   */
+  revoke(keyIdentifier: KeyId, moment: Instant, audit?: Audited): Promise<RevokeOutcome>;
 }
 
 export const createCredentialTable = (table: Table): CredentialTable => {
-  const { client, name: TableName } = table;
-
-  const find = async (keyIdentifier: KeyId): Promise<Credential | null> => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName, Key: keys.credential(keyIdentifier), ConsistentRead: true }),
-    );
-    return Item === undefined ? null : fromCredentialItem(parseItem(credentialItem, Item));
-  };
+  const { name: TableName } = table;
+  const find = createFindCredential(table);
 
   const list = async (application: ApplicationId): Promise<readonly CredentialSummary[]> => {
     const items = await queryItems(table, {
@@ -52,30 +54,31 @@ export const createCredentialTable = (table: Table): CredentialTable => {
       .sort((a, b) => a.createdAt - b.createdAt);
   };
 
-  const add = async (credential: Credential): Promise<"added" | "application_not_found"> => {
+  const add: CredentialTable["add"] = async (credential, audit) => {
     const { application, keyIdentifier } = credential;
     const indexKey = keys.credentialOfApplication(application, keyIdentifier);
     const added = await transact(table, [
       check(TableName, keys.application(application), present),
       put(TableName, keys.credential(keyIdentifier), toCredentialItem(credential), absent),
       put(TableName, indexKey, toCredentialIndexItem(credential), absent),
+      ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
     ]);
     if (added.outcome === "written") return "added";
     if (added.failed.has(0)) return "application_not_found";
     throw added.cause;
   };
 
-  const revoke = async (keyIdentifier: KeyId, moment: Instant): Promise<RevokeOutcome> => {
+  const revoke: CredentialTable["revoke"] = async (keyIdentifier, moment, audit) => {
     const credential = await find(keyIdentifier);
     if (credential === null) return { outcome: "not_found" };
     if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
-    const revoked = await transact(
-      table,
-      [
-        keys.credential(keyIdentifier),
-        keys.credentialOfApplication(credential.application, keyIdentifier),
-      ].map((key) => setAttributes(TableName, key, { revokedAt: moment }, unrevoked)),
-    );
+    const { application } = credential;
+    const revoked = await transact(table, [
+      ...[keys.credential(keyIdentifier), keys.credentialOfApplication(application, keyIdentifier)].map(
+        (key) => setAttributes(TableName, key, { revokedAt: moment }, unrevoked),
+      ),
+      ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
+    ]);
     if (revoked.outcome === "written")
       return { outcome: "revoked", credential: { ...credential, revokedAt: moment }, already: false };
     const meanwhile = revoked.failed.has(0) ? await find(keyIdentifier) : null;

@@ -1,17 +1,17 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
-import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { DestinationSecrets } from "../administration/destinations.ts";
 import { once } from "../once.ts";
 import type { DestinationReference } from "../telling/delivery-queue.ts";
 import type { destinationItem } from "./application-items.ts";
+import { auditWrite } from "./audit-write.ts";
 import { createBatchWriter } from "./batch-writer.ts";
 import { secretsUnchanged } from "./conditions.ts";
 import { destinationPartition, isDelivery, keys } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { parseItems, type Attributes, type Table } from "./table.ts";
-import { updateOf } from "./writes.ts";
+import { transact } from "./transactions.ts";
+import { setAttributes } from "./writes.ts";
 
 /** Operators' writes to destinations. */
 export interface DestinationTable extends DestinationSecrets {
@@ -32,19 +32,17 @@ export const createDestinationTable = (
   table: Table,
   pause: (attempt: number) => Promise<void>,
 ): DestinationTable => {
-  const { client, name: TableName } = table;
+  const { name: TableName } = table;
   const write = createBatchWriter(table, pause);
   return {
-    setSecretEpochs: async (application, before, secretEpochs) => {
+    setSecretEpochs: async (application, before, secretEpochs, audit) => {
       const rotated = { secretEpochs } satisfies Partial<Attributes<typeof destinationItem>>;
       const key = keys.destination(application, before.name);
-      try {
-        await client.send(new UpdateCommand(updateOf(TableName, key, rotated, secretsUnchanged(before))));
-        return "written";
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return "conflict";
-        throw error;
-      }
+      const { outcome } = await transact(table, [
+        setAttributes(TableName, key, rotated, secretsUnchanged(before)),
+        ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
+      ]);
+      return outcome;
     },
 
     drop: async ({ application, destination }, progress) => {

@@ -224,13 +224,3 @@ export const transferItem = once(() =>
     because: z.enum(["policy", "claim-gave-way"]),
   }),
 );
-
-export const auditItem = once(() =>
-  z.object({
-    action: shape.text(),
-    customer: customerIdentifier(),
-    moment: instant(),
-    by: shape.text(),
-    reason: shape.text(),
-  }),
-);

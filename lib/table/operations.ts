@@ -6,19 +6,20 @@ import { tellsChanges } from "../applications/application.ts";
 import type { StoredCustomer } from "../customers/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
-import { createApplicationTable } from "./applications.ts";
+import { createApplicationReader } from "./application-reader.ts";
+import { auditWrite } from "./audit-write.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd } from "./claims.ts";
 import { versionUnchanged } from "./conditions.ts";
-import { auditItem, transferItem } from "./items.ts";
-import { auditPartition, customerPartition, keys, transfersPartition } from "./keys.ts";
+import { transferItem } from "./items.ts";
+import { customerPartition, keys, transfersPartition } from "./keys.ts";
 import { lookWrite } from "./looks.ts";
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { tableSize } from "./table-size.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { absorbedDeletions, auditWrite, claimOf, writeCustomerChange } from "./write-customer-change.ts";
+import { absorbedDeletions, claimOf, writeCustomerChange } from "./write-customer-change.ts";
 import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
@@ -27,7 +28,7 @@ const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>
 export const tellsIn =
   (table: Table) =>
   async (identifier: ApplicationId): Promise<boolean> => {
-    const application = await createApplicationTable(table).load(identifier);
+    const application = await createApplicationReader(table).load(identifier);
     return application !== null && tellsChanges(application);
   };
 
@@ -122,9 +123,6 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
         if (forgotten.outcome === "conflict") throw forgotten.cause;
       }
     },
-
-    auditOf: async (application) =>
-      knownItems(auditItem, await queryItems(table, { pk: auditPartition(application) })),
 
     transfersOf: async (application) =>
       knownItems(transferItem, await queryItems(table, { pk: transfersPartition(application) })),

@@ -1,9 +1,10 @@
-import type { Audited, CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
+import type { CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
 import type { Link, StoredCustomer, Transfer } from "../customers/records.ts";
 import { sameHoldings } from "../entitlements/holdings.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { auditWrite } from "./audit-write.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd, type ClaimsDifference } from "./claims.ts";
 import {
@@ -16,7 +17,6 @@ import {
 } from "./conditions.ts";
 import {
   accountCustomerItem,
-  auditItem,
   claimsCounter,
   customerItem,
   encodeHoldings,
@@ -24,7 +24,7 @@ import {
   purchaseItem,
   transferItem,
 } from "./items.ts";
-import { acknowledgementKey, auditKey, customerPartition, keys, TABLE, transferKey } from "./keys.ts";
+import { acknowledgementKey, customerPartition, keys, TABLE, transferKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
 import { lookWrite } from "./looks.ts";
 import { refreshWrites } from "./refreshes.ts";
@@ -317,17 +317,6 @@ const acknowledgementWrites = (
     deletion(table, acknowledgementKey(application, purchase, dueSince)),
   ),
 ];
-
-export const auditWrite = (
-  table: string,
-  application: ApplicationId,
-  { entryIdentifier, entry }: Audited,
-): TransactItem =>
-  put(
-    table,
-    auditKey(application, entry.moment, entryIdentifier),
-    entry satisfies Attributes<typeof auditItem>,
-  );
 
 /** An operator's change goes to the audit, a move by a link to the transfers. */
 const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>

@@ -313,7 +313,7 @@ describe("an index that is behind the table", () => {
         },
         application.identifier,
         customer?.identifier ?? customerId(""),
-        { by: "ada", reason: "r" },
+        { by: "ada", caller: null, reason: "r" },
         () => undefined,
       );
     const buried = async () => (await plain.items()).filter(({ sk }) => sk === "PURCHASE").map(isBuried);
@@ -372,7 +372,7 @@ test("an account's erasure spares a customer who has left the account meanwhile"
     operations,
     application.identifier,
     customer?.identifier ?? customerId(""),
-    { by: "ada", reason: "r" },
+    { by: "ada", caller: null, reason: "r" },
     () => undefined,
     { account: accountId("a") },
   );

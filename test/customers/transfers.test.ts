@@ -3,6 +3,7 @@ import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { assertInvariants } from "../support/invariants.ts";
@@ -36,7 +37,7 @@ const aWorld = (transfers: TransferPolicy = "refuse"): World => {
 
 const customersOf = async (world: World, account: string) => (await world.read(account)).customerIdentifiers;
 const transfersOf = (world: World) => createOperationTable(table).transfersOf(world.application.identifier);
-const auditOf = (world: World) => createOperationTable(table).auditOf(world.application.identifier);
+const auditOf = (world: World) => createAuditTable(table).of(world.application.identifier);
 
 const active = owned("1");
 const inactive = owned("1", { endsAt: NOW });

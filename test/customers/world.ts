@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { v7 as uuid } from "uuid";
+import { auditEntry } from "../../lib/administration/audit.ts";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
 import { tellsChanges, type Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
@@ -60,7 +61,7 @@ export interface World {
   items(): Promise<Record<string, unknown>[]>;
 }
 
-const AUTHORITY = { by: "ada", reason: "asked by the person" };
+const AUTHORITY = { by: "ada", caller: null, reason: "asked by the person" };
 
 /** A world with an application of its own, so that tests can share a table. */
 export const createWorld = (table: TestTable, changes: Partial<Options> = {}): World => {
@@ -173,7 +174,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       const { living } = await customers.findCustomers(identifier, [named]);
       const [stored] = living.values();
       if (stored === undefined) throw new Error("Nobody is there.");
-      const entry = { action: "erase", customer: stored.identifier, moment, ...AUTHORITY } as const;
+      const entry = auditEntry("erase", moment, AUTHORITY, { customer: stored.identifier });
       await operations.table.end(identifier, stored, { entryIdentifier: uuid(), entry });
     },
     items: async () => (await table.items()).filter(({ pk }) => String(pk).includes(identifier)),

@@ -919,6 +919,8 @@ describe("roles", () => {
       BatchWriteCommand: ["dynamodb:BatchWriteItem"],
       DeleteCommand: ["dynamodb:DeleteItem"],
       DescribeTableCommand: ["dynamodb:DescribeTable"],
+      // IAM asks for no permission.
+      GetCallerIdentityCommand: [],
       GetCommand: ["dynamodb:GetItem"],
       GetSecretValueCommand: ["secretsmanager:GetSecretValue"],
       PutCommand: ["dynamodb:PutItem"],

@@ -254,6 +254,7 @@ Customer 0198c0de-0000-7000-8000-0000000000cc
       "Entitlements",
       "  none",
       "No customer is linked to it.",
+      "What operators have changed of it: application audit with --account.",
     ]);
   });
 

@@ -2,6 +2,7 @@ import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
+import { auditEntry } from "../../lib/administration/audit.ts";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { eachOnce, type AccountCustomer } from "../../lib/customers/customer-table.ts";
@@ -101,7 +102,7 @@ const ownerOf = async (
   return eachOnce(living)[0] ?? null;
 };
 
-const AUTHORITY = { by: "an operator", reason: "a proof" };
+const AUTHORITY = { by: "an operator", caller: null, reason: "a proof" };
 
 const expire = async (table: MemoryTable, every: number): Promise<void> => {
   const expiring = (await table.items()).filter((item) => "expiresAt" in item);
@@ -126,12 +127,7 @@ const act = async (world: World, table: MemoryTable, happens: Happening): Promis
   if (happens.does === "move") return world.unlink(resolved, happens.to);
   // The part of an erasure that changes the account; tombstones belong to no account.
   const { application, operations } = world;
-  const entry = {
-    action: "erase",
-    customer: customer.identifier,
-    moment: operations.now(),
-    ...AUTHORITY,
-  } as const;
+  const entry = auditEntry("erase", operations.now(), AUTHORITY, { customer: customer.identifier });
   return operations.table.end(application.identifier, customer, { entryIdentifier: uuid(), entry });
 };
 

@@ -34,6 +34,7 @@ const race = async ({ table: name, application, jobs, concurrency }: RaceOrder):
       if (customer === undefined) return { result: "nobody", customer: null };
       const unlinked = await unlinkCustomer(operations, applicationId(application), customerId(customer), {
         by: "a racer",
+        caller: null,
         reason: "a race",
       });
       return { result: unlinked?.outcome ?? "nobody", customer };

@@ -193,7 +193,7 @@ export const aWorld = (
         }),
         application.identifier,
         customerId(customer),
-        { by: "an operator", reason: "a proof" },
+        { by: "an operator", caller: null, reason: "a proof" },
       );
       return done?.outcome === "unlinked";
     },

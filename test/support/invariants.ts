@@ -68,7 +68,7 @@ const PARTITION = new RegExp(
   "s",
 );
 
-const auditItem = () => z.object({ action: z.string(), customer: z.string() });
+const auditItem = () => z.object({ action: z.string(), customer: z.nullable(z.string()) });
 
 interface Customer extends Omit<z.output<ReturnType<typeof customerItem>>, "holdings"> {
   readonly key: string;
@@ -322,7 +322,7 @@ const sort = (
         break;
       case "AUDIT": {
         const entry = violations.parse(auditItem, item);
-        if (entry?.action === "erase") tenant.erased.add(entry.customer);
+        if (entry?.action === "erase" && entry.customer !== null) tenant.erased.add(entry.customer);
         break;
       }
       default:

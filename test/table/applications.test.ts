@@ -2,9 +2,11 @@ import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Application } from "../../lib/applications/application.ts";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { applyManifest } from "../../lib/administration/apply.ts";
+import { auditEntry } from "../../lib/administration/audit.ts";
 import { issueCredential, type Credential } from "../../lib/applications/credential.ts";
 import { manifestOf } from "../../lib/administration/manifest-document.ts";
 import { readManifest, type Manifest } from "../../lib/administration/manifest.ts";
+import type { Audited } from "../../lib/customers/customer-change.ts";
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { applicationId, keyId, type ApplicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
@@ -204,24 +206,30 @@ describe("an application", () => {
     expect(outcomes.filter((outcome) => "created" in outcome && outcome.created)).toHaveLength(1);
   });
 
-  test.each([
+  const entry = auditEntry("apply", NOW, { by: "ada", caller: null });
+  test.each<[number, string, string, Audited | undefined]>([
     // Together with the application, its catalog, the table's format and the list of applications.
-    [48, "saved"],
-    [49, "too_many_store_changes"],
-  ])("with %d bundles is %s", async (bundles, outcome) => {
+    [48, "saved", "without an entry of the audit", undefined],
+    [49, "too_many_store_changes", "without an entry of the audit", undefined],
+    [47, "saved", "with one", { entryIdentifier: "1", entry }],
+    [48, "too_many_store_changes", "with one", { entryIdentifier: "1", entry }],
+  ])("with %d bundles is %s, %s", async (bundles, outcome, _, audit) => {
     const application: Application = {
       ...aManifest("x"),
       identifier: newIdentifier(),
       androidStore: [],
       iosStore: Array.from({ length: bundles }, (_, index) => ({
-        bundleIdentifier: `many${bundles}.n${index}`,
+        bundleIdentifier: `many${bundles}${audit === undefined ? "" : ".audited"}.n${index}`,
         appAppleIdentifier: 1,
         environments: ["production"],
         xcodeCertificates: [],
         serverApi: null,
       })),
     };
-    expect((await applications.save(null, application)).outcome).toBe(outcome);
+    const saved = await applications.save(null, application, audit);
+    expect(saved).toMatchObject(
+      outcome === "saved" ? { outcome } : { outcome, limit: audit === undefined ? 48 : 47 },
+    );
   });
 
   test.each([

@@ -1,0 +1,119 @@
+import type { Application } from "../applications/application.ts";
+import type { Audited } from "../customers/customer-change.ts";
+import type { AuditAction, AuditEntry } from "../customers/records.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { changeHead, changeText, type Change } from "./difference.ts";
+import { lostAccess } from "./lost-access.ts";
+
+/** An audit entry as read; a later version may have written other actions. */
+export type AuditRecord = Omit<AuditEntry, "action"> & { readonly action: string };
+
+/** Entries of applications' audits. No function may write them. */
+export interface AuditTable {
+  /** Writes an entry by itself, before an act that is no single transaction. */
+  record(application: ApplicationId, audited: Audited): Promise<void>;
+  /** All entries of an application, oldest first. */
+  of(application: ApplicationId): Promise<readonly AuditRecord[]>;
+}
+
+/** Who acts. */
+export type Actor = Pick<AuditEntry, "by" | "caller">;
+
+/** Who acts, and why. */
+export interface Authority extends Actor {
+  readonly reason: string;
+}
+
+/**
+ * Keyed hashes of accounts, in their order, as an audit entry names them; empty where they cannot be made. Never rejects for
+ * that: it must not keep anybody from acting.
+ */
+export type HashAccounts = (
+  application: ApplicationId,
+  accounts: readonly AccountId[],
+) => Promise<readonly string[]>;
+
+/** Characters of a line, and lines of an entry: an item of DynamoDB has at most 400 KB. */
+export const LINE_CHARACTERS = 200;
+export const MOST_LINES = 100;
+
+/** One line, without control characters, cut to the longest that an entry holds. */
+const lineOf = (text: string): string => {
+  const characters = [...text.replaceAll(/\p{Cc}+/gu, " ")];
+  return characters.length <= LINE_CHARACTERS
+    ? characters.join("")
+    : `${characters.slice(0, LINE_CHARACTERS - 1).join("")}…`;
+};
+
+const boundedLines = (lines: readonly string[]): readonly string[] => {
+  const rest = lines.length - MOST_LINES;
+  return [...lines.slice(0, MOST_LINES).map(lineOf), ...(rest > 0 ? [`and ${rest} more`] : [])];
+};
+
+/** Makes an entry. Its lines are cut to their bounds. */
+export const auditEntry = (
+  action: AuditAction,
+  moment: Instant,
+  { by, caller, reason = null }: Actor & Partial<Pick<AuditEntry, "reason">>,
+  {
+    customer = null,
+    accounts = [],
+    what = [],
+  }: Partial<Pick<AuditEntry, "customer" | "accounts" | "what">> = {},
+): AuditEntry => ({
+  action,
+  moment,
+  by,
+  caller,
+  reason,
+  customer,
+  accounts,
+  what: boundedLines(what),
+});
+
+/** A change with the values of its fields where these are no secret and have room, or else with the fields' names. */
+const changeLine = (change: Change): string => {
+  const { subject, fields } = change;
+  // The URL of a destination may hold a token; what configures a store is in the manifest.
+  const isShown = subject !== "destination" && subject !== "store";
+  const text = changeText(change);
+  if (isShown && [...text].length <= LINE_CHARACTERS) return text;
+  const names = fields.map(({ field }) => field).join(", ");
+  return `${changeHead(change)}${names === "" ? "" : `: ${names}`}`;
+};
+
+/** Lines for an `apply`: the access that customers can lose, then every change. */
+export const appliedLines = (
+  before: Application | null,
+  after: Application,
+  changes: readonly Change[],
+): readonly string[] => [
+  ...(before === null ? [] : lostAccess(before, after)).map((loss) => `customers can lose access: ${loss}`),
+  ...changes.map(changeLine),
+];
+
+/** What is known of an account when entries about it are searched. */
+export interface SoughtAccount {
+  /** Its keyed hash; null: it cannot be made. */
+  readonly hash: string | null;
+  /** Customers linked to it now, aliases included. */
+  readonly customers: ReadonlySet<CustomerId>;
+}
+
+/** Acts on an account as a whole, of no single customer. */
+const OF_AN_ACCOUNT: ReadonlySet<string> = new Set(["export"] satisfies AuditAction[]);
+
+/**
+ * Whether an entry is about an account. `unknown`: it is about an account or a customer, but whether it is this account is
+ * not recorded, or cannot be compared.
+ */
+export const concerns = (
+  { hash, customers }: SoughtAccount,
+  { action, customer, accounts }: Pick<AuditRecord, "action" | "customer" | "accounts">,
+): "account" | "application" | "others" | "unknown" => {
+  if (hash !== null && accounts.includes(hash)) return "account";
+  if (customer !== null && customers.has(customer)) return "account";
+  if (accounts.length > 0) return hash === null ? "unknown" : "others";
+  return customer === null && !OF_AN_ACCOUNT.has(action) ? "application" : "unknown";
+};

@@ -1,0 +1,98 @@
+import { GetCommand } from "@aws-sdk/lib-dynamodb";
+import type { ApplicationStore, StoredApplication, StoreRegistration } from "../administration/apply.ts";
+import {
+  DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
+  type Application,
+  type StoreReference,
+} from "../applications/application.ts";
+import type { ApplicationLoader } from "../applications/directory.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { once } from "../once.ts";
+import {
+  androidStoreItem,
+  applicationItem,
+  applicationOfTableItem,
+  applicationPartitionItem,
+  catalogItem,
+  destinationItem,
+  fromAndroidStoreItem,
+  fromCatalogItem,
+  fromDestinationItem,
+  fromIosStoreItem,
+  iosStoreItem,
+  storeRegistrationItem,
+} from "./application-items.ts";
+import { TABLE_FORMAT, TableFormatError } from "./format.ts";
+import { APPLICATIONS_PARTITION, keys, partitionOfApplication } from "./keys.ts";
+import { queryItems } from "./query.ts";
+import { knownItems, parseItem, parseItems, type Table } from "./table.ts";
+
+/** Applications in the table. All reads are strongly consistent. */
+export interface ApplicationReader
+  extends Pick<ApplicationStore, "read" | "registrationsOf">, ApplicationLoader {
+  /** All applications of the table, ordered by identifier. */
+  list(): Promise<readonly Pick<Application, "identifier" | "name">[]>;
+}
+
+export const createApplicationReader = (table: Table): ApplicationReader => {
+  const { client, name: TableName } = table;
+
+  const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
+    const items = await queryItems(table, { pk: partitionOfApplication(identifier) });
+    const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
+    const [written] = byKind.get("application") ?? [];
+    if (written !== undefined && written["tableFormat"] !== TABLE_FORMAT)
+      throw new TableFormatError(TableName, written["tableFormat"]);
+    const [application] = parseItems(applicationItem, byKind.get("application"));
+    if (application === undefined) return null;
+    const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
+    if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
+    const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
+    // Parsed on first use: no function needs both. A repaired item is seen as late as every other change.
+    const iosStore = once(() => parseItems(iosStoreItem, ofIosStore).map(fromIosStoreItem));
+    const androidStore = once(() => parseItems(androidStoreItem, ofAndroidStore).map(fromAndroidStoreItem));
+    return {
+      version: application.version,
+      application: {
+        identifier,
+        name: application.name,
+        transfers: application.transfers,
+        renewalLeeway: application.renewalLeeway ?? DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
+        get iosStore() {
+          return iosStore();
+        },
+        get androidStore() {
+          return androidStore();
+        },
+        catalog: fromCatalogItem(catalog),
+        destinations: parseItems(destinationItem, byKind.get("destination")).flatMap(fromDestinationItem),
+        keepsChanges: application.keepsChanges ?? false,
+      },
+    };
+  };
+
+  const registrationOf = async ({
+    store,
+    bundleOrPackage,
+  }: StoreReference): Promise<StoreRegistration | null> => {
+    const Key = keys.storeRegistration(store, bundleOrPackage);
+    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
+    if (Item === undefined) return null;
+    return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, Item).application };
+  };
+
+  const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> =>
+    knownItems(applicationOfTableItem, await queryItems(table, { pk: APPLICATIONS_PARTITION }));
+
+  return {
+    list,
+    read,
+    load: async (identifier) => (await read(identifier))?.application ?? null,
+    registrationsOf: async (stores) =>
+      (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
+    applicationOfBundle: async (bundleIdentifier) =>
+      (await registrationOf({ store: "ios-store", bundleOrPackage: bundleIdentifier }))?.application ?? null,
+    applicationOfPackage: async (packageName) =>
+      (await registrationOf({ store: "android-store", bundleOrPackage: packageName }))?.application ?? null,
+  };
+};

@@ -1,0 +1,28 @@
+import type { AuditTable } from "../administration/audit.ts";
+import { auditItem } from "./audit-item.ts";
+import { auditWrite } from "./audit-write.ts";
+import { auditPartition } from "./keys.ts";
+import { queryItems } from "./query.ts";
+import { knownItems, type Table } from "./table.ts";
+import { transact } from "./transactions.ts";
+
+export const createAuditTable = (table: Table): AuditTable => ({
+  record: async (application, audited) => {
+    const recorded = await transact(table, [auditWrite(table.name, application, audited)]);
+    if (recorded.outcome === "conflict") throw recorded.cause;
+  },
+
+  of: async (application) =>
+    knownItems(auditItem, await queryItems(table, { pk: auditPartition(application) })).map(
+      ({ action, moment, by, caller = null, reason, customer, accounts = [], what = [] }) => ({
+        action,
+        moment,
+        by,
+        caller,
+        reason,
+        customer,
+        accounts,
+        what,
+      }),
+    ),
+});

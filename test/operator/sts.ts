@@ -1,0 +1,33 @@
+import { createServer } from "node:http";
+import { close, listen } from "../../local/server.ts";
+
+export const CALLER = "arn:aws:sts::123456789012:assumed-role/Operators/ada@example.com";
+
+/** A Security Token Service that names every caller alike. */
+export interface TokenService {
+  readonly endpoint: string;
+  /** Authorization headers of its requests. */
+  readonly asked: string[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a Security Token Service.
+ *
+ * @param arn null: it refuses every request
+ */
+export const startTokenService = async (arn: string | null = CALLER): Promise<TokenService> => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.headers.authorization ?? "");
+    request.resume();
+    response.writeHead(arn === null ? 403 : 200, { "Content-Type": "text/xml" });
+    response.end(
+      arn === null
+        ? `<ErrorResponse><Error><Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>No.</Message></Error></ErrorResponse>`
+        : `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Arn>${arn}</Arn><UserId>AIDA</UserId><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`,
+    );
+  });
+  const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
+  return { endpoint, asked, stop: () => close(server) };
+};
