@@ -338,7 +338,7 @@ export const partitionPatterns = (any = anyApplication()): Readonly<Record<ItemK
 
 /** Beginnings of partition and sort keys that end with the name of an account, a purchase or an identity. */
 const NAMING =
-  /^(.*#ACCOUNT#|.*#PURCHASE#[^#]*#[^#]*#|.*#IDENTITY#[^#]*#[^#]*#[^#]*#|\d{4}-[^#]*#)(.+)$/s;
+  /^(APPLICATION#[^#]*#(?:ACCOUNT#|PURCHASE#[^#]*#[^#]*#|IDENTITY#[^#]*#[^#]*#[^#]*#)|\d{4}-[^#]*#)(.+)$/s;
 
 /** A partition or sort key as logs may have it: its last value, if it names somebody's, is the beginning of its SHA-256. */
 export const loggedKey = (part: string): string =>

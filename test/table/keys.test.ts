@@ -4,7 +4,7 @@ import { NOW } from "../support/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CUSTOMER = customerId("0198c0de-0000-7000-8000-000000000002");
-const PERSON = "anna@example.com #CUSTOMER#1\n";
+const PERSON = "anna@example.com #ACCOUNT#1#PURCHASE#2#IDENTITY#3\n";
 const PURCHASE = {
   store: "ios-store",
   environment: "production",
