@@ -56,6 +56,8 @@ export const changeItem = once(() =>
     data: z.optional(shape.text()),
     /** The account's change before; absent: none is known. */
     previous: z.optional(place()),
+    /** Whether it lacks what it said of customers who were erased since; absent: it is as it was told. */
+    isRedacted: z.optional(z.boolean()),
   }),
 );
 

@@ -139,7 +139,8 @@ export const createChangeTable = (
       const found = await getAll([toldKey(application, account)]);
       const [item] = found.values();
       const told = item === undefined ? null : fromToldItem(item);
-      await emptyChanges(table, application, told?.last ?? null, { keepsFirst: true });
+      const erased = new Set(looks.flatMap(({ cause }) => (cause?.erased ? cause.customers : [])));
+      await emptyChanges(table, application, told?.last ?? null, { keepsFirst: true, erased });
       // After a conflict, the looks are still due.
       await transact(table, [
         ...looks.map((look) => deletion(name, lookKey(application, look))),

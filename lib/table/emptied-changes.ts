@@ -1,38 +1,72 @@
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
-import type { ApplicationId } from "../identifiers.ts";
-import type { ChangePlace } from "../telling/change.ts";
-import { changeItem } from "./change-items.ts";
+import type { ApplicationId, CustomerId } from "../identifiers.ts";
+import type { ChangeData, ChangePlace } from "../telling/change.ts";
+import { changeItem, fromChangeItem } from "./change-items.ts";
 import { present } from "./conditions.ts";
 import { changeKey } from "./keys.ts";
 import { parseItem, type Table } from "./table.ts";
 import { updateOf } from "./writes.ts";
 
+/** A change without what it says of the erased customers. */
+const without = (erased: ReadonlySet<CustomerId>, data: ChangeData): ChangeData => {
+  const isOfErased = ({ customerIdentifier }: ChangeData["entitlements"][number]): boolean =>
+    [...erased].some((customer) => customer === customerIdentifier);
+  const hidden = new Set(data.entitlements.filter(isOfErased).map(({ identifier }) => identifier));
+  return {
+    ...data,
+    changed: data.changed.filter((identifier) => !hidden.has(identifier)),
+    customerIdentifiers: data.customerIdentifiers.filter((customer) => !erased.has(customer)),
+    entitlements: data.entitlements.filter((one) => !isOfErased(one)),
+  };
+};
+
+/** Whether a change tells that the account lost a customer who is not erased. */
+const tellsLoss = (
+  erased: ReadonlySet<CustomerId>,
+  { customerIdentifiers: before }: ChangeData,
+  { customerIdentifiers: after }: ChangeData,
+): boolean => before.some((customer) => !erased.has(customer) && !after.includes(customer));
+
 /**
- * Takes the data out of an account's changes: the one at the place and all before it, each of which names the one before. May
- * be repeated after it was interrupted.
+ * Takes the data out of an account's changes: the one at the place and all before it, each of which names the one before. A
+ * change that tells of the loss of somebody else stays, without what it says of the erased: whoever follows the changes must
+ * not see that customer in two accounts. May be repeated after it was interrupted: the newest is emptied first.
  *
  * @param keepsFirst whether the one at the place keeps its data
+ * @param erased customers who are erased; null: nobody follows the changes any more, and all are emptied
  */
 export const emptyChanges = async (
   { client, name }: Table,
   application: ApplicationId,
   last: ChangePlace | null,
-  { keepsFirst }: { readonly keepsFirst: boolean },
+  { keepsFirst, erased }: { readonly keepsFirst: boolean; readonly erased: ReadonlySet<CustomerId> | null },
 ): Promise<void> => {
-  for (let at = last, isFirst = true; at !== null; isFirst = false) {
-    const key = changeKey(application, at);
-    const { Item: item } = await client.send(
-      new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }),
-    );
-    if (item === undefined) return;
-    if (!(isFirst && keepsFirst))
+  const read = async (at: ChangePlace) => {
+    const Key = { ...changeKey(application, at) };
+    const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
+    if (Item === undefined) return null;
+    const { previous = null, isRedacted = false } = parseItem(changeItem, Item);
+    return { at, previous, isRedacted, data: fromChangeItem(at.day, Item).data };
+  };
+  let one = last === null ? null : await read(last);
+  for (let isFirst = true; one !== null; isFirst = false) {
+    const before: Awaited<ReturnType<typeof read>> = one.previous === null ? null : await read(one.previous);
+    const { data } = one;
+    if (data !== null && !(isFirst && keepsFirst)) {
+      const stays =
+        erased !== null && (one.isRedacted || (before?.data != null && tellsLoss(erased, before.data, data)));
+      const attributes = stays
+        ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
+        : { data: undefined, isEmptied: true };
       try {
-        const emptied = { data: undefined, isEmptied: true };
-        await client.send(new UpdateCommand(updateOf(name, key, emptied, present)));
+        await client.send(
+          new UpdateCommand(updateOf(name, changeKey(application, one.at), attributes, present)),
+        );
       } catch (error) {
         if (!(error instanceof ConditionalCheckFailedException)) throw error;
       }
-    at = parseItem(changeItem, item).previous ?? null;
+    }
+    one = before;
   }
 };

@@ -62,7 +62,7 @@ export const createForgetTold = (
     const told = await toldOf(application, account);
     const last = erased.slice(0, LAST);
     const others = [...(told?.digest.customers ?? []), ...erased].filter((one) => !last.includes(one));
-    await emptyChanges(table, application, told?.last ?? null, { keepsFirst: false });
+    await emptyChanges(table, application, told?.last ?? null, { keepsFirst: false, erased: null });
     await writeAll(
       [...new Set(others)].map((customer) => ({ delete: toldCustomerKey(application, customer) })),
     );

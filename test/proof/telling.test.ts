@@ -233,9 +233,6 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
       case "move":
         return world.unlink(await ownerOf(acts.purchase), acts.to);
       case "erase":
-        // What was told of a loss goes with the erasure, so the follower has to know it before.
-        await tell();
-        await follower.follow(moment);
         return world.erase(await ownerOf(acts.purchase));
     }
   };
