@@ -222,6 +222,8 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
       Infinity,
     );
   };
+  // From now on it is told of everything.
+  await follower.follow(moment);
   let takenAt = moment;
   /** The receiver takes everything: an attempt comes after a day at the latest. */
   const takeAll = async (): Promise<void> => {
