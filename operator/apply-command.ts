@@ -132,7 +132,7 @@ export const applyApplication = async (
   const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
     approve,
     audit: async (before, after, changes) =>
-      audited(auditEntry("apply", session.moment, actor, { what: appliedLines(before, after, changes) })),
+      audited(auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) })),
   });
   if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
   const { application, created, changes } = outcome;

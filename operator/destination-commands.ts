@@ -131,7 +131,9 @@ export const rotateDestination = async (
       options,
       `The secret of ${name} was made anew less than a day ago. The one before it, which signs too until ${isoTime(overlaps)}, then signs no more: a receiver that still has it refuses every message.`,
     );
-  const entry = auditEntry("rotate", session.moment, await actorOf(session, options), {
+  // The question may have waited.
+  const moment = session.now();
+  const entry = auditEntry("rotate", moment, await actorOf(session, options), {
     what: [`destination ${name}: new secret`],
   });
   const rotation = await rotateSecret(
@@ -139,13 +141,13 @@ export const rotateDestination = async (
     master,
     application.identifier,
     before,
-    session.moment,
+    moment,
     audited(entry),
   );
   if (rotation === null)
     throw new OperatorError(`Nothing was changed: ${name} is being changed by somebody else; try again.`);
   const { secret, destination } = rotation;
-  const end = timeOrNull(overlapEnd(destination, session.moment));
+  const end = timeOrNull(overlapEnd(destination, moment));
   return {
     json: {
       secret,

@@ -133,9 +133,8 @@ export const readKeyIdentifier = (text: string): KeyId => {
   return keyId(text);
 };
 
-/** The operator's operations on customers, on the session's table at its moment. */
-export const operationsOf = ({ table, moment, ...effects }: Session) =>
-  composeOperations(table, { ...effects, now: (): Instant => moment });
+/** The operator's operations on customers, on the session's table. */
+export const operationsOf = ({ table, ...effects }: Session) => composeOperations(table, effects);
 
 /** @throws OperatorError if there is no such application */
 export const findApplication = async (

@@ -38,20 +38,27 @@ export type HashAccounts = (
 export const LINE_CHARACTERS = 200;
 export const MOST_LINES = 100;
 
-/** One line, without control characters, cut to the longest that an entry holds. */
-const lineOf = (text: string): string => {
-  const characters = [...text.replaceAll(/\p{Cc}+/gu, " ")];
-  return characters.length <= LINE_CHARACTERS
-    ? characters.join("")
-    : `${characters.slice(0, LINE_CHARACTERS - 1).join("")}…`;
+const SPACES_AND_WORDS = /\s*\S+/g;
+
+/** Lines without control characters, each as long as an entry holds: a longer one goes on in the next. */
+const linesOf = (text: string): string[] => {
+  const lines = [""];
+  for (const [word] of text.replaceAll(/\p{Cc}+/gu, " ").matchAll(SPACES_AND_WORDS)) {
+    const line = lines.at(-1) ?? "";
+    const characters = [...(line === "" ? word.trimStart() : line + word)];
+    if (characters.length <= LINE_CHARACTERS) lines[lines.length - 1] = characters.join("");
+    else lines.push([...`… ${word.trim()}`].slice(0, LINE_CHARACTERS).join(""));
+  }
+  return lines;
 };
 
-const boundedLines = (lines: readonly string[]): readonly string[] => {
+const boundedLines = (texts: readonly string[]): readonly string[] => {
+  const lines = texts.flatMap(linesOf);
   const rest = lines.length - MOST_LINES;
-  return [...lines.slice(0, MOST_LINES).map(lineOf), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  return [...lines.slice(0, MOST_LINES), ...(rest > 0 ? [`and ${rest} more`] : [])];
 };
 
-/** Makes an entry. Its lines are cut to their bounds. */
+/** Makes an entry of bounded lines. */
 export const auditEntry = (
   action: AuditAction,
   moment: Instant,

@@ -1,7 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import type { Catalog, CatalogProduct } from "../entitlements/catalog.ts";
 import { plusPeriod, type Period } from "../entitlements/time.ts";
-import { periodText } from "./manifest-document.ts";
+import { leewayText, periodText } from "./manifest-document.ts";
 
 /** Periods compare by their ends; null never ends. */
 const end = (period: Period | null): number => (period === null ? Infinity : plusPeriod(0, period));
@@ -24,9 +24,13 @@ const productLosses = (before: Catalog, after: Catalog): string[] => {
     if (now === undefined) return [`product ${name} grants nothing any more`];
     const lost = without(old.grants, now.grants);
     const shorter = now.accessDuration !== null && end(now.accessDuration) < end(old.accessDuration);
+    // Without an access duration, everything is for ever, but a rental grants nothing.
+    const unrented =
+      product.store === "android-store" && old.accessDuration !== null && now.accessDuration === null;
     return [
       ...(lost.length === 0 ? [] : [`product ${name} does not grant ${lost.join(", ")} any more`]),
       ...(shorter ? [`product ${name} gives access for ${periodText(now.accessDuration)} only`] : []),
+      ...(unrented ? [`rentals of product ${name} grant nothing any more`] : []),
     ];
   });
 };
@@ -57,11 +61,19 @@ const storeLosses = (before: Application, after: Application): string[] => {
   });
 };
 
+const leewayLoss = (before: Application, after: Application): string[] =>
+  after.renewalLeeway < before.renewalLeeway
+    ? [
+        `a subscription that renews late keeps its access for ${leewayText(after.renewalLeeway)} only, not for ${leewayText(before.renewalLeeway)}`,
+      ]
+    : [];
+
 /**
  * Access that customers can lose when `after` replaces `before`, in words; empty if every purchase is still accepted and
  * grants at least as much.
  */
 export const lostAccess = (before: Application, after: Application): readonly string[] => [
-  ...productLosses(before.catalog, after.catalog),
   ...storeLosses(before, after),
+  ...leewayLoss(before, after),
+  ...productLosses(before.catalog, after.catalog),
 ];

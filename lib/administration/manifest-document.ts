@@ -80,7 +80,7 @@ const productsOf = ({ products }: Catalog): ManifestDocument["products"] =>
     ...(product.accessDuration !== null && { accessDuration: periodText(product.accessDuration) }),
   }));
 
-const leewayText = (milliseconds: number): string =>
+export const leewayText = (milliseconds: number): string =>
   milliseconds === 0 ? "PT0S" : periodText({ months: 0, milliseconds });
 
 /** The manifest that describes an application. */

@@ -14,13 +14,15 @@ import type { FindOwnership, OperationTable } from "./operation-table.ts";
  * look instead, as the teller first tells that the customers are gone. May be repeated after it was interrupted.
  *
  * @param account the account that the customers were linked to; null: none is known
- * @returns the accounts whose changes were emptied
+ * @param begin is called before the first write, if there is one
+ * @returns the accounts whose changes were emptied, or are emptied soon
  */
 export type ForgetTold = (
   application: ApplicationId,
   customers: readonly CustomerId[],
   account: AccountId | null,
   moment: Instant,
+  begin: () => Promise<void>,
 ) => Promise<number>;
 
 export interface Operations {
@@ -197,8 +199,7 @@ export const eraseCustomer = async (
     for (const { item } of owned.identities) identities.add(item);
     progress(counts());
   }
-  const forgotten = await forgetTold(application, [identifier, ...aliases], left, now());
-  if (forgotten > 0) await recordCompletion();
+  const forgotten = await forgetTold(application, [identifier, ...aliases], left, now(), recordCompletion);
   // Aliases go last: their purchases are found through them.
   await table.forget(application, [...aliases]);
   const nothing = purchases.size + identities.size + aliases.size + forgotten === 0;

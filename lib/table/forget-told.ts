@@ -85,9 +85,10 @@ export const createForgetTold = (
     return outcome;
   };
 
-  return async (application, customers, account, moment) => {
+  return async (application, customers, account, moment, begin) => {
     const accounts = await accountsOf(application, customers);
     if (await tells(application)) {
+      if (accounts.size > 0) await begin();
       await writeAll(
         [...accounts].map(([customer, of]) => {
           const cause = { customer, version: 0, customers: [customer], erased: true };
@@ -95,10 +96,11 @@ export const createForgetTold = (
           return { put: { ...lookKey(application, look), ...lookAttributes(look) } };
         }),
       );
-      return 0;
+      return new Set(accounts.values()).size;
     }
     const linked = account !== null && (await toldOf(application, account)) !== null ? [account] : [];
     const named = new Set([...accounts.values(), ...linked]);
+    if (named.size > 0) await begin();
     for (const one of named) {
       const erased = customers.filter((customer) => accounts.get(customer) === one);
       for (let attempt = 1; (await forget(application, one, erased)) === "conflict"; attempt += 1) {

@@ -111,9 +111,15 @@ export const grantsOf = (assembly: Assembly): readonly KindAccess[] =>
 const key = z.object({ pk: z.object({ S: z.string() }) }).transform(({ pk }) => pk.S);
 const byKey = z.object({ Key: key }).transform(({ Key }) => Key);
 const byItem = z.object({ Item: key }).transform(({ Item }) => Item);
+/** No role may read an index. */
 const query = z
-  .object({ ExpressionAttributeValues: z.object({ ":pk": z.object({ S: z.string() }) }) })
-  .transform(({ ExpressionAttributeValues: values }) => values[":pk"].S);
+  .object({
+    IndexName: z.string().optional(),
+    ExpressionAttributeValues: z.object({ ":pk": z.object({ S: z.string() }) }),
+  })
+  .transform(({ IndexName, ExpressionAttributeValues: values }) =>
+    IndexName === undefined ? values[":pk"].S : null,
+  );
 const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(key) })) });
 const transactGet = z.object({ TransactItems: z.array(z.object({ Get: byKey })) });
 const transactWrite = z.object({
@@ -140,7 +146,7 @@ const partsOf = (operation: string, body: unknown): readonly Part[] => {
     case "PutItem":
       return one(byItem.parse(body));
     case "Query":
-      return one(query.parse(body));
+      return one(query.parse(body) ?? "");
     case "BatchGetItem":
       return Object.values(batchGet.parse(body).RequestItems).flatMap(({ Keys }) => Keys.flatMap(one));
     case "TransactGetItems":
