@@ -88,7 +88,31 @@ test("a shorter access duration is a loss, a longer one is not", () => {
   expect(lostAccess(lasting("P1M"), lasting("P7D"))).toHaveLength(1);
   expect(lostAccess(lasting("P7D"), lasting("P1M"))).toEqual([]);
   expect(lostAccess(lasting("P7D"), lasting("P7D"))).toEqual([]);
-  expect(lostAccess(lasting("P7D"), before)).toEqual([]);
+});
+
+test("access that has no end any more is a loss for Android's rentals alone, which then grant nothing", () => {
+  const rented = { ...premium, accessDuration: period("P7D") };
+  expect(lostAccess(selling([rented]), before)).toEqual([
+    "rentals of product android-store premium grant nothing any more",
+  ]);
+  const pass = aProduct({ productIdentifier: "pass", accessDuration: period("P7D") });
+  expect(lostAccess(selling([pass]), selling([{ ...pass, accessDuration: null }]))).toEqual([]);
+});
+
+test("a shorter renewal leeway is a loss, a longer one is not", () => {
+  const leeway = (minutes: number) => selling([premium], { renewalLeeway: minutes * 60_000 });
+  expect(lostAccess(leeway(15), leeway(0))).toEqual([
+    "a subscription that renews late keeps its access for PT0S only, not for PT15M",
+  ]);
+  expect(lostAccess(leeway(15), leeway(60))).toEqual([]);
+});
+
+test("refused stores come before products, of which there can be many", () => {
+  const losses = lostAccess(before, selling([], { iosStore: [] }));
+  expect(losses).toEqual([
+    "purchases of ios-store a.b are refused",
+    "product android-store premium grants nothing any more",
+  ]);
 });
 
 test("additions, a new name and a new credential lose nothing", () => {

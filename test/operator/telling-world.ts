@@ -44,7 +44,8 @@ export interface Run {
 export interface Operator {
   /** Endpoint of the Secrets Manager. */
   readonly secretsManager: string;
-  run(words: readonly string[], changes?: Environment, moment?: Instant): Promise<Run>;
+  /** @param moment of the whole command, or the clock that it reads */
+  run(words: readonly string[], changes?: Environment, moment?: Instant | (() => Instant)): Promise<Run>;
   apply(manifest: object, changes?: Environment, words?: readonly string[]): Promise<Run>;
   stop(): Promise<void>;
 }
@@ -73,7 +74,7 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
         AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint,
         ...changes,
       },
-      now: () => moment,
+      now: typeof moment === "number" ? () => moment : moment,
       out: (text) => void (out += text),
       err: (text) => void (err += text),
       composeAccountReport,
