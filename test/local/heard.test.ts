@@ -73,7 +73,7 @@ test("a subscription renews for a year without a link, and ends once it is cance
   await followed.move({ advance: "P1M" });
   for (const account of ["ios-year", "android-year"])
     expect(await followed.read(account)).toMatchObject({ status: "expired", active: false });
-}, 120_000);
+}, 240_000);
 
 test("a refund that is told before anybody linked the purchase counts after the link", async () => {
   const bought = await followed.buyOnIos("late");

@@ -46,24 +46,26 @@ const policy = z.object({
 });
 const lambda = z.object({ Role: z.string() });
 
-/** Whether IAM's `StringLike` matches. */
-const isLike = (pattern: string, text: string): boolean => {
+/** A pattern of IAM's `StringLike`. */
+const likeOf = (pattern: string): RegExp => {
   const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`);
-  return new RegExp(`^${escaped.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s").test(text);
+  return new RegExp(`^${escaped.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s");
 };
 
 const PARTITIONS_OF = partitionPatterns();
 const KINDS = Object.keys(PARTITIONS_OF) as ItemKind[];
+const PARTITIONS = KINDS.map((kind) => [kind, likeOf(PARTITIONS_OF[kind])] as const);
 
 /** Kind of the items in a partition. */
 const kindOf = (partitionKey: string): ItemKind | null =>
-  KINDS.find((kind) => isLike(PARTITIONS_OF[kind], partitionKey)) ?? null;
+  PARTITIONS.find(([, partition]) => partition.test(partitionKey))?.[0] ?? null;
 
 /** Actions on partitions that a role allows. */
 interface Grant {
   readonly actions: readonly string[];
   /** Patterns of partition keys. */
   readonly patterns: readonly string[];
+  readonly partitions: readonly RegExp[];
 }
 
 /** Grants of the assembly's functions on the table, by logical id. */
@@ -74,10 +76,14 @@ const rolesOf = (assembly: Assembly): ReadonlyMap<string, readonly Grant[]> => {
     policies
       .filter(({ Roles }) => Roles.includes(role))
       .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
-      .map(({ Action, Condition }) => ({
-        actions: Action.filter((action) => action.endsWith("Item") || action === "dynamodb:Query"),
-        patterns: Condition?.["ForAllValues:StringLike"]?.[LEADING_KEYS] ?? ["*"],
-      }))
+      .map(({ Action, Condition }) => {
+        const patterns = Condition?.["ForAllValues:StringLike"]?.[LEADING_KEYS] ?? ["*"];
+        return {
+          actions: Action.filter((action) => action.endsWith("Item") || action === "dynamodb:Query"),
+          patterns,
+          partitions: patterns.map(likeOf),
+        };
+      })
       .filter(({ actions }) => actions.length > 0);
   return new Map(
     [...template.resourcesOf("AWS::Lambda::Function", lambda)].map(([id, { Role }]) => [
@@ -198,8 +204,8 @@ export const startRoleGate = async (assembly: Assembly, target: string): Promise
     const refused = parts.filter(
       ({ action, partitionKey }) =>
         !grants.some(
-          ({ actions, patterns }) =>
-            actions.includes(action) && patterns.some((pattern) => isLike(pattern, partitionKey)),
+          ({ actions, partitions }) =>
+            actions.includes(action) && partitions.some((partition) => partition.test(partitionKey)),
         ),
     );
     for (const access of refused) denied.set(JSON.stringify([access.action, kindAccess(access)]), access);
