@@ -381,6 +381,9 @@ describe("the event", () => {
     expect(context.remaining).toBeGreaterThan(20_000);
     expect(context.remaining).toBeLessThanOrEqual(28_000);
     expect(environment).toEqual({
+      // Of the function alone, as the credentials of its role are.
+      AWS_ACCESS_KEY_ID: environment["AWS_LAMBDA_FUNCTION_NAME"],
+      AWS_SECRET_ACCESS_KEY: "local",
       AWS_DEFAULT_REGION: "us-east-1",
       AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1",
       AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
