@@ -1,4 +1,5 @@
 import { changesFacts, type TableAccess } from "../lib/contract/table-access.ts";
+import type { FunctionName } from "./parameters.ts";
 
 /** Access of a function that works for all applications. */
 const ofAllApplications = ({ reads, ...access }: TableAccess): TableAccess => ({
@@ -6,26 +7,30 @@ const ofAllApplications = ({ reads, ...access }: TableAccess): TableAccess => ({
   reads: [...reads, "application-list"],
 });
 
-/** Access of the functions that are no endpoints. */
-export const ACCESS = {
-  authorizer: { by: "gets", reads: ["credential"], changes: [] },
-  watcher: { by: "queries", reads: ["application", "notification"], changes: [] },
-  acknowledger: {
+/** Access of the functions that are no endpoints, whose data names it. */
+export const FUNCTION_ACCESS = {
+  authorizeCredential: { by: "gets", reads: ["credential"], changes: [] },
+  watchNotifications: { by: "queries", reads: ["application", "notification"], changes: [] },
+  acknowledgeDuePurchases: {
     by: "changes",
     reads: ["application", "customer"],
     changes: ["purchase", "acknowledgement"],
   },
-  iosRefresher: ofAllApplications(changesFacts("ios-store")),
-  androidRefresher: ofAllApplications(changesFacts("android-store")),
-  androidSweeper: ofAllApplications(changesFacts("android-store")),
+  refreshIosStorePurchases: ofAllApplications(changesFacts("ios-store")),
+  refreshAndroidStorePurchases: ofAllApplications(changesFacts("android-store")),
+  sweepAndroidStoreRefunds: ofAllApplications(changesFacts("android-store")),
   // It receives what was not delivered, stores' requests included.
-  iosSweeper: ofAllApplications(
+  sweepIosStoreNotifications: ofAllApplications(
     changesFacts("ios-store", { reads: ["store-registration"], changes: ["delivery"] }),
   ),
-  teller: ofAllApplications({
+  tellChanges: ofAllApplications({
     by: "changes",
     reads: ["application", "account"],
     changes: ["look", "told", "change", "delivery"],
   }),
-  deliverer: ofAllApplications({ by: "changes", reads: ["application", "change"], changes: ["delivery"] }),
-} as const satisfies Record<string, TableAccess>;
+  deliverMessages: ofAllApplications({
+    by: "changes",
+    reads: ["application", "change"],
+    changes: ["delivery"],
+  }),
+} as const satisfies Readonly<Partial<Record<FunctionName, TableAccess>>>;

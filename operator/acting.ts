@@ -44,14 +44,14 @@ const userName = (): string => {
   }
 };
 
-/** What tells who acts. */
+/** Source of the caller's name. */
 interface Callers {
   /** The AWS identity of the shell; null: it has no name. */
   readonly caller: () => Promise<string | null>;
 }
 
 /**
- * Who acts, for the audit.
+ * Actor of a command, for the audit.
  *
  * @throws OperatorError if the name is not valid
  */
@@ -61,7 +61,7 @@ export const actorOf = async ({ caller }: Callers, { by }: ActingOptions): Promi
 });
 
 /**
- * Who acts and why, for the audit.
+ * Actor and reason of a command, for the audit.
  *
  * @throws OperatorError if the reason or the name is not valid
  */
@@ -76,10 +76,10 @@ export const authorityOf = async (
 /** An entry with an identifier of its own. */
 export const audited = (entry: AuditEntry): Audited => ({ entryIdentifier: uuid(), entry });
 
-/** What an entry of its own needs. */
+/** Dependencies of an entry that no transaction carries. */
 interface Recording extends Callers {
   readonly audit: Pick<AuditTable, "record">;
-  readonly moment: Instant;
+  readonly now: () => Instant;
 }
 
 /**
@@ -94,7 +94,7 @@ export const recordAct = async (
   action: AuditAction,
   about: Parameters<typeof auditEntry>[3],
 ): Promise<void> => {
-  const entry = auditEntry(action, recording.moment, await actorOf(recording, options), about);
+  const entry = auditEntry(action, recording.now(), await actorOf(recording, options), about);
   try {
     await recording.audit.record(application, audited(entry));
   } catch (error) {

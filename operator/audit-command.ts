@@ -40,7 +40,7 @@ const entriesOf = async (session: Session, { identifier }: Application): Promise
   return [...acts, ...transfers.map(transferEntry)].sort((a, b) => compare(a.moment, b.moment));
 };
 
-/** What tells an account's entries from those of others. */
+/** Keyed hash and customers of an account, to find its entries by. */
 export const soughtAccount = async (
   { hashAccounts }: Session,
   { identifier }: Application,

@@ -3,7 +3,7 @@ import type { Answer } from "./answer.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { ComposeAccountReport, Session } from "./session.ts";
 
-/** What the commands of the program share. */
+/** Shared parts of the program's commands. */
 export interface Frame {
   /** Runs a command on the table, and writes its answer. */
   readonly answer: (act: (session: Session) => Promise<Answer>) => Promise<void>;

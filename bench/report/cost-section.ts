@@ -1,5 +1,6 @@
 import type { Results } from "../results.ts";
-import { APPLICATION, ASSUMED, monthOf, priceOf, PRICES, requestsOf, revenue } from "./cost.ts";
+import { APPLICATION, ASSUMED, monthOf, priceOf, requestsOf, revenue } from "./cost.ts";
+import { PRICES } from "./prices.ts";
 import { dollars, milliseconds, percent, price, table, whole } from "./markdown.ts";
 
 const MILLION = 1e6;

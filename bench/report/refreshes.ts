@@ -4,7 +4,9 @@ import { sum } from "../measure.ts";
 import type { Results } from "../results.ts";
 import type { Life, Outcome, Plan } from "../refreshes/lives.ts";
 import type { RefreshesResult } from "../sections/refreshes.ts";
-import { ASSUMED, PRICES } from "./cost.ts";
+import { ASSUMED } from "./cost.ts";
+import { PRICES } from "./prices.ts";
+import { costOf, MINUTES_OF_MONTH, roundTripsOf, usageLines, type CostLine } from "./usage.ts";
 import { dollars, milliseconds, percent, requests, table, whole } from "./markdown.ts";
 
 /** Assumed subscribers and what becomes of them. */
@@ -24,7 +26,6 @@ export const ASSUMED_SUBSCRIBERS = {
 
 /** Memory of the functions that refresh. */
 const GIGABYTES = 0.5;
-const MINUTES_OF_MONTH = 43_200;
 const HOURS_OF_MONTH = 720;
 const MONTHS_OF_YEAR = 12;
 /** Assumed processor time of a run, its refreshes left out. */
@@ -91,14 +92,6 @@ const busyRunOf = (lives: readonly Life[]): Consumption => {
   return life.running;
 };
 
-const roundTripsOf = (counted: Consumption): number => sum(Object.values(counted.requests));
-
-interface CostLine {
-  readonly what: string;
-  readonly amount: string;
-  readonly dollars: number;
-}
-
 const secondsOf = (cpuMilliseconds: number, roundTrips: number, answers: number): number =>
   Math.ceil(
     cpuMilliseconds * (ASSUMED.gigabytesOfOneProcessor / GIGABYTES) +
@@ -129,18 +122,15 @@ const refreshCost = ({ lives, drain }: RefreshesResult, isNotified: boolean): re
     (refreshes * drain.cpuMilliseconds * (ASSUMED.gigabytesOfOneProcessor / GIGABYTES)) / 1000;
   return [
     { what: "refreshes, each one request to a store", amount: whole(refreshes), dollars: 0 },
-    { what: "read units", amount: whole(reads), dollars: reads * PRICES.readUnit },
-    { what: "write units", amount: whole(writes), dollars: writes * PRICES.writeUnit },
-    {
-      what: "invocations, of the schedule",
-      amount: whole(runs),
-      dollars: runs * PRICES.invocation,
-    },
-    { what: "GB-seconds", amount: whole(seconds * GIGABYTES), dollars: gigabyteSeconds(seconds) },
+    ...usageLines({
+      readUnits: reads,
+      writeUnits: writes,
+      invocations: runs,
+      invokedBy: "the schedule",
+      gigabyteSeconds: seconds * GIGABYTES,
+    }),
   ];
 };
-
-export const costOf = (lines: readonly CostLine[]): number => sum(lines.map((line) => line.dollars));
 
 /** Cost of a month in which nothing is due. */
 const idleCost = ({ idle }: RefreshesResult, applications: number): number => {

@@ -5,7 +5,8 @@ import type { Outcome } from "../refreshes/lives.ts";
 import type { Results } from "../results.ts";
 import { TOGETHER, type TellingResult, type TellingRow } from "../sections/telling.ts";
 import { ANSWER_MILLISECONDS } from "../telling/told-world.ts";
-import { ASSUMED, PRICES } from "./cost.ts";
+import { ASSUMED } from "./cost.ts";
+import { costOf, MINUTES_OF_MONTH, roundTripsOf, usageLines } from "./usage.ts";
 import { dollars, milliseconds, percent, requests, table, whole } from "./markdown.ts";
 import { ASSUMED_SUBSCRIBERS, rateOf } from "./refreshes.ts";
 
@@ -20,15 +21,12 @@ const VERSIONS = {
 
 /** Share of the subscribers that link a purchase for the first time, a month. */
 const NEW_PART = 0.1;
-const MINUTES_OF_MONTH = 43_200;
 const GIGABYTES = 0.5;
 /** Assumed processor time of a run that tells or delivers one change. */
 const RUN_CPU_MILLISECONDS = 10;
 /** Assumed time of a destination's answer. */
 const DESTINATION_MILLISECONDS = 300;
 const SECRET_MONTH = 0.4;
-
-const roundTripsOf = ({ requests: counts }: Consumption): number => sum(Object.values(counts));
 
 const gigabyteSeconds = (roundTrips: number, answers: number): number =>
   (GIGABYTES *
@@ -72,21 +70,19 @@ export const tellingSection = ({ telling: result }: Pick<Results, "telling">): s
     MINUTES_OF_MONTH * (idle.tell.readUnits + idle.deliver.readUnits);
   const writes =
     versions * (one.store.writeUnits - none.store.writeUnits + one.tell.writeUnits + one.deliver.writeUnits);
-  const invocations = runs + 2 * versions;
   const seconds =
     MINUTES_OF_MONTH *
       (gigabyteSeconds(roundTripsOf(idle.tell), 0) + gigabyteSeconds(roundTripsOf(idle.deliver), 0)) +
     versions * (gigabyteSeconds(roundTripsOf(one.tell), 0) + gigabyteSeconds(roundTripsOf(one.deliver), 1));
   const lines = [
     { what: "versions", amount: whole(versions), dollars: 0 },
-    { what: "read units", amount: whole(reads), dollars: reads * PRICES.readUnit },
-    { what: "write units", amount: whole(writes), dollars: writes * PRICES.writeUnit },
-    {
-      what: "invocations, of the schedules and at most of the stream",
-      amount: whole(invocations),
-      dollars: invocations * PRICES.invocation,
-    },
-    { what: "GB-seconds", amount: whole(seconds), dollars: seconds * PRICES.gigabyteSecond },
+    ...usageLines({
+      readUnits: reads,
+      writeUnits: writes,
+      invocations: runs + 2 * versions,
+      invokedBy: "the schedules and at most of the stream",
+      gigabyteSeconds: seconds,
+    }),
     { what: "master secret", amount: "1", dollars: SECRET_MONTH },
   ];
   return `## Telling
@@ -105,8 +101,8 @@ ${table(
     "requests",
     "delivering, alone",
     "requests",
-    "telling, of 100",
-    "delivering, of 100",
+    `telling, of ${TOGETHER}`,
+    `delivering, of ${TOGETHER}`,
     "telling, ms",
     "delivering, ms",
   ],
@@ -171,7 +167,7 @@ ${table(
   ["item", "amount", "dollars"],
   [
     ...lines.map(({ what, amount, dollars: value }) => [what, amount, dollars(value)]),
-    ["**total**", "", `**${dollars(sum(lines.map((line) => line.dollars)))}**`],
+    ["**total**", "", `**${dollars(costOf(lines))}**`],
   ],
 )}`;
 };

@@ -111,7 +111,7 @@ export interface StoreRequest {
   readonly applicationIdentifier: string;
   /** The account; null where the customer is linked to none, or nobody is known. */
   readonly applicationAccountIdentifier: string | null;
-  /** Whose purchase it is about; null where nobody is known. */
+  /** Customer of the purchase; null where none is known. */
   readonly customerIdentifier: string | null;
   readonly store: "android-store" | "ios-store";
   /** The store's own word: `CONSUMPTION_REQUEST`, `RESCIND_CONSENT`, `pendingRefundReviewNotification`; others may come. */

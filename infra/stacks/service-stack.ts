@@ -5,7 +5,6 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
-import type { TableAccess } from "../../lib/contract/table-access.ts";
 import { DELIVERIES, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { entryOf } from "../bundling/entries.ts";
@@ -17,7 +16,7 @@ import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
-import { ACCESS } from "../function-access.ts";
+import { FUNCTION_ACCESS } from "../function-access.ts";
 import type { FunctionName, Parameters } from "../parameters.ts";
 import { streamParameter } from "./data-stack.ts";
 
@@ -80,12 +79,12 @@ export class ServiceStack extends Stack {
     };
 
     const authorizer = functionOf("authorizeCredential", AUTHORIZER, "Authorize an API key");
-    authorizer.uses(table, ACCESS.authorizer);
+    authorizer.uses(table, FUNCTION_ACCESS.authorizeCredential);
 
     const served = mapEndpoints(serving);
 
     interface Scheduled {
-      readonly name: FunctionName;
+      readonly name: keyof typeof FUNCTION_ACCESS;
       readonly folder: string;
       readonly description: string;
       readonly schedule: string;
@@ -93,88 +92,71 @@ export class ServiceStack extends Stack {
     }
     const onSchedule = ({ name, folder, description, schedule, every }: Scheduled): ServiceFunction => {
       const made = functionOf(name, folder, description);
+      made.uses(table, FUNCTION_ACCESS[name]);
       scheduled.add(folder);
       runOnce(made);
       new Schedule(this, schedule, { of: made, every });
       return made;
     };
     /** A function that asks a store about what is due. */
-    const asking = (given: Scheduled, access: TableAccess): ServiceFunction => {
+    const asking = (given: Scheduled): ServiceFunction => {
       const made = onSchedule(given);
-      made.uses(table, access);
       made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     };
 
-    const acknowledger = asking(
-      {
-        name: "acknowledgeDuePurchases",
-        folder: ACKNOWLEDGER,
-        description: "Acknowledge due Android-store purchases",
-        schedule: "AcknowledgementSchedule",
-        // A licence tester's purchase is refunded after three minutes.
-        every: Duration.minutes(1),
-      },
-      ACCESS.acknowledger,
-    );
+    const acknowledger = asking({
+      name: "acknowledgeDuePurchases",
+      folder: ACKNOWLEDGER,
+      description: "Acknowledge due Android-store purchases",
+      schedule: "AcknowledgementSchedule",
+      // A licence tester's purchase is refunded after three minutes.
+      every: Duration.minutes(1),
+    });
 
-    const watcher = onSchedule({
+    onSchedule({
       name: "watchNotifications",
       folder: "watch-notifications",
       description: "Find applications that stores notify no more",
       schedule: "NotificationWatchSchedule",
       every: Duration.hours(1),
     });
-    watcher.uses(table, ACCESS.watcher);
 
     const refreshers = {
-      "ios-store": asking(
-        {
-          name: "refreshIosStorePurchases",
-          folder: REFRESHERS["ios-store"],
-          description: "Ask Apple about due purchases",
-          schedule: "IosRefreshSchedule",
-          every: Duration.minutes(1),
-        },
-        ACCESS.iosRefresher,
-      ),
-      "android-store": asking(
-        {
-          name: "refreshAndroidStorePurchases",
-          folder: REFRESHERS["android-store"],
-          description: "Ask Google about due purchases",
-          schedule: "AndroidRefreshSchedule",
-          every: Duration.minutes(1),
-        },
-        ACCESS.androidRefresher,
-      ),
+      "ios-store": asking({
+        name: "refreshIosStorePurchases",
+        folder: REFRESHERS["ios-store"],
+        description: "Ask Apple about due purchases",
+        schedule: "IosRefreshSchedule",
+        every: Duration.minutes(1),
+      }),
+      "android-store": asking({
+        name: "refreshAndroidStorePurchases",
+        folder: REFRESHERS["android-store"],
+        description: "Ask Google about due purchases",
+        schedule: "AndroidRefreshSchedule",
+        every: Duration.minutes(1),
+      }),
     };
-    const telling = (given: Scheduled, access: TableAccess): ServiceFunction => {
+    const telling = (given: Scheduled): ServiceFunction => {
       const made = onSchedule(given);
-      made.uses(table, access);
       made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
       return made;
     };
-    const teller = telling(
-      {
-        name: "tellChanges",
-        folder: TELLER,
-        description: "Tell of accounts that have changed",
-        schedule: "TellingSchedule",
-        every: Duration.minutes(1),
-      },
-      ACCESS.teller,
-    );
-    const deliverer = telling(
-      {
-        name: "deliverMessages",
-        folder: DELIVERER,
-        description: "Deliver messages to destinations",
-        schedule: "DeliverySchedule",
-        every: Duration.minutes(1),
-      },
-      ACCESS.deliverer,
-    );
+    const teller = telling({
+      name: "tellChanges",
+      folder: TELLER,
+      description: "Tell of accounts that have changed",
+      schedule: "TellingSchedule",
+      every: Duration.minutes(1),
+    });
+    const deliverer = telling({
+      name: "deliverMessages",
+      folder: DELIVERER,
+      description: "Deliver messages to destinations",
+      schedule: "DeliverySchedule",
+      every: Duration.minutes(1),
+    });
     deliverer.putsEvents(parameters.eventBuses);
     deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
@@ -188,26 +170,20 @@ export class ServiceStack extends Stack {
       });
     }
 
-    asking(
-      {
-        name: "sweepIosStoreNotifications",
-        folder: SWEEPERS["ios-store"],
-        description: "Read Apple's histories of undelivered notifications",
-        schedule: "IosSweepSchedule",
-        every: Duration.hours(1),
-      },
-      ACCESS.iosSweeper,
-    );
-    const androidSweeper = asking(
-      {
-        name: "sweepAndroidStoreRefunds",
-        folder: SWEEPERS["android-store"],
-        description: "Read Google's lists of voided purchases",
-        schedule: "AndroidSweepSchedule",
-        every: Duration.hours(1),
-      },
-      ACCESS.androidSweeper,
-    );
+    asking({
+      name: "sweepIosStoreNotifications",
+      folder: SWEEPERS["ios-store"],
+      description: "Read Apple's histories of undelivered notifications",
+      schedule: "IosSweepSchedule",
+      every: Duration.hours(1),
+    });
+    const androidSweeper = asking({
+      name: "sweepAndroidStoreRefunds",
+      folder: SWEEPERS["android-store"],
+      description: "Read Google's lists of voided purchases",
+      schedule: "AndroidSweepSchedule",
+      every: Duration.hours(1),
+    });
 
     const api = new EntitlementsApi(this, "Api", {
       ...parameters.api,

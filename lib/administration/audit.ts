@@ -17,10 +17,10 @@ export interface AuditTable {
   of(application: ApplicationId): Promise<readonly AuditRecord[]>;
 }
 
-/** Who acts. */
+/** Person and AWS identity that act. */
 export type Actor = Pick<AuditEntry, "by" | "caller">;
 
-/** Who acts, and why. */
+/** Actor and reason of an act. */
 export interface Authority extends Actor {
   readonly reason: string;
 }
@@ -100,7 +100,7 @@ export const appliedLines = (
   ...changes.map(changeLine),
 ];
 
-/** What is known of an account when entries about it are searched. */
+/** Names by which entries about an account are found. */
 export interface SoughtAccount {
   /** Its keyed hash; null: it cannot be made. */
   readonly hash: string | null;

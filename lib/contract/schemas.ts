@@ -282,7 +282,7 @@ export const storeRequest = once(() =>
         "The account; null where the customer is linked to none, or nobody is known.",
         z.nullable(z.string()),
       ),
-      customerIdentifier: z.nullable(uuid("Whose purchase it is about; null where nobody is known.")),
+      customerIdentifier: z.nullable(uuid("Customer of the purchase; null where none is known.")),
       store: z.enum(STORES),
       kind: described(
         "The store's own word: `CONSUMPTION_REQUEST`, `RESCIND_CONSENT`, `pendingRefundReviewNotification`; others may come.",

@@ -14,15 +14,6 @@ export const createAuditTable = (table: Table): AuditTable => ({
 
   of: async (application) =>
     knownItems(auditItem, await queryItems(table, { pk: auditPartition(application) })).map(
-      ({ action, moment, by, caller = null, reason, customer, accounts = [], what = [] }) => ({
-        action,
-        moment,
-        by,
-        caller,
-        reason,
-        customer,
-        accounts,
-        what,
-      }),
+      ({ caller = null, accounts = [], what = [], ...entry }) => ({ ...entry, caller, accounts, what }),
     ),
 });

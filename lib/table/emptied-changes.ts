@@ -1,6 +1,6 @@
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
-import type { ApplicationId, CustomerId } from "../identifiers.ts";
+import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import type { ChangeData, ChangePlace } from "../telling/change.ts";
 import { changeItem, fromChangeItem } from "./change-items.ts";
 import { present } from "./conditions.ts";
@@ -11,7 +11,7 @@ import { updateOf } from "./writes.ts";
 /** A change without what it says of the erased customers. */
 const without = (erased: ReadonlySet<CustomerId>, data: ChangeData): ChangeData => {
   const isOfErased = ({ customerIdentifier }: ChangeData["entitlements"][number]): boolean =>
-    [...erased].some((customer) => customer === customerIdentifier);
+    erased.has(customerId(customerIdentifier));
   const hidden = new Set(data.entitlements.filter(isOfErased).map(({ identifier }) => identifier));
   return {
     ...data,

@@ -317,22 +317,22 @@ const anyApplication = (): string => applicationPartition(applicationId("?".repe
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
  */
-export const partitionPatterns = (any = anyApplication()): Readonly<Record<ItemKind, string>> => ({
-  application: any,
+export const partitionPatterns = (application = anyApplication()): Readonly<Record<ItemKind, string>> => ({
+  application,
   "application-list": APPLICATIONS_PARTITION,
   "store-registration": "STORE#*",
   credential: "CREDENTIAL#*",
-  account: `${any}#ACCOUNT#*`,
-  customer: `${any}#CUSTOMER#*`,
-  identity: `${any}#IDENTITY#*`,
-  purchase: `${any}#PURCHASE#*`,
-  transfer: `${any}#TRANSFERS`,
+  account: `${application}#ACCOUNT#*`,
+  customer: `${application}#CUSTOMER#*`,
+  identity: `${application}#IDENTITY#*`,
+  purchase: `${application}#PURCHASE#*`,
+  transfer: `${application}#TRANSFERS`,
   acknowledgement: "ACKNOWLEDGEMENT#*",
-  refresh: `${any}#REFRESH#*`,
-  look: `${any}${LOOKS_SUFFIX}`,
-  told: `${any}#TOLD#*`,
-  change: `${any}#CHANGES*`,
-  delivery: `${any}#DESTINATION#*`,
+  refresh: `${application}#REFRESH#*`,
+  look: `${application}${LOOKS_SUFFIX}`,
+  told: `${application}#TOLD#*`,
+  change: `${application}#CHANGES*`,
+  delivery: `${application}#DESTINATION#*`,
   notification: NOTIFICATIONS_PARTITION,
 });
 

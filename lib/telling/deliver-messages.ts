@@ -112,7 +112,7 @@ const deliverTo = async (
           batch,
           progress,
         );
-        // What was to be tried later is delivered now, too.
+        // Messages with a later attempt are delivered now, too.
         isBack ||= health.failures > 0 && after.failures === 0;
         health = after;
         left = left.filter((one) => !batch.includes(one));

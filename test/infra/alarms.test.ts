@@ -27,7 +27,7 @@ const stateOf = (name: string, data: MadeUp) => {
   return alarmState(alarm, data);
 };
 
-/** What an endpoint's alarm reads as its own failures. */
+/** Metric of its own failures that each endpoint's alarm reads. */
 const OWN_FAILURES: Readonly<Record<string, string>> = {
   "link-android-store-customer": "Requests link-android INTERNAL_ERROR",
   "link-ios-store-customer": "Requests link-ios INTERNAL_ERROR",

@@ -199,7 +199,7 @@ describe("two stacks", () => {
   test("the table has a stack of its own, and the service is deployed after it", () => {
     expect(Object.values(first.data).map(({ Type }) => Type)).toEqual([
       "AWS::DynamoDB::GlobalTable",
-      // What nobody could make again: the secrets of all webhooks are derived from it.
+      // Nobody could make it again: the secrets of all webhooks are derived from it.
       "AWS::SecretsManager::Secret",
       // The stream's name, for the service.
       "AWS::SSM::Parameter",

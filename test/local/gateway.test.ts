@@ -381,7 +381,7 @@ describe("the event", () => {
     expect(context.remaining).toBeGreaterThan(20_000);
     expect(context.remaining).toBeLessThanOrEqual(28_000);
     expect(environment).toEqual({
-      // Of the function alone, as the credentials of its role are.
+      // The function's own, as the credentials of its role are.
       AWS_ACCESS_KEY_ID: environment["AWS_LAMBDA_FUNCTION_NAME"],
       AWS_SECRET_ACCESS_KEY: "local",
       AWS_DEFAULT_REGION: "us-east-1",

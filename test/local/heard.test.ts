@@ -84,7 +84,7 @@ test("a refund that is told before anybody linked the purchase counts after the 
   expect(await followed.read("late")).toMatchObject({ status: "revoked", active: false });
 });
 
-/** What the destination was asked, oldest first. */
+/** The stores' requests at the destination, oldest first. */
 const asked = (): StoreRequest[] =>
   told.flatMap((line) => {
     const [, data] = /^told {2}store\.request {2}(.*)$/.exec(line) ?? [];

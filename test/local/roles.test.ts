@@ -49,14 +49,14 @@ test("roles allow what the functions do to each kind of items, and nothing else"
   await reviewed("refund-review");
   await followed.move({ advance: "P1M" });
 
-  // What the receiver could not take is found by the sweep.
+  // The sweep finds the notifications that the receiver could not take.
   service.roles.failFor("ReceiveIosStoreNotification");
   const swept = await followed.onIos("swept");
   await swept("consumption-request");
   await followed.move({ advance: "PT3H" });
   service.roles.failFor(null);
 
-  // What is not notified is asked for.
+  // Without notifications, the stores are asked.
   await notify(false);
   const claimed = await followed.buyOnIos("claimed");
   await followed.post("/v1/customers/ios-store/synchronize", claimed);

@@ -254,7 +254,7 @@ describe("an act of one transaction is recorded in it", () => {
       expect(sent.filter((command) => command !== "GetItem")).toEqual(["TransactWriteItems"]);
     });
     expect(recorded).toMatchObject([{ action }]);
-    // What was read before is not there any more, so that nothing is written the second time.
+    // Items that were read before are gone, so that nothing is written the second time.
     expect(await added(application, act)).toEqual([]);
   });
 
@@ -455,7 +455,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
   test("one that the credentials of the shell may not record is not begun", async () => {
     const denied = Object.assign(new Error("denied"), { name: "AccessDeniedException" });
     const recording = {
-      moment: NOW,
+      now: () => NOW,
       caller: () => Promise.resolve(null),
       audit: { record: () => Promise.reject(denied) },
     };
@@ -509,7 +509,7 @@ describe("application audit", () => {
   test("says truly that no operator has changed anything", async () => {
     const application = await anApplication(given);
     const { identifier } = application;
-    // As an operator applied it, its entry is taken away.
+    // The entry of its `apply` is taken away.
     for (const { pk, sk } of await application.itemsOf("#AUDIT"))
       await given.table.client.send(new DeleteCommand({ TableName: given.table.name, Key: { pk, sk } }));
     expect((await run(["application", "audit", identifier])).out).toBe(
@@ -544,7 +544,7 @@ describe("application audit", () => {
         { action: "refresh", customer: kept?.identifier },
         { action: "apply", what: [expect.stringContaining("lose access"), expect.any(String)] },
       ],
-      // That of the customer without an account.
+      // The entry of the customer without an account.
       entriesOfUnknownAccount: 1,
     });
     const text = await run(["application", "audit", identifier, "--account", "a"]);

@@ -104,7 +104,7 @@ const otherRenewalsBeforeFacts = ({ request, moment, answer }: Answered): InPart
   };
 };
 
-/** Those of lineages that another request creates meanwhile come later than those of known ones. */
+/** Renewal infos of lineages that another request creates meanwhile are stored later than those of known ones. */
 const eachOtherRenewalBeforeFacts = (given: Answered): InParts => {
   const { whole, parts } = otherRenewalsBeforeFacts(given);
   return {

@@ -249,7 +249,7 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
     const world = told.world.at(moment);
     switch (acts.does) {
       case "wait":
-        // What nobody takes for 30 days is no longer delivered.
+        // A message that nobody takes for 30 days is no longer delivered.
         if (moment + acts.days * DAY > takenAt + 25 * DAY) await takeAll();
         moment += acts.days * DAY;
         return null;
