@@ -22,7 +22,10 @@ import {
 import { laterRenewal, type Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 
-/** Events kept per product of a lineage, besides those that had not ended when the lineage was last verified. */
+/**
+ * Events kept per product of a lineage, those that end last, besides the first and those that had not ended when the
+ * lineage was last verified.
+ */
 const EVENTS_KEPT_PER_PRODUCT = 2;
 
 /** Events kept per lineage, those that end last: a bound for lineages with very many products. */
@@ -64,6 +67,20 @@ const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
   );
 };
 
+/**
+ * The earliest start among the copies of each subscription. The product's first period is kept, because it may have ended
+ * another product's early: that end would move when its cause is forgotten. Compares each copy's own start, as
+ * {@link outlasted} does each copy's own end. None in Xcode, where the copy of a restore takes the place of the purchase's.
+ */
+const firstStarts = (copies: readonly Line[], environment: Environment): ReadonlyMap<string, Instant> => {
+  const starts = new Map<string, Instant>();
+  if (environment === "xcode") return starts;
+  for (const { nature, productIdentifier, startsAt } of copies)
+    if (nature === "auto_renewable" && startsAt !== null)
+      starts.set(productIdentifier, Math.min(starts.get(productIdentifier) ?? Infinity, startsAt));
+  return starts;
+};
+
 const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
   compare(lastEnd(b), lastEnd(a)) ||
   compare(b.line.startsAt ?? 0, a.line.startsAt ?? 0) ||
@@ -84,8 +101,11 @@ const joinTransactions = (
   if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
   const copies = latestCopies(lines, environment);
   const endsOutlasted = outlasted(copies);
+  const starts = firstStarts(copies, environment);
   const isKept = (copy: Line): boolean =>
-    endOf(copy) > lastHeard || endOf(copy) >= (endsOutlasted.get(copy.productIdentifier) ?? 0);
+    endOf(copy) > lastHeard ||
+    endOf(copy) >= (endsOutlasted.get(copy.productIdentifier) ?? 0) ||
+    copy.startsAt === starts.get(copy.productIdentifier);
   return eventsOf(copies.filter(isKept))
     .toSorted(lastEndFirst)
     .slice(0, EVENTS_KEPT)

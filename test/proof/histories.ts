@@ -399,7 +399,7 @@ const renewalOf = (
       inRetry,
       intent,
       // No two of one lineage are signed at one moment.
-      signedAt: end + Math.round(signed * DAY) + index,
+      signedAt: Math.floor((end + signed * DAY) / 10) * 10 + index,
     },
   ];
 };
@@ -408,11 +408,16 @@ const renewalOf = (
 const moved = (facts: readonly IosFact[], { from, to, later, isReissued, names }: MoveScript): IosFact[] => {
   const transaction = facts.length === 0 ? undefined : at(facts, from);
   const target = facts.length === 0 ? undefined : at(facts, to);
+  // Under one lineage, two purchases of a product at one moment could not be told from copies of one.
+  const hasTwin = ({ type, product, start, original }: IosFact): boolean =>
+    type !== "subscription" &&
+    facts.some((other) => other.product === product && other.start === start && other.original !== original);
   if (
     transaction === undefined ||
     target === undefined ||
     transaction.environment === "xcode" ||
-    transaction.original === target.original
+    transaction.original === target.original ||
+    hasTwin(transaction)
   )
     return [];
   return [

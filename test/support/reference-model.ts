@@ -235,8 +235,9 @@ interface Given {
 }
 
 /**
- * The two latest periods of each product of an iOS lineage count, and those that had not ended at the lineage's last
- * signing. Earlier ones have ended and no longer decide where another period ended.
+ * The two latest periods of each product of an iOS lineage count, those that had not ended at the lineage's last signing,
+ * and the product's first, which may have ended another product's period early. The others no longer decide where
+ * another period ended.
  */
 const COUNTED_OF_EACH_PRODUCT = 2;
 
@@ -503,8 +504,13 @@ const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
         .filter((other) => endOf(other) > endOf(copy))
         .map(({ latest }) => eventName(latest)),
     ).size >= COUNTED_OF_EACH_PRODUCT;
+  // In Xcode, a restore has the id of the purchase, so that no copy tells reliably when the purchase began.
+  const isFirst = ({ latest }: Copy): boolean =>
+    latest.type === "subscription" &&
+    latest.environment !== "xcode" &&
+    copies.every((other) => other.latest.product !== latest.product || other.latest.start >= latest.start);
   const ids = copies
-    .filter((copy) => endOf(copy) > lastHeard || !isOutlasted(copy))
+    .filter((copy) => endOf(copy) > lastHeard || !isOutlasted(copy) || isFirst(copy))
     .map(({ latest }) => latest);
   return facts.filter((fact) =>
     ids.some(
