@@ -12,7 +12,7 @@ import {
   type Terms,
 } from "../lib/entitlements/entitlements.ts";
 import { eventName } from "../lib/entitlements/events.ts";
-import type { Line, Purchase } from "../lib/entitlements/purchase.ts";
+import { lineName, type Line, type Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 
 /** A line's state at a moment, with what it grants or why it grants nothing. */
@@ -38,16 +38,6 @@ export interface ExplainedCustomer {
 }
 
 const nameOf = ({ store, key }: Purchase): string => `${store} purchase ${key}`;
-
-/** Identifies a line within its purchase, without times: a grant's line may start and end earlier than the stored one. */
-const lineName = (line: Line): string =>
-  JSON.stringify([
-    line.transactionIdentifier,
-    line.event,
-    line.productIdentifier,
-    line.basePlanIdentifier,
-    line.purchaseOptionIdentifier,
-  ]);
 
 /** The rule of `grantOrder` that puts one grant before another, in words. */
 const advantage = (winner: Grant, loser: Grant): string => {

@@ -201,7 +201,7 @@ const endWithGrace = ({ endsAt }: Line, { graceEndsAt }: Renewal): Instant | nul
   endsAt === null || graceEndsAt === null ? endsAt : Math.max(endsAt, graceEndsAt);
 
 /** A line that the catalog maps, and its period of access unless something ends it early. */
-interface Access {
+export interface Access {
   readonly holding: Holding;
   readonly line: Line;
   readonly product: CatalogProduct;
@@ -271,7 +271,7 @@ const passesInTurn = (passes: readonly Pass[]): Access[] => {
 };
 
 /** Whether Google vouched for a renewing line after its end: it is then retrying the payment. */
-const isRetriedSilently = (store: Store, { endsAt, verifiedAt, willRenew }: Line): boolean =>
+export const isRetriedSilently = (store: Store, { endsAt, verifiedAt, willRenew }: Line): boolean =>
   store === "android-store" && willRenew === true && endsAt !== null && verifiedAt >= endsAt;
 
 /** Whether the App Store speaks of a later end: the line was renewed, and the renewal's transaction is not known yet. */
@@ -290,6 +290,20 @@ const mayBeRenewed = (store: Store, line: Line, renewal: Renewal | null): boolea
   return willRenew === true && endsAt !== null && lastWord < endsAt;
 };
 
+/**
+ * Lines that the catalog maps, with their periods of access: passes of one product one after another, and nothing of what
+ * was replaced by the moment.
+ */
+export const placedAccesses = (
+  moment: Moment,
+  holdings: readonly Holding[],
+  catalog: Catalog,
+): readonly Access[] => {
+  const all = accesses(moment, holdings, catalog);
+  const passes = all.flatMap((one) => asPass(one) ?? []);
+  return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
+};
+
 /** Status of a line of the App Store after its end; a grace period goes before the retries. */
 const statusAfterEnd = (moment: Moment, { endsAt }: Line, renewal: Renewal): Status => {
   if (!moment.hasCome(renewal.graceEndsAt ?? 0)) return "grace_period";
@@ -299,7 +313,7 @@ const statusAfterEnd = (moment: Moment, { endsAt }: Line, renewal: Renewal): Sta
 };
 
 /** Access is half-open: [start, end). A revocation precedes everything else. */
-const statusAt = (
+export const statusAt = (
   moment: Moment,
   { holding, line, renewal, ends }: Access,
   renewalLeeway: number,
@@ -334,12 +348,8 @@ const grantsAsOf = (
   moment: Moment,
   holdings: readonly Holding[],
   { catalog, renewalLeeway }: Terms,
-): Grant[] => {
-  const all = accesses(moment, holdings, catalog);
-  const passes = all.flatMap((one) => asPass(one) ?? []);
-  const placed =
-    passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
-  return placed.flatMap((access): Grant[] => {
+): Grant[] =>
+  placedAccesses(moment, holdings, catalog).flatMap((access): Grant[] => {
     const { holding, line, product, begins, ends } = access;
     if (line.startsAt !== null && !moment.hasCome(begins - CLOCK_TOLERANCE_MILLISECONDS)) return [];
     const status = statusAt(moment, access, renewalLeeway);
@@ -348,7 +358,6 @@ const grantsAsOf = (
       status === "revoked" && line.revokedAt !== null ? Math.min(ends ?? Infinity, line.revokedAt) : ends;
     return [{ holding, line, product, status, active, expiresAt }];
   });
-};
 
 /** Grants of the holdings that have begun by the moment. */
 export const grantsAt = (moment: Instant, holdings: readonly Holding[], terms: Terms): Grant[] =>

@@ -190,6 +190,16 @@ export const lineOrder = (a: Line, b: Line): number =>
   compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "") ||
   compare(lineText(a), lineText(b));
 
+/** Identifies a line within its purchase, without times: a grant's line may start and end earlier than the stored one. */
+export const lineName = (line: Line): string =>
+  JSON.stringify([
+    line.transactionIdentifier,
+    line.event,
+    line.productIdentifier,
+    line.basePlanIdentifier,
+    line.purchaseOptionIdentifier,
+  ]);
+
 /** Compares only references and lines. */
 export const sameLines = (a: Purchase, b: Purchase): boolean =>
   a.store === b.store &&

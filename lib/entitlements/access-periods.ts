@@ -1,0 +1,105 @@
+import type { Status } from "../contract/schemas.ts";
+import {
+  isRetriedSilently,
+  placedAccesses,
+  statusAt,
+  type Access,
+  type Holding,
+  type Terms,
+} from "./entitlements.ts";
+import { momentAt } from "./moment.ts";
+import { lineName, referenceText, type Line } from "./purchase.ts";
+import type { Instant } from "./time.ts";
+
+/** What a span of a line is: its period, or what follows the period's end. */
+export type SpanKind =
+  "period" | "grace_period" | "billing_retry" | "silent_retry" | "renewal_leeway" | "paused" | "revoked";
+
+/** A half-open span of time in which a line's status is one. */
+export interface AccessSpan {
+  readonly from: Instant;
+  /** Null: no end is known. */
+  readonly to: Instant | null;
+  readonly kind: SpanKind;
+  /** Whether it gives access, or gave it. */
+  readonly active: boolean;
+}
+
+/** A line that the catalog maps, over time, by what is known now. */
+export interface AccessPeriod {
+  readonly holding: Holding;
+  readonly line: Line;
+  readonly spans: readonly AccessSpan[];
+}
+
+const nameOf = ({ holding, line }: Access): string => `${referenceText(holding.purchase)} ${lineName(line)}`;
+
+const kindOf = ({ holding, line, ends }: Access, status: Status, from: Instant): SpanKind | null => {
+  if (status === "expired") return null;
+  if (status !== "active") return status;
+  if (from < (line.endsAt ?? ends ?? Infinity)) return "period";
+  return isRetriedSilently(holding.purchase.store, line) ? "silent_retry" : "renewal_leeway";
+};
+
+/** Spans of what the store has said to be over, paused or on hold: the period, and then that, without an end. */
+const spansUpToStanding = ({ line, begins, ends }: Access): readonly AccessSpan[] => {
+  const to = Math.max(begins, ends ?? line.verifiedAt);
+  const period: readonly AccessSpan[] =
+    begins < to ? [{ from: begins, to, kind: "period", active: true }] : [];
+  const { standing } = line;
+  return standing === "paused" || standing === "billing_retry"
+    ? [...period, { from: to, to: null, kind: standing, active: false }]
+    : period;
+};
+
+const SAID: ReadonlySet<Line["standing"]> = new Set(["expired", "paused", "billing_retry"]);
+
+const spansOf = (
+  access: Access,
+  replacedAt: Instant | null,
+  renewalLeeway: number,
+): readonly AccessSpan[] => {
+  const { line, begins } = access;
+  if (SAID.has(line.standing) && line.revokedAt === null) return spansUpToStanding(access);
+  const spans: AccessSpan[] = [];
+  let from: Instant | null = begins;
+  while (from !== null && from < (replacedAt ?? Infinity)) {
+    const moment = momentAt(from);
+    const status = statusAt(moment, access, renewalLeeway);
+    const kind = kindOf(access, status, from);
+    const next = moment.nextAsked();
+    const to = next === null || (replacedAt !== null && replacedAt < next) ? replacedAt : next;
+    const last = spans.at(-1);
+    const active = status === "active" || status === "grace_period";
+    if (kind !== null && last?.kind === kind) spans[spans.length - 1] = { ...last, to };
+    else if (kind !== null) spans.push({ from, to, kind, active });
+    from = next;
+  }
+  return spans;
+};
+
+/**
+ * Lines that the catalog maps, over time: when each gave or will give access, by the same rules as `entitlementsAt`, and by
+ * what is known now. What the store calls over, paused or on hold had its period until then. A revoked line without a date
+ * of its revocation never gave access.
+ */
+export const accessPeriods = (
+  now: Instant,
+  holdings: readonly Holding[],
+  { catalog, renewalLeeway }: Terms,
+): readonly AccessPeriod[] => {
+  const remaining = placedAccesses(momentAt(now), holdings, catalog);
+  const names = new Set(remaining.map(nameOf));
+  const replaced = placedAccesses(momentAt(-Infinity), holdings, catalog).filter(
+    (access) => !names.has(nameOf(access)),
+  );
+  const periodOf = (access: Access, replacedAt: Instant | null): AccessPeriod => ({
+    holding: access.holding,
+    line: access.line,
+    spans: spansOf(access, replacedAt, renewalLeeway),
+  });
+  return [
+    ...remaining.map((access) => periodOf(access, null)),
+    ...replaced.map((access) => periodOf(access, access.holding.purchase.replacedAt)),
+  ];
+};
