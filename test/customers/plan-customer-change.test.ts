@@ -1,13 +1,19 @@
-import { joinWithStored, SAME_ANSWER_MILLISECONDS } from "../../lib/customers/plan-customer-change.ts";
+import {
+  holdingsWith,
+  inputOf,
+  joinWithStored,
+  SAME_ANSWER_MILLISECONDS,
+} from "../../lib/customers/plan-customer-change.ts";
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
 import {
   aCustomer,
   android,
   APPLICATION,
   device,
+  knownFacts,
   LINK,
   NEW,
   OLD,
@@ -151,6 +157,43 @@ test("purchases that will be held are written first", () => {
   );
   const { change } = plan({ facts: { purchases: [...coins, ...kept] } });
   expect(change?.purchases.map(({ purchase }) => purchase.key)).toEqual(["2", "4", "1", "3"]);
+});
+
+describe("the holdings that owners would have with a request's purchases", () => {
+  const held = aPurchase({ key: "held" });
+  const owners = [aCustomer({ holdings: [held] })];
+  test("are those that they have, and the purchases that nobody has yet", () => {
+    const said = aPurchase({ key: "said" });
+    expect(holdingsWith([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
+  });
+  test("have what is stored of a purchase, where the store said it later", () => {
+    const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
+      aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
+    );
+    if (said === undefined || later === undefined) throw new Error("There are two.");
+    expect(holdingsWith([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
+  });
+});
+
+test("a request's facts give no erased identity or purchase back unless the request decides so", () => {
+  const input = inputOf(
+    {
+      identifier: APPLICATION,
+      name: "Trails",
+      iosStore: [],
+      androidStore: [],
+      catalog: aCatalog(),
+      transfers: "refuse",
+      destinations: [],
+      keepsChanges: false,
+      renewalLeeway: 0,
+    },
+    { environment: "production", acknowledgementDue: null, origin: null },
+    knownFacts([]),
+    20,
+    NOW,
+  );
+  expect(input.liftsErasures).toBe(false);
 });
 
 describe("a store's answer", () => {
