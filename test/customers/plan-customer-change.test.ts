@@ -1,99 +1,26 @@
-import type { KnownFacts } from "../../lib/customers/customer-table.ts";
 import {
+  holdingsWith,
+  inputOf,
   joinWithStored,
-  planCustomerChange,
   SAME_ANSWER_MILLISECONDS,
-  type Plan,
-  type PlanInput,
 } from "../../lib/customers/plan-customer-change.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/records.ts";
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
-import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
-import { mentionedPurchase, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
-
-const APPLICATION = applicationId("application");
-const NEW = customerId("new");
-const OLD = customerId("old");
-const LINK: Link = { account: accountId("user-1"), assertedBy: "credential", linkedAt: NOW - DAY };
-
-const device = (value: string): IdentityReference => ({
-  store: "ios-store",
-  kind: "app-transaction",
-  environment: "production",
-  value,
-});
-
-const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}): StoredPurchase => ({
-  purchase,
-  revision: 3,
-  customer: OLD,
-  acknowledgementDueSince: null,
-  refreshAt: null,
-  bundleIdentifier: null,
-  ...changes,
-});
-
-const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
-  identifier: OLD,
-  environment: "production",
-  createdAt: NOW - DAY,
-  version: 7,
-  link: LINK,
-  holdings: [],
-  hasPurchased: true,
-  absorbed: [],
-  unsettled: false,
-  aliasOf: null,
-  survivorVersion: 0,
-  ...changes,
-});
-
-type Given = Omit<Partial<PlanInput>, "known"> & {
-  /** The request's facts; `{}`: none. */
-  readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue" | "origin">>;
-  readonly known?: readonly StoredPurchase[];
-  readonly knownIdentities?: KnownFacts["identities"];
-};
-
-const plan = ({
-  facts: given = {},
-  known = [],
-  knownIdentities,
-  survivor = null,
-  ...others
-}: Given): Plan => {
-  const facts = { identities: [], purchases: [], acknowledgementDue: null, origin: null, ...given };
-  return planCustomerChange({
-    application: APPLICATION,
-    catalog: aCatalog(),
-    environment: "production",
-    ...facts,
-    known: {
-      erasedPurchases: new Set(),
-      erasedIdentity: false,
-      identities: knownIdentities ?? facts.identities.map(() => null),
-      purchases: new Map(known.map((one) => [referenceText(one.purchase), one])),
-    },
-    survivor,
-    absorbed: [],
-    link: survivor?.link ?? null,
-    identifier: survivor?.identifier ?? NEW,
-    claimsPerAccount: 20,
-    liftsErasures: false,
-    tellsChanges: false,
-    moment: NOW,
-    ...others,
-  });
-};
-
-const android = (purchase: Parameters<typeof aPurchase>[0] = {}): Purchase =>
-  aPurchase({
-    store: "android-store",
-    lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW })],
-    ...purchase,
-  });
+import {
+  aCustomer,
+  android,
+  APPLICATION,
+  device,
+  knownFacts,
+  LINK,
+  NEW,
+  OLD,
+  plan,
+  stored,
+  type Given,
+} from "./planning.ts";
 
 describe("a new customer", () => {
   test("gets an identifier, the purchase and the identity", () => {
@@ -230,6 +157,43 @@ test("purchases that will be held are written first", () => {
   );
   const { change } = plan({ facts: { purchases: [...coins, ...kept] } });
   expect(change?.purchases.map(({ purchase }) => purchase.key)).toEqual(["2", "4", "1", "3"]);
+});
+
+describe("the holdings that owners would have with a request's purchases", () => {
+  const held = aPurchase({ key: "held" });
+  const owners = [aCustomer({ holdings: [held] })];
+  test("are those that they have, and the purchases that nobody has yet", () => {
+    const said = aPurchase({ key: "said" });
+    expect(holdingsWith([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
+  });
+  test("have what is stored of a purchase, where the store said it later", () => {
+    const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
+      aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
+    );
+    if (said === undefined || later === undefined) throw new Error("There are two.");
+    expect(holdingsWith([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
+  });
+});
+
+test("a request's facts give no erased identity or purchase back unless the request decides so", () => {
+  const input = inputOf(
+    {
+      identifier: APPLICATION,
+      name: "Trails",
+      iosStore: [],
+      androidStore: [],
+      catalog: aCatalog(),
+      transfers: "refuse",
+      destinations: [],
+      keepsChanges: false,
+      renewalLeeway: 0,
+    },
+    { environment: "production", acknowledgementDue: null, origin: null },
+    knownFacts([]),
+    20,
+    NOW,
+  );
+  expect(input.liftsErasures).toBe(false);
 });
 
 describe("a store's answer", () => {

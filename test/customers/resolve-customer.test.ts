@@ -185,3 +185,22 @@ test.each(cases)("%s", (_, owners, says, expected) => {
   expect(outcome(owners, says)).toBe(expected);
   expect(outcome(owners.toReversed(), says)).toBe(expected);
 });
+
+describe("a customer linked to another account, where the application lets credentials move it", () => {
+  const moved = (says: Says) =>
+    resolveCustomer([owner("x", 1, "credential A")], claim(says), MOMENT, () => true);
+  test("is moved by a credential", () => {
+    expect(moved("credential B")).toMatchObject({
+      outcome: "resolved",
+      survivor: { identifier: "x" },
+      link: { account: "B", assertedBy: "credential", linkedAt: MOMENT },
+    });
+  });
+  test("is not moved by a client", () => {
+    expect(moved("client B")).toEqual({ outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" });
+  });
+});
+
+test("a customer without an account is resolved too", () => {
+  expect(resolveCustomer([owner("x", 1)], null, MOMENT)).toMatchObject({ outcome: "resolved", link: null });
+});

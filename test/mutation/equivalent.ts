@@ -30,6 +30,12 @@ const REASONS = {
   firstOut: "The stray entry has no key, and is the first to be evicted.",
   zero: "A signature whose number is zero is none, whatever its encoding.",
   ascii: "The text is ASCII, whose bytes are the same in both encodings.",
+  neverAnswered:
+    "Nothing is due of a purchase that the store has not answered about, whether this is its latest answer or not.",
+  noneBecomesDue:
+    "Without a pending acknowledgement, no purchase of the request becomes due: the list is empty.",
+  noBundle: "A stored Android purchase has no bundle, so the comparison after this one is false.",
+  falsy: "The value is only tested, and both are false.",
   keyText: "The text is a part of keys that stay in the module; no identifier has an exclamation mark.",
 } as const;
 
@@ -43,6 +49,42 @@ const because = (reason: string, changes: readonly Change[]): EquivalentChange[]
  * apart. `run.ts` leaves them out of the score and fails where one is noticed or gone.
  */
 export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> = {
+  "lib/customers/plan-customer-change.ts": [
+    ...because(REASONS.nullIsZero, [
+      [
+        "({ endsAt }) => endsAt !== null && stored.verifiedAt < endsAt && endsAt <= joined.verifiedAt,",
+        "endsAt !== null",
+        "true",
+      ],
+    ]),
+    ...because(REASONS.noBundle, [
+      [
+        'return source.store === "ios-store" && bundle !== null && bundle !== source.bundleIdentifier',
+        'source.store === "ios-store"',
+        "true",
+      ],
+    ]),
+    ...because(REASONS.neverAnswered, [
+      [
+        "const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);",
+        "said.verifiedAt > 0",
+        "true",
+      ],
+      [
+        "const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);",
+        "said.verifiedAt > 0",
+        "said.verifiedAt >= 0",
+      ],
+    ]),
+    ...because(REASONS.noneBecomesDue, [
+      ["acknowledgementDue === null", "acknowledgementDue === null", "false"],
+    ]),
+  ],
+  "lib/customers/resolve-customer.ts": [
+    ...because(REASONS.falsy, [
+      ["mayTransfer: () => boolean = () => false,", "() => false", "() => undefined"],
+    ]),
+  ],
   "lib/entitlements/catalog.ts": [
     ...because(REASONS.fastPath, [
       [

@@ -15,6 +15,7 @@ export default {
     "<rootDir>/test/mutation/verification.ts",
     "<rootDir>/test/customers/resolve-customer.test.ts",
     "<rootDir>/test/customers/plan-customer-change.test.ts",
+    "<rootDir>/test/customers/plan-refreshes.test.ts",
     "<rootDir>/test/proof/any-order.test.ts",
   ],
 };

@@ -22,6 +22,7 @@ const PARTS = {
     tests: [
       "test/customers/resolve-customer.test.ts",
       "test/customers/plan-customer-change.test.ts",
+      "test/customers/plan-refreshes.test.ts",
       "test/proof/any-order.test.ts",
     ],
   },

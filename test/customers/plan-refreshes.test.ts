@@ -1,0 +1,155 @@
+import type { StoredPurchase } from "../../lib/customers/records.ts";
+import { mentionedPurchase, renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import type { FactsOrigin, RefreshSource } from "../../lib/freshness/refresh.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aCustomer, android, plan, stored } from "./planning.ts";
+
+const HOUR = 3600_000;
+const END = NOW + 20 * DAY;
+/** The refreshes of {@link aPurchase}: while it runs, and the first two after its end. */
+const [AHEAD, JUST_AFTER, MINUTES_AFTER] = [END - HOUR, END + 5000, END + 120_000];
+/** A time that its facts do not give: the refresh was put off. */
+const PUT_OFF = END + DAY;
+
+const BUNDLE = "com.example.trails";
+const APPLE: RefreshSource = { store: "ios-store", bundleIdentifier: BUNDLE };
+const GOOGLE: RefreshSource = {
+  store: "android-store",
+  packageName: "com.example.trails",
+  purchaseToken: "the-token",
+  productKind: "subscription",
+};
+
+/** Facts that came by themselves, and whose store can be asked again. */
+const from = (source: RefreshSource, changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
+  source,
+  canRefresh: true,
+  askedAt: null,
+  ...changes,
+});
+
+/** The purchases to write after facts about a customer's purchases, of which it holds those that are known. */
+const written = (purchases: readonly Purchase[], origin: FactsOrigin | null, ...known: StoredPurchase[]) =>
+  plan({
+    survivor: aCustomer({ holdings: known.map(({ purchase }) => purchase) }),
+    facts: { purchases, origin },
+    known,
+  }).change?.purchases ?? [];
+
+const purchase = aPurchase();
+/** The purchase as stored, with a refresh at a time. */
+const waiting = (refreshAt: Instant): StoredPurchase =>
+  stored(purchase, { refreshAt, bundleIdentifier: BUNDLE });
+/** The same purchase, signed later, with nothing else new. */
+const signedAgain = aPurchase({ lines: [aLine({ verifiedAt: NOW })] });
+
+describe("an iOS purchase's first facts", () => {
+  test("set its refresh, and say its bundle", () => {
+    expect(written([purchase], from(APPLE))).toMatchObject([
+      {
+        refresh: { from: null, to: { at: AHEAD, source: APPLE } },
+        refreshAt: AHEAD,
+        bundleIdentifier: BUNDLE,
+      },
+    ]);
+  });
+  test("set none, but say its bundle, where its store cannot be asked", () => {
+    expect(written([purchase], from(APPLE, { canRefresh: false }))).toMatchObject([
+      { refresh: null, refreshAt: null, bundleIdentifier: BUNDLE },
+    ]);
+  });
+  test("set none, and say no bundle, where they have no origin", () => {
+    expect(written([purchase], null)).toMatchObject([
+      { refresh: null, refreshAt: null, bundleIdentifier: null },
+    ]);
+  });
+});
+
+test("an Android purchase's first facts set its refresh, with its token; it has no bundle", () => {
+  expect(written([android()], from(GOOGLE))).toMatchObject([
+    {
+      refresh: { from: null, to: { at: JUST_AFTER, source: GOOGLE } },
+      refreshAt: JUST_AFTER,
+      bundleIdentifier: null,
+    },
+  ]);
+});
+
+describe("the refresh of a known purchase", () => {
+  test("is moved by news of its bundle", () => {
+    const shortened = aPurchase({ lines: [aLine({ endsAt: NOW + 10 * DAY, verifiedAt: NOW })] });
+    const to = { at: NOW + 10 * DAY - HOUR, source: APPLE };
+    expect(written([shortened], from(APPLE), waiting(AHEAD))).toMatchObject([
+      { refresh: { from: AHEAD, to }, refreshAt: to.at, bundleIdentifier: BUNDLE },
+    ]);
+  });
+  test("is set by the first news whose bundle is known", () => {
+    expect(written([signedAgain], from(APPLE), stored(purchase))).toMatchObject([
+      {
+        refresh: { from: null, to: { at: AHEAD, source: APPLE } },
+        refreshAt: AHEAD,
+        bundleIdentifier: BUNDLE,
+      },
+    ]);
+  });
+  test("stays where news give it the same time", () => {
+    expect(written([signedAgain], from(APPLE), waiting(AHEAD))).toMatchObject([
+      { refresh: null, refreshAt: AHEAD },
+    ]);
+  });
+  test("stays where news have no origin", () => {
+    expect(written([signedAgain], null, waiting(PUT_OFF))).toMatchObject([
+      { refresh: null, refreshAt: PUT_OFF, bundleIdentifier: BUNDLE },
+    ]);
+  });
+  test("stays where news are of another bundle, which does not become the purchase's", () => {
+    const other = from({ store: "ios-store", bundleIdentifier: "com.example.other" });
+    expect(written([signedAgain], other, waiting(PUT_OFF))).toMatchObject([
+      { refresh: null, refreshAt: PUT_OFF, bundleIdentifier: BUNDLE },
+    ]);
+  });
+  test("is removed by news of a store that cannot be asked any more", () => {
+    expect(written([signedAgain], from(APPLE, { canRefresh: false }), waiting(AHEAD))).toMatchObject([
+      { refresh: { from: AHEAD, to: null }, refreshAt: null },
+    ]);
+  });
+  test("that was put off stays put off while the same facts come again by themselves", () => {
+    expect(written([purchase], from(APPLE), waiting(PUT_OFF))).toEqual([]);
+  });
+  test("is moved by a renewal info alone", () => {
+    const said = renewedPurchase(purchase, aRenewal({ willRenew: false, signedAt: NOW }));
+    expect(written([said], from(APPLE), waiting(AHEAD))).toMatchObject([
+      { refresh: { from: AHEAD, to: { at: JUST_AFTER, source: APPLE } }, refreshAt: JUST_AFTER },
+    ]);
+  });
+  test("stays where another purchase only mentions it as replaced, whose token is not its own", () => {
+    const replaced = stored(android({ key: "old" }), { refreshAt: JUST_AFTER });
+    const replacing = android({ key: "new" });
+    const mentioned = mentionedPurchase(replaced.purchase, purchaseKey("new"));
+    expect(
+      written([replacing, mentioned], from(GOOGLE), replaced).map((one) => [one.purchase.key, one.refresh]),
+    ).toEqual([
+      ["new", { from: null, to: { at: JUST_AFTER, source: GOOGLE } }],
+      ["old", null],
+    ]);
+  });
+});
+
+describe("a refresh that the store answered", () => {
+  test("is followed by the next after the question, also where the answer brings no news", () => {
+    expect(written([purchase], from(APPLE, { askedAt: AHEAD }), waiting(AHEAD))).toMatchObject([
+      { refresh: { from: AHEAD, to: { at: JUST_AFTER, source: APPLE } }, refreshAt: JUST_AFTER },
+    ]);
+  });
+  test("is followed by the next after what the store has said since", () => {
+    const later = stored(aPurchase({ lines: [aLine({ verifiedAt: JUST_AFTER })] }), { refreshAt: AHEAD });
+    expect(written([purchase], from(APPLE, { askedAt: AHEAD }), later)).toMatchObject([
+      { refresh: { from: AHEAD, to: { at: MINUTES_AFTER, source: APPLE } }, refreshAt: MINUTES_AFTER },
+    ]);
+  });
+  test("stays where it was put to the next time before, and nothing is written", () => {
+    expect(written([purchase], from(APPLE, { askedAt: AHEAD }), waiting(JUST_AFTER))).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+import type { KnownFacts } from "../../lib/customers/customer-table.ts";
+import { planCustomerChange, type Plan, type PlanInput } from "../../lib/customers/plan-customer-change.ts";
+import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/records.ts";
+import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
+import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+
+export const APPLICATION = applicationId("application");
+export const NEW = customerId("new");
+export const OLD = customerId("old");
+export const LINK: Link = { account: accountId("user-1"), assertedBy: "credential", linkedAt: NOW - DAY };
+
+export const device = (value: string): IdentityReference => ({
+  store: "ios-store",
+  kind: "app-transaction",
+  environment: "production",
+  value,
+});
+
+/** A purchase as {@link OLD}'s, in its third revision. */
+export const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}): StoredPurchase => ({
+  purchase,
+  revision: 3,
+  customer: OLD,
+  acknowledgementDueSince: null,
+  refreshAt: null,
+  bundleIdentifier: null,
+  ...changes,
+});
+
+/** {@link OLD}, linked a day ago, with no purchase left. */
+export const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer => ({
+  identifier: OLD,
+  environment: "production",
+  createdAt: NOW - DAY,
+  version: 7,
+  link: LINK,
+  holdings: [],
+  hasPurchased: true,
+  absorbed: [],
+  unsettled: false,
+  aliasOf: null,
+  survivorVersion: 0,
+  ...changes,
+});
+
+/** What is stored: these purchases, and nothing erased. */
+export const knownFacts = (
+  purchases: readonly StoredPurchase[],
+  identities: KnownFacts["identities"] = [],
+): KnownFacts => ({
+  erasedPurchases: new Set(),
+  erasedIdentity: false,
+  identities,
+  purchases: new Map(purchases.map((one) => [referenceText(one.purchase), one])),
+});
+
+export type Given = Omit<Partial<PlanInput>, "known"> & {
+  /** The request's facts; `{}`: none. */
+  readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue" | "origin">>;
+  readonly known?: readonly StoredPurchase[];
+  readonly knownIdentities?: KnownFacts["identities"];
+};
+
+/** The plan for a request at {@link NOW}; its facts' identities are new unless a test says otherwise. */
+export const plan = ({
+  facts: given = {},
+  known = [],
+  knownIdentities,
+  survivor = null,
+  ...others
+}: Given): Plan => {
+  const facts = { identities: [], purchases: [], acknowledgementDue: null, origin: null, ...given };
+  return planCustomerChange({
+    application: APPLICATION,
+    catalog: aCatalog(),
+    environment: "production",
+    ...facts,
+    known: knownFacts(known, knownIdentities ?? facts.identities.map(() => null)),
+    survivor,
+    absorbed: [],
+    link: survivor?.link ?? null,
+    identifier: survivor?.identifier ?? NEW,
+    claimsPerAccount: 20,
+    liftsErasures: false,
+    tellsChanges: false,
+    moment: NOW,
+    ...others,
+  });
+};
+
+/** The store's answer about an active Android subscription. */
+export const android = (purchase: Parameters<typeof aPurchase>[0] = {}): Purchase =>
+  aPurchase({
+    store: "android-store",
+    lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW })],
+    ...purchase,
+  });
