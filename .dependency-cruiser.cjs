@@ -5,7 +5,7 @@ const only = (from, allowed) => ({
   severity: "error",
   from: { path: `^${from}` },
   to: {
-    path: "^(lib|functions|infra|local|sandbox|operator|smoke|testing|client|test|bench)/",
+    path: "^(lib|functions|infra|local|sandbox|operator|smoke|testing|client|console|test|bench)/",
     pathNot: [from, ...allowed].map((path) => `^${path}`),
   },
 });
@@ -66,7 +66,10 @@ module.exports = {
     only("operator/", ["lib/"]),
     only("smoke/", ["operator/", "sandbox/ios-store/", "lib/contract/"]),
     // The stack is synthesized in a process of its own; what deploys is read from what that writes.
-    only("local/", ["sandbox/", "lib/"]),
+    // The console on this machine is the operator's, beside the sandbox.
+    only("local/", ["sandbox/", "operator/", "lib/"]),
+    // The page knows the shapes of the server's answers, and nothing else.
+    only("console/", ["operator/console/"]),
     only("testing/", ["functions/", "local/", "sandbox/", "lib/"]),
     only("client/", []),
     only("bench/", [
@@ -96,7 +99,7 @@ module.exports = {
     parser: "swc",
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
-      extensions: [".ts", ".js", ".json"],
+      extensions: [".ts", ".tsx", ".js", ".json"],
       exportsFields: ["exports"],
       conditionNames: ["import", "node", "default", "types"],
     },

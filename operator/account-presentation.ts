@@ -176,6 +176,29 @@ const onPage = (explained: readonly ExplainedCustomer[], page: Page): readonly S
   });
 };
 
+/** A page of an account's report as JSON, with the reasons for its entitlements. Pure. */
+export const accountJson = (
+  { application, account, entitlements, told, healths }: AccountReport,
+  explained: readonly ExplainedCustomer[],
+  moment: Instant,
+  page: Page,
+) => {
+  const total = explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
+  return {
+    applicationIdentifier: application.identifier,
+    applicationName: application.name,
+    applicationAccountIdentifier: account,
+    moment: isoTime(moment),
+    entitlements,
+    told: toldJson(told),
+    purchases: total,
+    pages: pagesOf(page, total),
+    customers: onPage(explained, page).map(({ explained, shown }) =>
+      customerJson({ ...explained, purchases: shown }, healths),
+    ),
+  };
+};
+
 /**
  * Presents an account's report, and the reasons for its entitlements. Pure.
  *
@@ -192,19 +215,7 @@ export const presentAccount = (
   const total = explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
   requirePage(pages.text, total);
   return {
-    json: {
-      applicationIdentifier: application.identifier,
-      applicationName: application.name,
-      applicationAccountIdentifier: account,
-      moment: isoTime(moment),
-      entitlements,
-      told: toldJson(report.told),
-      purchases: total,
-      pages: pagesOf(pages.json, total),
-      customers: onPage(explained, pages.json).map(({ explained, shown }) =>
-        customerJson({ ...explained, purchases: shown }, report.healths),
-      ),
-    },
+    json: accountJson(report, explained, moment, pages.json),
     text: [
       `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
       "Entitlements",

@@ -72,16 +72,23 @@ const LISTS = {
   "android-store": "Google's voided purchases",
 } as const satisfies Record<Store, string>;
 
+/** An application as a manifest, with the state of its stores and queues. */
+export const reportApplication = async (session: Session, application: Application) => {
+  const [lastNotifications, queues, sweeps] = await Promise.all([
+    lastNotificationsOf(session, application),
+    queuesOf(session, application),
+    sweepsOf(session, application),
+  ]);
+  return { manifest: manifestOf(application), lastNotifications, queues, sweeps };
+};
+
 /**
  * Shows an application as a manifest. Comments tell the last notification of each store and environment, the state of the
  * queues in which its purchases wait to be asked about, and how far the stores' lists were read.
  */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
-  const manifest = manifestOf(application);
-  const lastNotifications = await lastNotificationsOf(session, application);
-  const queues = await queuesOf(session, application);
-  const sweeps = await sweepsOf(session, application);
+  const { manifest, lastNotifications, queues, sweeps } = await reportApplication(session, application);
   return {
     json: {
       applicationIdentifier: application.identifier,

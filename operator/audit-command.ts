@@ -32,7 +32,10 @@ const transferEntry = ({ customer, moment, because }: Transfer): AuditRecord => 
 });
 
 /** Operators' acts and transfers by links, oldest first. */
-const entriesOf = async (session: Session, { identifier }: Application): Promise<readonly AuditRecord[]> => {
+export const auditEntriesOf = async (
+  session: Session,
+  { identifier }: Application,
+): Promise<readonly AuditRecord[]> => {
   const [acts, transfers] = await Promise.all([
     session.audit.of(identifier),
     operationsOf(session).transfers(identifier),
@@ -53,7 +56,7 @@ export const soughtAccount = async (
   ),
 });
 
-const entryJson = (entry: AuditRecord) => ({ ...entry, moment: isoTime(entry.moment) });
+export const auditEntryJson = (entry: AuditRecord) => ({ ...entry, moment: isoTime(entry.moment) });
 
 const entriesText = (entries: readonly AuditRecord[]): readonly string[] => {
   const [heading = "", ...rows] = columns([
@@ -84,11 +87,11 @@ export const showAudit = async (
 ): Promise<Answer> => {
   const account = options.account === undefined ? null : readAccountIdentifier(options.account);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const all = await entriesOf(session, application);
+  const all = await auditEntriesOf(session, application);
   const { identifier, name } = application;
   if (account === null)
     return {
-      json: { applicationIdentifier: identifier, audit: all.map(entryJson) },
+      json: { applicationIdentifier: identifier, audit: all.map(auditEntryJson) },
       text: all.length === 0 ? `No operator has changed anything of ${name}.` : entriesText(all).join("\n"),
     };
   const { customers } = await composeAccountReport(session.table)(application, account, session.moment);
@@ -102,7 +105,7 @@ export const showAudit = async (
     json: {
       applicationIdentifier: identifier,
       applicationAccountIdentifier: account,
-      audit: shown.map(entryJson),
+      audit: shown.map(auditEntryJson),
       entriesOfUnknownAccount: unknown,
     },
     text: [

@@ -48,7 +48,7 @@ const readLabel = (text: string | undefined): string | null => {
   return text;
 };
 
-const present = (credential: CredentialSummary, moment: Instant) => ({
+export const credentialJson = (credential: CredentialSummary, moment: Instant) => ({
   keyIdentifier: credential.keyIdentifier,
   label: credential.label,
   scopes: credential.scopes,
@@ -77,7 +77,7 @@ export const issueApiKey = async (session: Session, options: IssueOptions): Prom
     },
     session.moment,
   );
-  const { keyIdentifier, label, scopes, createdAt, expiresAt } = present(credential, session.moment);
+  const { keyIdentifier, label, scopes, createdAt, expiresAt } = credentialJson(credential, session.moment);
   const entry = auditEntry("issue", session.moment, await actorOf(session, options), {
     what: [
       `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expiresAt ?? "never"}${label === null ? "" : `, ${label}`}`,
@@ -108,7 +108,7 @@ export const listCredentials = async (
 ): Promise<Answer> => {
   const { identifier } = await findApplication(session, readApplicationIdentifier(options.application));
   const credentials = (await session.credentials.list(identifier)).map((credential) =>
-    present(credential, session.moment),
+    credentialJson(credential, session.moment),
   );
   const rows = credentials.map((credential) => [
     credential.keyIdentifier,

@@ -25,7 +25,7 @@ const healthJson = (health: DestinationHealth) => ({
   nextTryAt: health.failures === 0 || isSuspended(health) ? null : isoTime(health.pausedUntil),
 });
 
-const reportJson = ({ destination, health, waiting }: DestinationReport, moment: Instant) => ({
+export const destinationJson = ({ destination, health, waiting }: DestinationReport, moment: Instant) => ({
   name: destination.name,
   ...(isWebhook(destination)
     ? { kind: "webhook", url: destination.url }
@@ -92,7 +92,7 @@ export const listDestinations = async (session: Session, applicationText: string
   return {
     json: {
       applicationIdentifier: application.identifier,
-      destinations: reports.map((report) => reportJson(report, session.moment)),
+      destinations: reports.map((report) => destinationJson(report, session.moment)),
     },
     text:
       reports.length === 0

@@ -1,0 +1,181 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ActOutcome, ActRequest } from "../operator/console/acts.ts";
+import { call } from "./server.ts";
+
+export type Act = ActRequest["act"];
+
+/** A field that an act needs beside what the page knows. */
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly isRequired: boolean;
+  readonly placeholder?: string;
+}
+
+/** An act that the page offers. */
+export interface Offer {
+  /** The button's words. */
+  readonly label: string;
+  /** What it does, in a sentence. */
+  readonly about: string;
+  readonly fields: readonly Field[];
+  /** The act, from the fields by name. */
+  readonly act: (fields: Readonly<Record<string, string>>) => Act;
+  /** Whether it takes something away, and asks before. */
+  readonly takesAway: boolean;
+}
+
+export const REASON: Field = { name: "reason", label: "Reason, for the audit", isRequired: true };
+const BY: Field = {
+  name: "by",
+  label: "Who, for the audit",
+  isRequired: false,
+  placeholder: "your user name",
+};
+
+type Step =
+  | { readonly at: "filling"; readonly error: string | null }
+  | { readonly at: "asked"; readonly question: string }
+  | {
+      readonly at: "done";
+      readonly done: Extract<ActOutcome, { readonly outcome: "done" }>;
+    };
+
+const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
+  <>
+    {fields.map(({ name, label, isRequired, placeholder }) => (
+      <label key={name}>
+        {label}
+        <input name={name} required={isRequired} placeholder={placeholder ?? ""} autoComplete="off" />
+      </label>
+    ))}
+  </>
+);
+
+/** Runs an act: its fields, the command's question as on the command line, and what was done. */
+const ActDialog = ({
+  offer,
+  close,
+}: {
+  readonly offer: Offer;
+  readonly close: (wasDone: boolean) => void;
+}) => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [step, setStep] = useState<Step>({ at: "filling", error: null });
+  const [isBusy, setBusy] = useState(false);
+  const act = useRef<Act | null>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+
+  const run = async (confirmed: string | undefined): Promise<void> => {
+    if (act.current === null) return;
+    setBusy(true);
+    try {
+      const done = await call("act", { act: act.current, ...(confirmed !== undefined && { confirmed }) });
+      setStep(
+        done.outcome === "asked" ? { at: "asked", question: done.question } : { at: "done", done: done },
+      );
+    } catch (error) {
+      setStep({ at: "filling", error: error instanceof Error ? error.message : String(error) });
+    } finally {
+      setBusy(false);
+    }
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const fields = Object.fromEntries(
+      [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)]),
+    );
+    const { by = "" } = fields;
+    act.current = { ...offer.act(fields), ...(by !== "" && { by }) };
+    void run(undefined);
+  };
+  const isDone = step.at === "done";
+  return (
+    <dialog ref={dialog} aria-labelledby="act" onClose={() => close(isDone)}>
+      <article>
+        <h2 id="act">{offer.label}</h2>
+        {step.at === "filling" && (
+          <form onSubmit={submit}>
+            <p>{offer.about}</p>
+            {step.error !== null && (
+              <p role="alert" class="error">
+                {step.error}
+              </p>
+            )}
+            <Fields fields={[...offer.fields, BY]} />
+            <div class="buttons">
+              <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
+                Cancel
+              </button>
+              <button type="submit" aria-busy={isBusy} disabled={isBusy}>
+                {offer.takesAway ? "Show what it does" : offer.label}
+              </button>
+            </div>
+          </form>
+        )}
+        {step.at === "asked" && (
+          <>
+            <p role="alert">{step.question}</p>
+            <div class="buttons">
+              <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
+                No, change nothing
+              </button>
+              <button
+                type="button"
+                aria-busy={isBusy}
+                disabled={isBusy}
+                onClick={() => void run(step.question)}
+              >
+                Yes, do it
+              </button>
+            </div>
+          </>
+        )}
+        {step.at === "done" && (
+          <>
+            <pre role="status">{[...step.done.progress, step.done.text].join("\n")}</pre>
+            <div class="buttons">
+              <button type="button" onClick={() => dialog.current?.close()}>
+                Close
+              </button>
+            </div>
+          </>
+        )}
+      </article>
+    </dialog>
+  );
+};
+
+/** Buttons of what can be done here. */
+export const Acts = ({
+  offers,
+  changed,
+}: {
+  readonly offers: readonly Offer[];
+  /** Called when something was done. */
+  readonly changed: () => void;
+}) => {
+  const [offered, setOffered] = useState<Offer | null>(null);
+  const close = (wasDone: boolean): void => {
+    setOffered(null);
+    if (wasDone) changed();
+  };
+  return (
+    <>
+      <div class="buttons">
+        {offers.map((offer) => (
+          <button
+            key={offer.label}
+            type="button"
+            class={offer.takesAway ? "outline contrast" : "outline"}
+            onClick={() => setOffered(offer)}
+          >
+            {offer.label} …
+          </button>
+        ))}
+      </div>
+      {offered !== null && <ActDialog offer={offered} close={close} />}
+    </>
+  );
+};

@@ -1,0 +1,146 @@
+import { useCallback, useEffect, useRef } from "preact/hooks";
+import { AccountPage } from "./account-page.tsx";
+import { ApplicationPage } from "./application-page.tsx";
+import { CustomerPage } from "./customer-page.tsx";
+import { Loading, useLoaded } from "./loading.tsx";
+import { RequestsPage } from "./requests-page.tsx";
+import { addressOf, useRoute, type Route } from "./route.ts";
+import { SandboxPage } from "./sandbox-page.tsx";
+import { call, type Answer } from "./server.ts";
+import { Value } from "./text.tsx";
+
+type Start = Answer<"start">;
+
+const Applications = ({ start }: { readonly start: Start }) => (
+  <>
+    <h1>Applications</h1>
+    {start.applications.length === 0 ? (
+      <p>
+        The table {start.table} has no application. <code>application apply</code> of the command line makes
+        one.
+      </p>
+    ) : (
+      <ul>
+        {start.applications.map(({ identifier, name }) => (
+          <li key={identifier}>
+            <a href={addressOf({ page: "application", application: identifier })}>
+              <Value>{name}</Value>
+            </a>
+          </li>
+        ))}
+      </ul>
+    )}
+  </>
+);
+
+const Page = ({ route, start }: { readonly route: Route; readonly start: Start }) => {
+  switch (route.page) {
+    case "applications":
+      return <Applications start={start} />;
+    case "application":
+      return <ApplicationPage key={route.application} application={route.application} />;
+    case "account":
+      return (
+        <AccountPage
+          key={`${route.application} ${route.account}`}
+          application={route.application}
+          account={route.account}
+          number={route.number}
+          isSandbox={start.sandbox?.applicationIdentifier === route.application}
+        />
+      );
+    case "customer":
+      return <CustomerPage key={route.customer} application={route.application} customer={route.customer} />;
+    case "sandbox":
+      return start.sandbox === null ? (
+        <p>Only a local run has sandbox stores.</p>
+      ) : (
+        <SandboxPage sandbox={start.sandbox} account={route.account} />
+      );
+    case "requests":
+      return start.sandbox === null ? <p>Only a local run shows its requests.</p> : <RequestsPage />;
+  }
+};
+
+const Navigation = ({ route, start }: { readonly route: Route; readonly start: Start }) => {
+  const pages: readonly (readonly [Route, string])[] = [
+    [{ page: "applications" }, "Applications"],
+    ...(start.sandbox === null
+      ? []
+      : ([
+          [{ page: "sandbox", account: "" }, "Sandbox"],
+          [{ page: "requests" }, "Requests"],
+        ] as const)),
+  ];
+  return (
+    <nav aria-label="Console">
+      <ul>
+        <li>
+          <strong>Console</strong> <small>{start.table}</small>
+        </li>
+      </ul>
+      <ul>
+        {pages.map(([to, name]) => (
+          <li key={name}>
+            <a href={addressOf(to)} aria-current={to.page === route.page ? "page" : undefined}>
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+};
+
+const TITLES: Readonly<Record<Route["page"], string>> = {
+  applications: "Applications",
+  application: "Application",
+  account: "Account",
+  customer: "Customer",
+  sandbox: "Sandbox",
+  requests: "Requests",
+};
+
+/** The whole page. */
+export const App = () => {
+  const route = useRoute();
+  const loaded = useLoaded(useCallback(async () => call("start", {}), []));
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  const address = addressOf(route);
+  useEffect(() => {
+    document.title = `${TITLES[route.page]} · Console`;
+    // Another page begins at its top, for the eyes and for a screen reader.
+    if (!isFirst.current) {
+      main.current?.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    isFirst.current = false;
+  }, [address]);
+  return (
+    <>
+      <a
+        class="skip"
+        href={address}
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <Loading of={loaded}>
+        {(start) => (
+          <>
+            <header class="container">
+              <Navigation route={route} start={start} />
+            </header>
+            <main class="container" ref={main} tabIndex={-1}>
+              <Page route={route} start={start} />
+            </main>
+          </>
+        )}
+      </Loading>
+    </>
+  );
+};

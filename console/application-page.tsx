@@ -1,0 +1,282 @@
+import { useCallback } from "preact/hooks";
+import { Acts, type Offer } from "./act-dialog.tsx";
+import { AuditTable } from "./audit-table.tsx";
+import { Loading, useLoaded } from "./loading.tsx";
+import { Search } from "./search.tsx";
+import { call, type Answer } from "./server.ts";
+import { counted, Identifier, Table, Time, Value } from "./text.tsx";
+
+type Application = Answer<"application">;
+type Destination = Application["destinations"][number];
+
+const offersOf = ({ identifier: application }: Application): readonly Offer[] => [
+  {
+    label: "Issue an API key",
+    about: "Makes an API key. It is shown once, here.",
+    fields: [
+      {
+        name: "scope",
+        label: "Scopes, separated by spaces",
+        isRequired: true,
+        placeholder: "customers:link entitlements:read",
+      },
+      {
+        name: "expires",
+        label: "Expires: a time, or a duration such as P90D",
+        isRequired: false,
+        placeholder: "never",
+      },
+      { name: "label", label: "Label", isRequired: false },
+    ],
+    takesAway: false,
+    act: ({ scope = "", expires = "", label = "" }) => ({
+      act: "credential issue",
+      application,
+      // The server says which scopes there are.
+      scope: scope.split(/[\s,]+/).filter((one) => one !== "") as never,
+      expires,
+      label,
+    }),
+  },
+  {
+    label: "Ask the stores about everything",
+    about: "Queues every purchase of every customer. The schedules work them off, at the stores' pace.",
+    fields: [],
+    takesAway: false,
+    act: () => ({ act: "application refresh", application }),
+  },
+  {
+    label: "Look at every account again",
+    about: "Makes every account due for a look: what a changed catalog has changed is told.",
+    fields: [],
+    takesAway: false,
+    act: () => ({ act: "application retell", application }),
+  },
+];
+
+const revoking = (application: string, keyIdentifier: string): Offer => ({
+  label: `Revoke ${keyIdentifier}`,
+  about: `Revokes the key ${keyIdentifier} for ever. Whoever uses it is refused within minutes.`,
+  fields: [],
+  takesAway: false,
+  act: () => ({ act: "credential revoke", application, keyIdentifier }),
+});
+
+const destinationOffers = (application: string, { name, kind }: Destination): readonly Offer[] => [
+  {
+    label: `Resume ${name}`,
+    about: "Ends a pause or suspension: what waits is tried at once.",
+    fields: [],
+    takesAway: false,
+    act: () => ({ act: "destination resume", application, name }),
+  },
+  {
+    label: `Send again to ${name}`,
+    about: "Sends the changes since a time once more, at most 30 days.",
+    fields: [{ name: "since", label: "Since", isRequired: true, placeholder: "2027-01-31T00:00:00Z" }],
+    takesAway: false,
+    act: ({ since = "" }) => ({ act: "destination resend", application, name, since }),
+  },
+  ...(kind === "webhook"
+    ? [
+        {
+          label: `New secret for ${name}`,
+          about:
+            "Makes the webhook's secret anew. It is shown once, here; the one before signs too for a day.",
+          fields: [],
+          takesAway: true,
+          act: () => ({ act: "destination rotate" as const, application, name }),
+        },
+      ]
+    : []),
+];
+
+const HEALTH: Readonly<Record<Destination["health"]["state"], string>> = {
+  "takes-messages": "● takes messages",
+  failing: "○ failing",
+  suspended: "○ suspended",
+};
+
+const Sold = ({ application }: { readonly application: Application }) => (
+  <>
+    <Table
+      caption="What it sells"
+      headings={["Product", "Store", "Grants", "Lasts"]}
+      empty="The catalog is empty: no purchase grants anything."
+      rows={application.products.map((product) => [
+        <Value>
+          {[product.productIdentifier, product.basePlanIdentifier, product.purchaseOptionIdentifier]
+            .filter(Boolean)
+            .join(" ")}
+        </Value>,
+        product.store,
+        <Value>{product.grants.join(", ") || "nothing"}</Value>,
+        product.accessDuration ?? "as the store says",
+      ])}
+    />
+    {application.nothing.products.length + application.nothing.entitlements.length > 0 && (
+      <p class="error">
+        Maps to nothing:{" "}
+        <Value>{[...application.nothing.products, ...application.nothing.entitlements].join(", ")}</Value>
+      </p>
+    )}
+  </>
+);
+
+const Stores = ({ application }: { readonly application: Application }) => (
+  <>
+    <Table
+      caption="Stores"
+      headings={["Store", "App", "Environments", "Credential"]}
+      empty="It has no store."
+      rows={[
+        ...application.iosStore.map(({ bundleIdentifier, environments, serverApiKey }) => [
+          "ios-store",
+          <Value>{bundleIdentifier}</Value>,
+          environments.join(", "),
+          serverApiKey === null
+            ? "none: the App Store is not asked"
+            : `App Store Server API key ${serverApiKey}`,
+        ]),
+        ...application.androidStore.map(({ packageName, environments, credential, pushedBy }) => [
+          "android-store",
+          <Value>{packageName}</Value>,
+          environments.join(", "),
+          `${credential}; ${pushedBy === null ? "no notifications" : `notified by ${pushedBy}`}`,
+        ]),
+      ]}
+    />
+    <Table
+      caption="Last notifications"
+      headings={["Store", "App", "Environment", "Signed"]}
+      empty="None is expected."
+      rows={application.lastNotifications.map(({ store, bundleOrPackage, environment, signedAt }) => [
+        store,
+        <Value>{bundleOrPackage}</Value>,
+        environment,
+        <Time at={signedAt} none="none yet" />,
+      ])}
+    />
+    <Table
+      caption="Questions to the stores"
+      headings={["Store", "Environment", "Oldest due", "State"]}
+      empty="No store is asked."
+      rows={application.queues.map(({ store, environment, oldestDueAt, because, pausedUntil }) => [
+        store,
+        environment,
+        <Time at={oldestDueAt} none="nothing is due" />,
+        because === null ? (
+          "● answers"
+        ) : (
+          <>
+            ○ {because === "credential-rejected" ? "rejects the credential" : "does not answer"}, paused until{" "}
+            <Time at={pausedUntil} />
+          </>
+        ),
+      ])}
+    />
+  </>
+);
+
+const Keys = ({
+  application,
+  changed,
+}: {
+  readonly application: Application;
+  readonly changed: () => void;
+}) => (
+  <>
+    <Table
+      caption="API keys"
+      headings={["Key", "State", "Scopes", "Label", "Created", "Expires"]}
+      empty="It has none."
+      rows={application.credentials.map((key) => [
+        <Identifier>{key.keyIdentifier}</Identifier>,
+        key.state,
+        key.scopes.join(", "),
+        <Value>{key.label ?? "–"}</Value>,
+        <Time at={key.createdAt} />,
+        <Time at={key.expiresAt} none="never" />,
+      ])}
+    />
+    <Acts
+      offers={application.credentials
+        .filter(({ state }) => state === "active")
+        .map(({ keyIdentifier }) => revoking(application.identifier, keyIdentifier))}
+      changed={changed}
+    />
+  </>
+);
+
+const Destinations = ({
+  application,
+  changed,
+}: {
+  readonly application: Application;
+  readonly changed: () => void;
+}) => (
+  <>
+    <Table
+      caption="Destinations"
+      headings={["Name", "Goes to", "Health", "Waiting", "Since"]}
+      empty="It has none: changes are told to nobody."
+      rows={application.destinations.map((destination) => [
+        <Value>{destination.name}</Value>,
+        <Value>
+          {"url" in destination
+            ? (destination.url ?? "")
+            : "eventBus" in destination
+              ? (destination.eventBus ?? "")
+              : ""}
+        </Value>,
+        <>
+          {HEALTH[destination.health.state]}
+          {destination.health.because !== null && ` (${destination.health.because})`}
+        </>,
+        counted(destination.waiting.accounts, "account"),
+        <Time at={destination.waiting.since} />,
+      ])}
+    />
+    <Acts
+      offers={application.destinations.flatMap((one) => destinationOffers(application.identifier, one))}
+      changed={changed}
+    />
+  </>
+);
+
+/** An application: what it sells, its stores, keys and destinations, and what was changed. */
+export const ApplicationPage = ({ application }: { readonly application: string }) => {
+  const loaded = useLoaded(useCallback(async () => call("application", { application }), [application]));
+  return (
+    <Loading of={loaded}>
+      {(read) => (
+        <>
+          <h1>
+            <Value>{read.name}</Value>
+          </h1>
+          <p>
+            Application <Identifier>{read.identifier}</Identifier>
+          </p>
+          <Search application={application} />
+          <h2>What it sells</h2>
+          <Sold application={read} />
+          <h2>Stores</h2>
+          <Stores application={read} />
+          <h2>API keys</h2>
+          <Keys application={read} changed={loaded.again} />
+          <h2>Destinations</h2>
+          <Destinations application={read} changed={loaded.again} />
+          <h2>What can be done</h2>
+          <Acts offers={offersOf(read)} changed={loaded.again} />
+          <h2>What was changed</h2>
+          {read.auditEntries > read.audit.length && (
+            <p>
+              The newest {read.audit.length} of {read.auditEntries} entries.
+            </p>
+          )}
+          <AuditTable entries={read.audit} />
+        </>
+      )}
+    </Loading>
+  );
+};

@@ -1,0 +1,77 @@
+import { useCallback } from "preact/hooks";
+import { customerOffers } from "./account-page.tsx";
+import { Acts } from "./act-dialog.tsx";
+import { Loading, useLoaded } from "./loading.tsx";
+import { addressOf } from "./route.ts";
+import { Search } from "./search.tsx";
+import { call } from "./server.ts";
+import { Identifier, Table, Time, Value } from "./text.tsx";
+
+/** A customer, linked or not: its identities and purchases. */
+export const CustomerPage = ({
+  application,
+  customer,
+}: {
+  readonly application: string;
+  readonly customer: string;
+}) => {
+  const loaded = useLoaded(
+    useCallback(async () => call("customer", { application, customer }), [application, customer]),
+  );
+  return (
+    <>
+      <Search application={application} />
+      <h1>
+        Customer <Identifier>{customer}</Identifier>
+      </h1>
+      <Loading of={loaded}>
+        {(read) => (
+          <>
+            <p>
+              Known since <Time at={read.createdAt} />.{" "}
+              {read.link === null ? (
+                "Linked to no account."
+              ) : (
+                <>
+                  Linked to account{" "}
+                  <a
+                    href={addressOf({ page: "account", application, account: read.link.account, number: 1 })}
+                  >
+                    <Value>{read.link.account}</Value>
+                  </a>{" "}
+                  since <Time at={read.link.linkedAt} /> by a {read.link.assertedBy}.
+                </>
+              )}
+            </p>
+            <Table
+              caption="Identities"
+              headings={["Store", "Environment", "Kind", "Value"]}
+              empty="None: only purchases name this customer."
+              rows={read.identities.map(({ store, environment, kind, value }) => [
+                store,
+                environment,
+                kind,
+                <Identifier>{value}</Identifier>,
+              ])}
+            />
+            <Table
+              caption="Purchases"
+              headings={["Store", "Environment", "Purchase", "Products", "Verified"]}
+              empty="None."
+              rows={read.purchases.map(({ store, environment, key, lines, verifiedAt }) => [
+                store,
+                environment,
+                <Identifier>{key}</Identifier>,
+                <Value>
+                  {[...new Set(lines.map(({ productIdentifier }) => productIdentifier))].join(", ")}
+                </Value>,
+                <Time at={verifiedAt} none="only named by another" />,
+              ])}
+            />
+            <Acts offers={customerOffers(application, customer)} changed={loaded.again} />
+          </>
+        )}
+      </Loading>
+    </>
+  );
+};

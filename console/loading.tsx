@@ -1,0 +1,52 @@
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+
+/** What is loaded, or why it could not be. */
+interface Loaded<T> {
+  readonly value: T | null;
+  readonly error: string | null;
+  /** Loads it again; what is shown stays until then. */
+  readonly again: () => void;
+}
+
+/**
+ * Loads a value for a page.
+ *
+ * @param load memoized: a new function loads anew
+ */
+export const useLoaded = <T,>(load: () => Promise<T>): Loaded<T> => {
+  const [state, setState] = useState<{ readonly value: T | null; readonly error: string | null }>({
+    value: null,
+    error: null,
+  });
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let isLeft = false;
+    load().then(
+      (value) => isLeft || setState({ value, error: null }),
+      (error: unknown) =>
+        isLeft || setState({ value: null, error: error instanceof Error ? error.message : String(error) }),
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [load, turn]);
+  return { ...state, again: useCallback(() => setTurn((count) => count + 1), []) };
+};
+
+/** A loaded value, its error, or the wait for it. */
+export const Loading = <T,>({
+  of: { value, error },
+  children,
+}: {
+  readonly of: Loaded<T>;
+  readonly children: (value: T) => ComponentChildren;
+}) => {
+  if (error !== null)
+    return (
+      <p role="alert" class="error">
+        {error}
+      </p>
+    );
+  return value === null ? <p aria-busy="true">Loading …</p> : <>{children(value)}</>;
+};

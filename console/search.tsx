@@ -1,0 +1,108 @@
+import { useState } from "preact/hooks";
+import { addressOf, go } from "./route.ts";
+import { call, type Answer } from "./server.ts";
+import { Identifier, Value } from "./text.tsx";
+
+const NOBODY =
+  "Nobody is known by it: neither an account with customers, nor a customer, nor an original transaction id, app transaction id, purchase token or key of a purchase.";
+
+const CUSTOMER = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+const Found = ({
+  application,
+  found: { account, customers, gone, erased },
+}: {
+  readonly application: string;
+  readonly found: Answer<"search">;
+}) => {
+  if (account === null && customers.length + gone.length === 0)
+    return (
+      <p role="status">{erased ? "The customer who had it was erased, and it is still refused." : NOBODY}</p>
+    );
+  return (
+    <ul role="status">
+      {account !== null && (
+        <li>
+          Account{" "}
+          <a href={addressOf({ page: "account", application, account, number: 1 })}>
+            <Value>{account}</Value>
+          </a>
+        </li>
+      )}
+      {customers.map(({ customerIdentifier, account: linked }) => (
+        <li key={customerIdentifier}>
+          Customer{" "}
+          <a href={addressOf({ page: "customer", application, customer: customerIdentifier })}>
+            {customerIdentifier}
+          </a>
+          {linked === null ? (
+            ", linked to no account"
+          ) : (
+            <>
+              {" of account "}
+              <a href={addressOf({ page: "account", application, account: linked, number: 1 })}>
+                <Value>{linked}</Value>
+              </a>
+            </>
+          )}
+        </li>
+      ))}
+      {gone.map((identifier) => (
+        <li key={identifier}>
+          Customer <Identifier>{identifier}</Identifier>, whose erasure broke off: erase it once more with the
+          command line
+        </li>
+      ))}
+    </ul>
+  );
+};
+
+/** Finds an account by its identifier, or a customer by its own or by any name of a purchase. */
+export const Search = ({ application }: { readonly application: string }) => {
+  const [found, setFound] = useState<Answer<"search"> | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const find = async (text: string): Promise<void> => {
+    setFound(null);
+    setError(null);
+    if (CUSTOMER.test(text)) {
+      const isCustomer = await call("customer", { application, customer: text }).then(
+        () => true,
+        () => false,
+      );
+      if (isCustomer) return go({ page: "customer", application, customer: text });
+    }
+    try {
+      const answer = await call("search", { application, text });
+      const [only, ...others] = [
+        ...new Set([answer.account, ...answer.customers.map(({ account }) => account)]),
+      ].filter((account) => account !== null);
+      const isOne = others.length === 0 && answer.customers.every(({ account }) => account !== null);
+      if (only !== undefined && isOne) return go({ page: "account", application, account: only, number: 1 });
+      setFound(answer);
+    } catch (thrown) {
+      setError(thrown instanceof Error ? thrown.message : String(thrown));
+    }
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    void find(String(new FormData(event.currentTarget).get("text") ?? "").trim());
+  };
+  return (
+    <search>
+      <form onSubmit={submit}>
+        <label for="find">Account, customer, or any name of a purchase</label>
+        <div role="group">
+          <input id="find" name="text" type="search" required autoComplete="off" dir="auto" />
+          <button type="submit">Find</button>
+        </div>
+      </form>
+      {error !== null && (
+        <p role="alert" class="error">
+          {error}
+        </p>
+      )}
+      {found !== null && <Found application={application} found={found} />}
+    </search>
+  );
+};

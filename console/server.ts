@@ -1,0 +1,58 @@
+import type { CallInput, CallName, CallOutput } from "../operator/console/calls.ts";
+
+/** An answer of the server as JSON makes it. */
+type Json<T> = T extends string | number | boolean | null
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Json<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Json<T[Key]> }
+      : T;
+
+export type Answer<Name extends CallName> = Json<CallOutput<Name>>;
+
+const messageIn = (body: unknown): string | null =>
+  typeof body === "object" && body !== null && "message" in body ? String(body.message) : null;
+
+const read = async (response: Response): Promise<unknown> => {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text };
+  }
+};
+
+/** Posts JSON and returns the JSON answered. Rejects with the server's sentence. */
+export const post = async (
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<unknown> => {
+  const response = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  const answered = await read(response);
+  if (!response.ok) throw new Error(messageIn(answered) ?? `The server answered ${response.status}.`);
+  return answered;
+};
+
+/** Reads JSON. Rejects with the server's sentence. */
+export const get = async (path: string): Promise<unknown> => {
+  const response = await fetch(path);
+  const answered = await read(response);
+  if (!response.ok) throw new Error(messageIn(answered) ?? `The server answered ${response.status}.`);
+  return answered;
+};
+
+/** Calls the console's server by the call's name. */
+export const call = async <Name extends CallName>(
+  name: Name,
+  input: CallInput<Name>,
+): Promise<Answer<Name>> => {
+  // The server's own answer: both are built from one source.
+  const { answer } = (await post(`/console/api/${name}`, input)) as { readonly answer: Answer<Name> };
+  return answer;
+};

@@ -1,0 +1,87 @@
+import type { ComponentChildren } from "preact";
+
+/** Times are UTC, as the service answers and stores them. */
+const FORMAT = new Intl.DateTimeFormat("en-GB", {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZone: "UTC",
+});
+
+/** A moment in UTC, to read. */
+export const timeText = (iso: string): string => `${FORMAT.format(new Date(iso))} UTC`;
+
+/** A moment; a dash, where there is none. */
+export const Time = ({ at, none = "–" }: { readonly at: string | null; readonly none?: string }) =>
+  at === null ? (
+    <>{none}</>
+  ) : (
+    <time dateTime={at} title={at}>
+      {timeText(at)}
+    </time>
+  );
+
+/** A value that came from outside, in its own direction of writing. */
+export const Value = ({ children }: { readonly children: string }) => <bdi>{children}</bdi>;
+
+/** An identifier. */
+export const Identifier = ({ children }: { readonly children: string }) => (
+  <code>
+    <bdi>{children}</bdi>
+  </code>
+);
+
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
+
+/** A table with a caption and headings, which scrolls by itself where the screen is narrow. */
+export const Table = ({
+  caption,
+  headings,
+  rows,
+  empty,
+}: {
+  readonly caption: string;
+  readonly headings: readonly string[];
+  readonly rows: readonly (readonly ComponentChildren[])[];
+  readonly empty: string;
+}) =>
+  rows.length === 0 ? (
+    <p>{empty}</p>
+  ) : (
+    <div class="scrolls" tabIndex={0} role="region" aria-label={caption}>
+      <table>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            {headings.map((heading) => (
+              <th key={heading} scope="col">
+                {heading}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={row}>
+              {cells.map((cell, column) => (
+                <td key={column}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+
+/** Status in a word, and in a shape beside its colour. */
+export const Status = ({ status, active }: { readonly status: string; readonly active: boolean }) => (
+  <span class={active ? "status active" : "status"}>
+    {active ? "● " : "○ "}
+    {status.replaceAll("_", " ")}
+  </span>
+);

@@ -1,0 +1,84 @@
+import * as z from "zod";
+import type { ComposeAccountReport, Session } from "../session.ts";
+import { actRequest, runAct } from "./acts.ts";
+import { listApplications, readAccount, readApplication, readCustomer, search } from "./reading.ts";
+
+/** What one call of the page works with. */
+export interface ConsoleSession {
+  readonly session: Session;
+  readonly composeAccountReport: ComposeAccountReport;
+  /** The local run's sandbox; null: the table is deployed. */
+  readonly sandbox: ConsoleSandbox | null;
+}
+
+/** What the page needs of a local run, to buy in its stores and to link. */
+export interface ConsoleSandbox {
+  /** Application whose API key the page has. */
+  readonly applicationIdentifier: string;
+  readonly apiKey: string;
+  readonly iosStorePath: string;
+  readonly androidStorePath: string;
+  readonly clockPath: string;
+}
+
+interface Call<Input, Output> {
+  readonly input: z.ZodType<Input>;
+  readonly run: (context: ConsoleSession, input: Input) => Promise<Output>;
+}
+
+const call = <Input, Output>(
+  input: z.ZodType<Input>,
+  run: Call<Input, Output>["run"],
+): Call<Input, Output> => ({ input, run });
+
+const text = z.string().max(4096);
+const application = { application: text };
+
+/** What the page asks of the server, by name. Each is a POST of its input to `/console/api/<name>`. */
+export const CALLS = {
+  start: call(z.strictObject({}), async ({ session, sandbox }) => ({
+    table: session.table.name,
+    applications: await listApplications(session),
+    sandbox,
+  })),
+  application: call(z.strictObject(application), async ({ session }, asked) =>
+    readApplication(session, asked.application),
+  ),
+  account: call(
+    z.strictObject({ ...application, account: text, page: z.int().positive().default(1) }),
+    async ({ session, composeAccountReport }, asked) => readAccount(session, composeAccountReport, asked),
+  ),
+  customer: call(z.strictObject({ ...application, customer: text }), async ({ session }, asked) =>
+    readCustomer(session, asked),
+  ),
+  search: call(z.strictObject({ ...application, text }), async ({ session, composeAccountReport }, asked) =>
+    search(session, composeAccountReport, asked),
+  ),
+  act: call(actRequest, async ({ session, composeAccountReport }, asked) =>
+    runAct(session, composeAccountReport, asked),
+  ),
+};
+
+export type Calls = typeof CALLS;
+export type CallName = keyof Calls;
+export type CallInput<Name extends CallName> = z.input<Calls[Name]["input"]>;
+export type CallOutput<Name extends CallName> = Awaited<ReturnType<Calls[Name]["run"]>>;
+
+const isCall = (name: string): name is CallName => Object.hasOwn(CALLS, name);
+
+/** Answer of a call; null: there is none of that name. */
+export const runCall = async (
+  context: ConsoleSession,
+  name: string,
+  body: unknown,
+): Promise<
+  | { readonly outcome: "answered"; readonly answer: unknown }
+  | { readonly outcome: "refused"; readonly message: string }
+  | null
+> => {
+  if (!isCall(name)) return null;
+  const { input, run }: Call<unknown, unknown> = CALLS[name] as Call<unknown, unknown>;
+  const parsed = input.safeParse(body);
+  if (!parsed.success) return { outcome: "refused", message: z.prettifyError(parsed.error) };
+  return { outcome: "answered", answer: await run(context, parsed.data) };
+};

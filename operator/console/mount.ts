@@ -1,0 +1,145 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { requireTableFormat } from "../../lib/table/format.ts";
+import type { Connection } from "../connection.ts";
+import { sentenceOf } from "../operator-error.ts";
+import { openSession, type ComposeAccountReport, type Session } from "../session.ts";
+import { assetAt } from "./assets.ts";
+import { runCall, type ConsoleSandbox } from "./calls.ts";
+import type { Guard } from "./guard.ts";
+import type { LiveLines } from "./live-lines.ts";
+
+export interface ConsoleOptions {
+  readonly connection: Connection;
+  readonly effects: Pick<Session, "now" | "wait" | "waitForIndex">;
+  readonly composeAccountReport: ComposeAccountReport;
+  readonly guard: Guard;
+  readonly sandbox: ConsoleSandbox | null;
+  /** Requests that go through a local run; null: the service is deployed. */
+  readonly requests: LiveLines | null;
+  /** Takes a line for whoever runs the console. */
+  readonly log: (line: string) => void;
+}
+
+export const CONSOLE_PATH = "/console";
+
+const API = `${CONSOLE_PATH}/api/`;
+const LARGEST_BODY = 64 * 1024;
+
+/**
+ * Nothing is kept by the browser, no other page may frame it, and it loads from nowhere else. Styles are set by script, by
+ * the library that draws.
+ */
+const HEADERS = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+} as const;
+
+const send = (
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): void => {
+  response.writeHead(status, { ...HEADERS, "Content-Type": contentType, ...headers });
+  response.end(body);
+};
+
+const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
+  send(response, status, "application/json", JSON.stringify(body));
+
+/** A body's JSON; undefined: it is none, or too large. */
+const readJson = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += chunk.length;
+    if (size > LARGEST_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Serves the console at `/console`; returns false, without side effects, for other paths. */
+export const createConsole = (options: ConsoleOptions) => {
+  const { connection, effects, composeAccountReport, guard, sandbox, requests, log } = options;
+
+  const answerCall = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    name: string,
+  ): Promise<void> => {
+    const body = await readJson(request);
+    request.resume();
+    const warnings: string[] = [];
+    try {
+      await requireTableFormat(connection.store);
+      const session = openSession(connection, { ...effects, warn: (line) => void warnings.push(line) });
+      const answered = await runCall({ session, composeAccountReport, sandbox }, name, body);
+      if (answered === null) return sendJson(response, 404, { message: "There is no such call." });
+      if (answered.outcome === "refused") return sendJson(response, 400, { message: answered.message });
+      return sendJson(response, 200, { answer: answered.answer, warnings });
+    } catch (error) {
+      return sendJson(response, 422, { message: sentenceOf(error, connection) });
+    } finally {
+      for (const line of warnings) log(line);
+    }
+  };
+
+  const follow = (request: IncomingMessage, response: ServerResponse, lines: LiveLines): void => {
+    response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream" });
+    const write = (line: string): void => void response.write(`data: ${JSON.stringify(line)}\n\n`);
+    response.write(": the requests so far\n\n");
+    const unfollow = lines.follow(write);
+    request.once("close", unfollow);
+    response.once("close", unfollow);
+  };
+
+  const admit = (request: IncomingMessage, response: ServerResponse, token: string): void => {
+    const cookie = guard.admit(request, token);
+    if (cookie === null)
+      return send(response, 403, "text/plain; charset=utf-8", "This address was used, or is not known.\n");
+    // The token leaves the address bar, and the browser's history names the page without it.
+    return send(response, 303, "text/plain; charset=utf-8", "", {
+      Location: CONSOLE_PATH,
+      "Set-Cookie": cookie,
+    });
+  };
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const url = new URL(request.url ?? "", "http://console");
+    const path = url.pathname.replace(/\/$/, "");
+    if (path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
+    const token = url.searchParams.get("token");
+    if (token !== null && path === CONSOLE_PATH && request.method === "GET") {
+      admit(request, response, token);
+      return true;
+    }
+    const refusal = guard.refusal(request);
+    if (refusal !== null) {
+      send(response, 403, "text/plain; charset=utf-8", `${refusal}\n`);
+      return true;
+    }
+    if (path.startsWith(API)) {
+      const name = path.slice(API.length);
+      if (name === "requests" && request.method === "GET" && requests !== null)
+        follow(request, response, requests);
+      else if (request.method === "POST") await answerCall(request, response, name);
+      else sendJson(response, 405, { message: "POST is expected." });
+      return true;
+    }
+    const asset = request.method === "GET" ? await assetAt(path) : null;
+    if (asset === null) send(response, 404, "text/plain; charset=utf-8", "There is no such page.\n");
+    else send(response, 200, asset.contentType, asset.body);
+    return true;
+  };
+};

@@ -1,0 +1,96 @@
+import type { AccountReport } from "../../lib/administration/account-report.ts";
+import { accessPeriods, type SpanKind } from "../../lib/entitlements/access-periods.ts";
+import type { Holding, Terms } from "../../lib/entitlements/entitlements.ts";
+import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+
+/** What a bar of the picture is; `unmapped`: a line that the catalog gives nothing for. */
+export type BarKind = SpanKind | "unmapped";
+
+export type MarkKind = "verified" | "refund" | "refund-reversed" | "replaced" | "asked-next";
+
+/** One line of a purchase over time. Times are ISO 8601. */
+export interface PictureRow {
+  readonly store: Purchase["store"];
+  readonly environment: Purchase["environment"];
+  readonly key: string;
+  readonly productIdentifier: string;
+  readonly basePlanIdentifier: string | null;
+  readonly transactionIdentifier: string | null;
+  /** `to` null: no end is known. */
+  readonly bars: readonly {
+    readonly from: string;
+    readonly to: string | null;
+    readonly kind: BarKind;
+    readonly active: boolean;
+  }[];
+  readonly marks: readonly { readonly at: string; readonly kind: MarkKind }[];
+}
+
+const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null): PictureRow["marks"] => {
+  const isReversed = line.revokedSince !== null && line.revokedAt === null && line.refundedQuantity === 0;
+  const marks: readonly (readonly [MarkKind, Instant | null])[] = [
+    ["verified", line.verifiedAt],
+    [isReversed ? "refund-reversed" : "refund", line.revokedAt ?? line.revokedSince],
+    ["replaced", purchase.replacedAt],
+    ["asked-next", askedAt],
+  ];
+  return marks.flatMap(([kind, at]) => (at === null ? [] : [{ at: isoTime(at), kind }]));
+};
+
+const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] => [
+  {
+    from: isoTime(startsAt ?? verifiedAt),
+    to: endsAt === null ? null : isoTime(endsAt),
+    kind: "unmapped",
+    active: false,
+  },
+];
+
+/**
+ * The shown purchases of an account over time: when each line gave or will give access, by the rules of the answer, and what
+ * was heard of it. Oldest first within a purchase. Pure.
+ *
+ * @param shown keys of the purchases, by `referenceText`, in their order
+ */
+export const pictureOf = (
+  { customers }: Pick<AccountReport, "customers">,
+  terms: Terms,
+  moment: Instant,
+  shown: readonly string[],
+): readonly PictureRow[] => {
+  const holdings = customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
+    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
+  );
+  const asking = new Map(customers.flatMap((customer) => [...customer.asking]));
+  const byReference = new Map(holdings.map(({ purchase }) => [referenceText(purchase), purchase]));
+  const periods = Map.groupBy(accessPeriods(moment, holdings, terms), ({ holding }) =>
+    referenceText(holding.purchase),
+  );
+  return shown.flatMap((reference) => {
+    const purchase = byReference.get(reference);
+    if (purchase === undefined) return [];
+    const next = asking.get(reference);
+    const askedAt = next?.outcome === "due" ? next.at : null;
+    const known = new Map(periods.get(reference)?.map((period) => [lineName(period.line), period]));
+    return purchase.lines.map((line): PictureRow => {
+      const period = known.get(lineName(line));
+      return {
+        store: purchase.store,
+        environment: purchase.environment,
+        key: purchase.key,
+        productIdentifier: line.productIdentifier,
+        basePlanIdentifier: line.basePlanIdentifier,
+        transactionIdentifier: line.transactionIdentifier,
+        bars:
+          period?.spans.map(({ from, to, kind, active }) => ({
+            from: isoTime(from),
+            to: to === null ? null : isoTime(to),
+            kind,
+            active,
+          })) ?? unmapped(line),
+        marks: marksOf(purchase, line, askedAt),
+      };
+    });
+  });
+};

@@ -1,0 +1,191 @@
+import type { Application } from "../../lib/applications/application.ts";
+import { concerns } from "../../lib/administration/audit.ts";
+import { reportDestinations } from "../../lib/administration/destinations.ts";
+import { referenceText } from "../../lib/entitlements/purchase.ts";
+import { accountIdentifier } from "../../lib/contract/schemas.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { accountJson } from "../account-presentation.ts";
+import { reportApplication } from "../application-commands.ts";
+import { askingText } from "../asking-text.ts";
+import { auditEntriesOf, auditEntryJson, soughtAccount } from "../audit-command.ts";
+import { credentialJson } from "../credential-commands.ts";
+import { customerReportJson } from "../customer-commands.ts";
+import { destinationJson } from "../destination-commands.ts";
+import { explain } from "../explanation.ts";
+import { OperatorError } from "../operator-error.ts";
+import { requirePage, type Page } from "../page.ts";
+import {
+  findApplication,
+  operationsOf,
+  readAccountIdentifier,
+  readApplicationIdentifier,
+  readCustomerIdentifier,
+  type ComposeAccountReport,
+  type Session,
+} from "../session.ts";
+import { pictureOf } from "./picture.ts";
+
+/** Purchases on a page of an account. */
+const PURCHASES_ON_A_PAGE = 25;
+
+/** Entries of the audit that an application's page shows, the newest. */
+const AUDIT_ENTRIES = 100;
+
+export const listApplications = async ({ applications }: Session) => applications.list();
+
+/** What maps to nothing: products without an entitlement, and entitlements that no product grants. */
+const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportApplication>>["manifest"]) => {
+  const granted = new Set(products.flatMap(({ grants }) => grants));
+  return {
+    products: products
+      .filter(({ grants }) => grants.length === 0)
+      .map(({ store, productIdentifier }) => `${store} ${productIdentifier}`),
+    entitlements: Object.keys(entitlements).filter((identifier) => !granted.has(identifier)),
+  };
+};
+
+/** Everything of an application: what it sells, its stores, queues, keys, destinations and audit. */
+export const readApplication = async (session: Session, identifier: string) => {
+  const application = await findApplication(session, readApplicationIdentifier(identifier));
+  const [report, credentials, destinations, audit] = await Promise.all([
+    reportApplication(session, application),
+    session.credentials.list(application.identifier),
+    reportDestinations(session.deliveries, application),
+    auditEntriesOf(session, application),
+  ]);
+  const { manifest, lastNotifications, queues, sweeps } = report;
+  return {
+    moment: isoTime(session.moment),
+    identifier: application.identifier,
+    name: application.name,
+    transfers: application.transfers,
+    renewalLeewayMilliseconds: application.renewalLeeway,
+    iosStore: manifest.stores["ios-store"].map(
+      ({ bundleIdentifier, appAppleIdentifier, environments, serverApi }) => ({
+        bundleIdentifier,
+        appAppleIdentifier: appAppleIdentifier ?? null,
+        environments,
+        serverApiKey: serverApi?.keyIdentifier ?? null,
+      }),
+    ),
+    // Credentials are named by their kind alone.
+    androidStore: application.androidStore.map(
+      ({ packageName, environments, credential, notifications }) => ({
+        packageName,
+        environments,
+        credential: Object.keys(credential)[0] ?? "none",
+        pushedBy: notifications?.serviceAccount ?? null,
+      }),
+    ),
+    entitlements: Object.entries(manifest.entitlements).map(([identifier, { displayName }]) => ({
+      identifier,
+      displayName,
+    })),
+    products: manifest.products,
+    nothing: nothingOf(manifest),
+    lastNotifications,
+    queues: queues.map(({ store, environment, oldestDueAt, health }) => ({
+      store,
+      environment,
+      oldestDueAt,
+      because: health.because,
+      pausedUntil: health.because === null ? null : isoTime(health.pausedUntil),
+    })),
+    sweeps,
+    credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
+    destinations: destinations.map((report) => destinationJson(report, session.moment)),
+    audit: audit.toReversed().slice(0, AUDIT_ENTRIES).map(auditEntryJson),
+    auditEntries: audit.length,
+  };
+};
+
+const auditOfAccount = async (
+  session: Session,
+  application: Application,
+  sought: Awaited<ReturnType<typeof soughtAccount>>,
+) => {
+  const entries = await auditEntriesOf(session, application);
+  return entries
+    .filter((entry) => ["account", "application"].includes(concerns(sought, entry)))
+    .toReversed()
+    .slice(0, AUDIT_ENTRIES)
+    .map(auditEntryJson);
+};
+
+/** An account: its entitlements and why, its purchases over time in pages, what was told, and what was changed. */
+export const readAccount = async (
+  session: Session,
+  composeAccountReport: ComposeAccountReport,
+  asked: { readonly application: string; readonly account: string; readonly page: number },
+) => {
+  const { moment } = session;
+  const account = readAccountIdentifier(asked.account);
+  const application = await findApplication(session, readApplicationIdentifier(asked.application));
+  const report = await composeAccountReport(session.table)(application, account, moment);
+  const explained = explain(moment, report.customers, application);
+  const page: Page = { number: asked.page, size: PURCHASES_ON_A_PAGE };
+  requirePage(
+    page,
+    explained.reduce((sum, { purchases }) => sum + purchases.length, 0),
+  );
+  const json = accountJson(report, explained, moment, page);
+  const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
+  const shown = json.customers.flatMap(({ purchases }) => purchases);
+  const sought = await soughtAccount(session, application, account, report.customers);
+  return {
+    ...json,
+    page: asked.page,
+    renewalLeewayMilliseconds: application.renewalLeeway,
+    picture: pictureOf(report, application, moment, shown.map(referenceText)),
+    asking: shown.map((purchase) => ({
+      store: purchase.store,
+      environment: purchase.environment,
+      key: purchase.key,
+      sentences: askingText(purchase, asking.get(referenceText(purchase)), report.healths, moment),
+    })),
+    audit: await auditOfAccount(session, application, sought),
+  };
+};
+
+/** A customer by its identifier, linked or not. */
+export const readCustomer = async (
+  session: Session,
+  asked: { readonly application: string; readonly customer: string },
+) => {
+  const identifier = readCustomerIdentifier(asked.customer);
+  const application = await findApplication(session, readApplicationIdentifier(asked.application));
+  const customer = await operationsOf(session).showCustomer(application, identifier);
+  if (customer === null)
+    throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
+  return { ...customerReportJson(customer), moment: isoTime(session.moment) };
+};
+
+/** Who is known by a text: an account with customers, and customers with a purchase of that name. */
+export const search = async (
+  session: Session,
+  composeAccountReport: ComposeAccountReport,
+  asked: { readonly application: string; readonly text: string },
+) => {
+  const application = await findApplication(session, readApplicationIdentifier(asked.application));
+  const account = accountIdentifier().safeParse(asked.text);
+  const report = account.success
+    ? await composeAccountReport(session.table)(
+        application,
+        readAccountIdentifier(account.data),
+        session.moment,
+      )
+    : null;
+  const { customers, gone, erased } = await operationsOf(session).findCustomersKnownAs(
+    application,
+    asked.text,
+  );
+  return {
+    account: report !== null && report.customers.length > 0 ? report.account : null,
+    customers: customers.map(({ identifier, link }) => ({
+      customerIdentifier: identifier,
+      account: link?.account ?? null,
+    })),
+    gone,
+    erased,
+  };
+};

@@ -1,0 +1,65 @@
+import { createServer } from "node:http";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import type { Connection } from "../connection.ts";
+import { OperatorError } from "../operator-error.ts";
+import type { ComposeAccountReport, Session } from "../session.ts";
+import { createTokenGuard } from "./guard.ts";
+import { CONSOLE_PATH, createConsole } from "./mount.ts";
+
+export interface ServedConsole {
+  /** Address with the token that lets one browser in. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the console of a table on 127.0.0.1, to one browser.
+ *
+ * @param port 0: any free one
+ * @throws OperatorError if the port cannot be used
+ */
+export const serveConsole = async (
+  connection: Connection,
+  effects: Pick<Session, "wait" | "waitForIndex"> & { readonly now: () => Instant },
+  composeAccountReport: ComposeAccountReport,
+  port: number,
+  log: (line: string) => void,
+): Promise<ServedConsole> => {
+  let listening = port;
+  const guard = createTokenGuard(() => listening);
+  const handle = createConsole({
+    connection,
+    effects,
+    composeAccountReport,
+    guard,
+    sandbox: null,
+    requests: null,
+    log,
+  });
+  const server = createServer((request, response) => {
+    handle(request, response)
+      .then((answered) => {
+        if (!answered) response.writeHead(302, { Location: CONSOLE_PATH }).end();
+      })
+      .catch((error: unknown) => {
+        log(String(error));
+        response.destroy();
+      });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) =>
+      reject(new OperatorError(`Port ${port} cannot be used: choose another with --port.`, { cause: error })),
+    );
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  const bound = server.address();
+  if (typeof bound === "object" && bound !== null) listening = bound.port;
+  return {
+    address: `http://127.0.0.1:${listening}${CONSOLE_PATH}?token=${guard.token}`,
+    stop: async () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
