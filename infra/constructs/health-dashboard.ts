@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Aws, Duration } from "aws-cdk-lib";
 import {
   AlarmStatusWidget,
   Dashboard,
@@ -44,7 +44,8 @@ export class HealthDashboard extends Construct {
     super(scope, id);
     const { metrics, alarms } = props;
     new Dashboard(this, "Dashboard", {
-      dashboardName: props.serviceName,
+      // An account has one list of dashboards for all regions, and a stage may be in two while it moves.
+      dashboardName: `${props.serviceName}-${Aws.REGION}`,
       defaultInterval: Duration.hours(6),
       widgets: [
         [new AlarmStatusWidget({ title: "Is it well?", alarms: [...alarms], width: WHOLE, height: 3 })],

@@ -32,7 +32,7 @@ const notify = (
 export class MonthlyBudget extends Construct {
   constructor(scope: Construct, id: string, { serviceName, dollars, topic }: MonthlyBudgetProps) {
     super(scope, id);
-    const { account, partition } = Stack.of(this);
+    const { account, partition, region } = Stack.of(this);
     // No effect on a topic that this stack does not create: its owner has to allow the same.
     const { policyDependable } = topic.addToResourcePolicy(
       new PolicyStatement({
@@ -48,7 +48,8 @@ export class MonthlyBudget extends Construct {
     );
     const budget = new CfnBudget(this, "Budget", {
       budget: {
-        budgetName: serviceName,
+        // An account has one list of budgets for all regions, and a stage may be in two while it moves.
+        budgetName: `${serviceName}-${region}`,
         budgetType: "COST",
         timeUnit: "MONTHLY",
         budgetLimit: { amount: dollars, unit: "USD" },

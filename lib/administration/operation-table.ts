@@ -5,9 +5,7 @@ import type { ApplicationId, CustomerId } from "../identifiers.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {
-  /**
-   * Unlinks a customer, or moves it to `link`. Its own link completes an interrupted move, which is in the audit already.
-   */
+  /** Unlinks a customer, or moves it to `link`. Its own link completes an interrupted move. */
   relink(
     application: ApplicationId,
     customer: StoredCustomer,

@@ -1,5 +1,5 @@
 import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
-import type { WriteCustomerChange } from "../customers/customer-change.ts";
+import type { Audited, WriteCustomerChange } from "../customers/customer-change.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
 import type { Link, StoredCustomer } from "../customers/records.ts";
 import { referenceText } from "../entitlements/purchase.ts";
@@ -89,36 +89,46 @@ export const unlinkCustomer = async (
   authority: Authority,
   { to = null, expected }: UnlinkingOptions = {},
 ): Promise<Unlinking | null> => {
-  // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it.
-  let movedFrom: AccountId | null | undefined;
+  // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it,
+  // under the entry of the first.
+  let begun: { readonly from: AccountId | null; readonly audited: Audited } | undefined;
+  const audited = async (action: "unlink" | "move", { identifier, link }: StoredCustomer, what: string) => ({
+    entryIdentifier: operations.newEntry(),
+    entry: auditEntry(action, operations.now(), authority, {
+      customer: identifier,
+      accounts: await operations.hashAccounts(application, [
+        ...new Set([link?.account, to].filter((account) => account != null)),
+      ]),
+      what: [what],
+    }),
+  });
   const unlink = async (stored: StoredCustomer): Promise<Unlinking | "conflict"> => {
     const { link } = stored;
     const isThere = to !== null && link?.account === to;
-    if (isThere && !stored.unsettled) return { outcome: "unlinked", account: movedFrom ?? to };
+    if (isThere && !stored.unsettled) return { outcome: "unlinked", account: begun?.from ?? to };
     if (link === null && to === null) return { outcome: "not_linked" };
     const isExpected =
       expected === undefined ||
       (expected?.account === link?.account && expected?.assertedBy === link?.assertedBy);
     if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
-    const moment = operations.now();
-    movedFrom = isThere ? movedFrom : (link?.account ?? null);
-    const entry = auditEntry(to === null ? "unlink" : "move", moment, authority, {
-      customer: stored.identifier,
-      accounts: await operations.hashAccounts(
-        application,
-        [link?.account, to].filter((account) => account != null),
-      ),
-      what: link === null ? ["was linked to no account"] : [`was linked by a ${link.assertedBy}`],
-    });
-    const written = await operations.table.relink(
-      application,
-      stored,
-      to === null ? null : isThere ? link : { account: to, assertedBy: "credential", linkedAt: moment },
-      { entryIdentifier: operations.newEntry(), entry },
-    );
+    if (!isThere) {
+      const was = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
+      begun = {
+        from: link?.account ?? null,
+        audited: await audited(to === null ? "unlink" : "move", stored, was),
+      };
+    }
+    const act = begun?.audited ?? (await audited("move", stored, "completes a move that broke off"));
+    const moved: Link | null =
+      to === null
+        ? null
+        : isThere
+          ? link
+          : { account: to, assertedBy: "credential", linkedAt: act.entry.moment };
+    const written = await operations.table.relink(application, stored, moved, act);
     return written === "conflict"
       ? written
-      : { outcome: "unlinked", account: movedFrom === undefined ? (link?.account ?? null) : movedFrom };
+      : { outcome: "unlinked", account: begun === undefined ? to : begun.from };
   };
   return withCustomer(operations, application, customer, unlink, nobody);
 };

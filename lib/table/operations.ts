@@ -76,14 +76,7 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
     relink: async (application, customer, link, audit) =>
       writeCustomerChange(
         table,
-        operatorChange(
-          application,
-          customer,
-          { link },
-          audit.entry.moment,
-          await tells(application),
-          customer.unsettled && customer.link === link ? null : audit,
-        ),
+        operatorChange(application, customer, { link }, audit.entry.moment, await tells(application), audit),
       ),
 
     end: async (application, customer, audit) => {

@@ -14,7 +14,7 @@ export interface DeliveryRun extends BatchRun {
   readonly applications: () => Promise<readonly ApplicationId[]>;
   readonly newWorker: () => string;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Takes an unexpected failure of one destination's deliveries. */
+  /** Takes an unexpected failure of one destination's deliveries, which is reported as failing. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -64,6 +64,27 @@ const isAnythingWaiting = async (
 ): Promise<boolean> => {
   for await (const page of queue.waiting(reference, FEW)) if (page.length > 0) return true;
   return false;
+};
+
+/** Reason of a destination to which this service could not even try to deliver. */
+const FAULT = "error";
+
+/**
+ * Reports a destination whose deliveries failed by a fault of this service. Its health says nothing of that, so it counts
+ * as failing for as long as a message waits.
+ */
+const reportFault = async (
+  { queue, now }: DeliveryRun,
+  reference: DestinationReference,
+  progress: Progress,
+): Promise<void> => {
+  for await (const page of queue.waiting(reference, PER_PAGE)) {
+    if (page.length === 0) continue;
+    const failingSince = Math.min(...page.map(({ since }) => since));
+    progress.oldest = Math.max(progress.oldest, now() - failingSince);
+    progress.failing.push({ ...reference, because: FAULT, failingSince, until: now() });
+    return;
+  }
 };
 
 /** Delivers to one destination for a turn, until nothing is due, or until it refuses. */
@@ -164,6 +185,8 @@ export const deliverMessages = async (
       return await deliverTo(run, application, destination, until, progress);
     } catch (error) {
       run.onFailure(error);
+      const reference = { application: application.identifier, destination: destination.name };
+      await reportFault(run, reference, progress).catch(run.onFailure);
       return "done";
     }
   });

@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FUNCTION_ACCESS } from "../../infra/function-access.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
 import { composeAccountReport } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 
@@ -68,20 +70,92 @@ test("every command of the operator that the guide names exists", async () => {
   }
 });
 
+test("the guide's first block leaves nothing of a local run, and names table and master secret of the stage", async () => {
+  const [, ...rest] = (blocks[0] ?? "").replaceAll("<name>", "stage").split("\n");
+  const local = ["DYNAMODB", "SECRETS_MANAGER", "STS"].map(
+    (name) => `export AWS_ENDPOINT_URL_${name}=http://a`,
+  );
+  const { out } = await bash(
+    [...local, "aws() { echo its-table; }", ...rest, "env | grep -E 'AWS_|TABLE|SECRET' | sort"].join("\n"),
+  );
+  expect(out).toBe("MASTER_SECRET=stage-master\nTABLE_NAME=its-table\n");
+});
+
+let folder: string;
+/** Puts an `aws` with this script into a folder of its own. */
+const given = async (script: string): Promise<void> => {
+  await writeFile(join(folder, "aws"), `#!/bin/bash\n${script}\n`);
+  await chmod(join(folder, "aws"), 0o755);
+};
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "aws-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const logicalIdOf = (name: string): string =>
+  `${name.charAt(0).toUpperCase()}${name.slice(1)}Function1A2B3C4D`;
+
+describe("the functions that stop and start the service", () => {
+  const definitions = blocks.find((block) => block.includes("writers() {")) ?? "";
+  const functions = definitions.slice(0, definitions.indexOf("\nfor each in")).replaceAll("<name>", "stage");
+  const access: Readonly<Record<string, { readonly by: string }>> = {
+    ...FUNCTION_ACCESS,
+    ...Object.fromEntries(Object.entries(endpoints).map(([name, { table }]) => [name, table])),
+  };
+  /** What is asked of Lambda by a loop of the guide, on a stack that reserves 30 for synchronizing. */
+  const asked = async (loop: string): Promise<readonly string[]> => {
+    expect(guide).toContain(loop);
+    const ids = Object.keys(access).map(logicalIdOf);
+    await given(`case "$2" in
+      list-stack-resources) printf '%s\\n' ${ids.join(" ")} ;;
+      describe-stack-resource) echo "deployed-$6" ;;
+      get-template) case "$*" in *.SynchronizeIosStorePurchases*) echo 30 ;; *) echo None ;; esac ;;
+      *) shift; echo "$@" >> ${folder}/calls ;;
+    esac`);
+    const { err } = await bash(`${functions}\n${loop}`, `${folder}:${process.env["PATH"]}`);
+    expect(err).toBe("");
+    return (await readFile(join(folder, "calls"), "utf8")).trim().split("\n").sort();
+  };
+  const deployed = (isMeant: (by: string) => boolean): readonly string[] =>
+    Object.entries(access).flatMap(([name, { by }]) =>
+      isMeant(by) ? [`deployed-${logicalIdOf(name)}`] : [],
+    );
+
+  test("stop all that change the table, and no other", async () => {
+    expect(await asked("for each in $(writers); do stop $each; done")).toEqual(
+      deployed((by) => by === "changes")
+        .map((name) => `put-function-concurrency --function-name ${name} --reserved-concurrent-executions 0`)
+        .sort(),
+    );
+  });
+  test("stop everything", async () => {
+    expect(await asked("for each in $(lambdas); do stop $each; done")).toHaveLength(
+      Object.keys(access).length,
+    );
+  });
+  test("start each with what the stack reserves for it", async () => {
+    const started = await asked("for each in $(writers); do start $each; done");
+    const reserved = `deployed-${logicalIdOf("synchronizeIosStorePurchases")}`;
+    expect(started).toEqual(
+      deployed((by) => by === "changes")
+        .map((name) =>
+          name === reserved
+            ? `put-function-concurrency --function-name ${name} --reserved-concurrent-executions 30`
+            : `delete-function-concurrency --function-name ${name}`,
+        )
+        .sort(),
+    );
+  });
+});
+
 describe("the loop that waits for a table", () => {
-  let folder: string;
   const ready = /^ready\(\).*$/m.exec(blocks.join("\n"))?.[0] ?? "";
   /** Runs the loop with an `aws` that waits in vain, and knows the caller or not. */
   const looped = async (aws: string): Promise<string> => {
-    await writeFile(join(folder, "aws"), `#!/bin/sh\necho "$2" >> ${folder}/calls\n${aws}\n`);
-    await chmod(join(folder, "aws"), 0o755);
+    await given(`echo "$2" >> ${folder}/calls\n${aws}`);
     await bash(`${ready}\nready --table-name a`, `${folder}:${process.env["PATH"]}`);
     return (await readFile(join(folder, "calls"), "utf8")).trim().replaceAll("\n", " ");
   };
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "aws-"));
-  });
-  afterEach(() => rm(folder, { recursive: true }));
 
   test("ends when the table is there", async () => {
     expect(await looped("exit 0")).toBe("wait");

@@ -69,6 +69,14 @@ test.each([
   expect(asked.get(name)).toBe(times);
 });
 
+test("a master secret that is gone is an error of its own name, which the log has, and is asked for again", async () => {
+  process.env["MASTER_SECRET"] = "a-master";
+  const { masterSecret } = await import("../../functions/master-secret.ts");
+  await expect(masterSecret()).rejects.toMatchObject({ name: "MasterSecretError" });
+  answers.set("a-master", { status: 200, body: { Name: "a-master", SecretString: "the text" } });
+  expect(await masterSecret()).toEqual(new TextEncoder().encode("the text"));
+});
+
 test("a package whose secret is not a service account's key is STORE_REJECTED_CREDENTIAL", async () => {
   const name = "customer-entitlements/none";
   answers.set(name, { status: 200, body: { Name: name, SecretString: '{"type":"something else"}' } });

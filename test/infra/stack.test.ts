@@ -254,13 +254,23 @@ describe("two stacks", () => {
   test("stages share no resource name", () => {
     const names = ({ resources }: Synthesis): string[] =>
       Object.values(resources).flatMap(({ Properties }) =>
-        ["TableName", "AlarmName", "DashboardName", "Name"].flatMap((key) =>
+        ["TableName", "AlarmName", "Name"].flatMap((key) =>
           typeof Properties?.[key] === "string" && Properties[key] !== "ready" ? [Properties[key]] : [],
         ),
       );
     const production = new Set(names(first));
     expect(production.size).toBeGreaterThan(9);
     expect(names(development).filter((name) => production.has(name))).toEqual([]);
+  });
+
+  test("what an account has one list of for all regions is named by stage and region: a stage may move to another", () => {
+    const inItsRegion = (name: string) => ({ "Fn::Join": ["", [`${name}-`, { Ref: "AWS::Region" }]] });
+    const ofDevelopment = inItsRegion("customer-entitlements-development");
+    expect(only("AWS::CloudWatch::Dashboard").Properties.DashboardName).toEqual(
+      inItsRegion("customer-entitlements"),
+    );
+    expect(only("AWS::CloudWatch::Dashboard", development).Properties.DashboardName).toEqual(ofDevelopment);
+    expect(only("AWS::Budgets::Budget", development).Properties.Budget.BudgetName).toEqual(ofDevelopment);
   });
 });
 
@@ -1152,8 +1162,7 @@ describe("alarms", () => {
   });
 
   test("are all on the dashboard, with every metric", () => {
-    const { DashboardName, DashboardBody } = only("AWS::CloudWatch::Dashboard").Properties;
-    expect(DashboardName).toBe("customer-entitlements");
+    const { DashboardBody } = only("AWS::CloudWatch::Dashboard").Properties;
     const shown = JSON.stringify(DashboardBody);
     for (const [id] of ofType("AWS::CloudWatch::Alarm")) expect(shown).toContain(`"${id}","Arn"`);
     for (const metric of Object.values(METRICS)) expect(shown).toContain(metric);

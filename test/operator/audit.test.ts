@@ -3,10 +3,12 @@ import { userInfo } from "node:os";
 import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { auditEntry } from "../../lib/administration/audit.ts";
+import type { OperationTable } from "../../lib/administration/operation-table.ts";
+import { unlinkCustomer } from "../../lib/administration/operations.ts";
 import { issueCredential } from "../../lib/applications/credential.ts";
 import { isWebhook } from "../../lib/applications/destination.ts";
-import type { Audited } from "../../lib/customers/customer-change.ts";
-import type { AuditAction } from "../../lib/customers/records.ts";
+import { operatorChange, type Audited } from "../../lib/customers/customer-change.ts";
+import type { AuditAction, Link } from "../../lib/customers/records.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
@@ -16,6 +18,8 @@ import { createDestinationTable } from "../../lib/table/destinations.ts";
 import { createForgetTold } from "../../lib/table/forget-told.ts";
 import { auditKey } from "../../lib/table/keys.ts";
 import { tellsIn } from "../../lib/table/operations.ts";
+import { transact } from "../../lib/table/transactions.ts";
+import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { keyedHash } from "../../lib/telling/webhook-secret.ts";
 import { close, listen } from "../../local/server.ts";
 import { createTokenService } from "../../local/token-service.ts";
@@ -70,6 +74,19 @@ const added = async (application: ToldApplication, act: () => Promise<unknown>) 
 
 const hashOf = ({ identifier }: ToldApplication, account: string): string =>
   keyedHash(new TextEncoder().encode(MASTER), identifier, account);
+
+const link = (account: string): Link => ({
+  account: accountId(account),
+  assertedBy: "credential",
+  linkedAt: NOW,
+});
+
+/** Customers that an account has. */
+const customersOf = async ({ identifier }: ToldApplication, account: string): Promise<readonly unknown[]> => {
+  const shown = await run(["account", "show", identifier, account, "--json"]);
+  const { customers } = shown.json() as { readonly customers: readonly { customerIdentifier: string }[] };
+  return customers.map(({ customerIdentifier }) => customerIdentifier);
+};
 
 const entry = { moment: isoTime(NOW), by: "ada", caller: CALLER, reason: null, customer: null, accounts: [] };
 
@@ -339,6 +356,64 @@ describe("an act of one transaction is recorded in it", () => {
       { ...of, action: "erase", accounts: [hashOf(application, "d")], what: [] },
     ]);
     expect(JSON.stringify(await application.itemsOf("#AUDIT"))).not.toMatch(/"[abcd]"/);
+  });
+});
+
+describe("a move of two transactions, of which only the first was written,", () => {
+  /** Sends the first transaction of a move alone. */
+  const beginMove: OperationTable["relink"] = async (application, customer, link, act) => {
+    const change = operatorChange(application, customer, { link }, NOW, true, act);
+    const [first = []] = transactionsOf(given.table.name, change, new Set());
+    await transact(given.table, first);
+    return "conflict";
+  };
+
+  test("is completed by the same command again, which records who completed it", async () => {
+    const application = await anApplication(given);
+    const { operations, store } = await application.world();
+    const customer = await store({ purchases: [owned("1")] }, byCredential("a"));
+    const named = customer?.identifier ?? customerId("");
+    const { living } = await operations.customers.findCustomers(application.identifier, [named]);
+    const [stored] = living.values();
+    if (stored === undefined) throw new Error("nobody is there");
+    const begun = auditEntry("move", NOW, { by: "grace", caller: null }, { customer: named });
+    await beginMove(application.identifier, stored, link("b"), { entryIdentifier: uuid(), entry: begun });
+    const words = ["customer", "unlink", application.identifier, named, "--to", "b", ...because];
+    expect(await added(application, () => byAda(...words))).toEqual([
+      {
+        ...entry,
+        action: "move",
+        reason: "asked by the person",
+        customer: named,
+        accounts: [hashOf(application, "b")],
+        what: ["completes a move that broke off"],
+      },
+    ]);
+    expect(await customersOf(application, "b")).toEqual([named]);
+    expect(await added(application, () => byAda(...words))).toEqual([]);
+  });
+
+  test("is completed by its own command after a conflict, under the one entry", async () => {
+    const application = await anApplication(given);
+    const { operations, store } = await application.world();
+    const customer = await store({ purchases: [owned("1")] }, byCredential("a"));
+    const named = customer?.identifier ?? customerId("");
+    const attempts = [beginMove];
+    const relink: OperationTable["relink"] = async (...asked) =>
+      (attempts.pop() ?? operations.table.relink)(...asked);
+    const entries = await added(application, () =>
+      unlinkCustomer(
+        { ...operations, table: { ...operations.table, relink } },
+        application.identifier,
+        named,
+        { by: "ada", caller: null, reason: "asked by the person" },
+        { to: accountId("b") },
+      ),
+    );
+    expect(entries).toMatchObject([
+      { action: "move", customer: named, what: ["was linked by a credential"] },
+    ]);
+    expect(await customersOf(application, "b")).toEqual([named]);
   });
 });
 

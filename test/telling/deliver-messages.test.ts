@@ -179,6 +179,40 @@ test("a destination that is down sends one message a try, and is reported with i
   expect(await deliver(NOW + HOUR)).toMatchObject({ delivered: 30, failing: [] });
 });
 
+test("a destination whose secret cannot be read is reported for as long as a message waits, and holds up no other", async () => {
+  const { told, deliver, receivers: all } = await aSetting(2);
+  await store(told, 1);
+  await told.tell();
+  const failures: unknown[] = [];
+  const without = new Error("no secret");
+  const { application } = told.world;
+  const changes: Partial<DeliveryRun> = {
+    send: async (_, { name }, messages) => {
+      if (name === "hook-0") throw without;
+      return messages.map(() => ({ outcome: "delivered" }));
+    },
+    onFailure: (error) => failures.push(error),
+  };
+  for (const moment of [NOW, NOW + HOUR])
+    expect(await deliver(moment, changes)).toEqual({
+      delivered: moment === NOW ? 1 : 0,
+      failed: 0,
+      oldest: moment - NOW,
+      failing: [
+        {
+          application: application.identifier,
+          destination: "hook-0",
+          because: "error",
+          failingSince: NOW,
+          until: moment,
+        },
+      ],
+    });
+  expect(failures).toEqual([without, without]);
+  expect(await deliver(NOW + HOUR)).toMatchObject({ delivered: 1, oldest: 0, failing: [] });
+  expect(all[0]?.got).toHaveLength(1);
+});
+
 test("a destination that is down holds up no other", async () => {
   const { told, deliver, receivers: all } = await aSetting(2);
   const [broken, well] = all;
