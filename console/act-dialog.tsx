@@ -10,6 +10,8 @@ interface Field {
   readonly label: string;
   readonly isRequired: boolean;
   readonly placeholder?: string;
+  /** What it holds at first. */
+  readonly value?: string;
 }
 
 /** An act that the page offers. */
@@ -43,10 +45,16 @@ type Step =
 
 const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
   <>
-    {fields.map(({ name, label, isRequired, placeholder }) => (
+    {fields.map(({ name, label, isRequired, placeholder = "", value = "" }) => (
       <label key={name}>
         {label}
-        <input name={name} required={isRequired} placeholder={placeholder ?? ""} autoComplete="off" />
+        <input
+          name={name}
+          required={isRequired}
+          placeholder={placeholder}
+          defaultValue={value}
+          autoComplete="off"
+        />
       </label>
     ))}
   </>

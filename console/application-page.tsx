@@ -9,7 +9,7 @@ import { counted, Identifier, Table, Time, Value } from "./text.tsx";
 type Application = Answer<"application">;
 type Destination = Application["destinations"][number];
 
-const offersOf = ({ identifier: application }: Application): readonly Offer[] => [
+const offersOf = ({ identifier: application, scopes }: Application): readonly Offer[] => [
   {
     label: "Issue an API key",
     about: "Makes an API key. It is shown once, here.",
@@ -18,7 +18,7 @@ const offersOf = ({ identifier: application }: Application): readonly Offer[] =>
         name: "scope",
         label: "Scopes, separated by spaces",
         isRequired: true,
-        placeholder: "customers:link entitlements:read",
+        value: scopes.join(" "),
       },
       {
         name: "expires",
@@ -32,8 +32,7 @@ const offersOf = ({ identifier: application }: Application): readonly Offer[] =>
     act: ({ scope = "", expires = "", label = "" }) => ({
       act: "credential issue",
       application,
-      // The server says which scopes there are.
-      scope: scope.split(/[\s,]+/).filter((one) => one !== "") as never,
+      scope: scopes.filter((one) => scope.split(/[\s,]+/).includes(one)),
       expires,
       label,
     }),
@@ -201,7 +200,7 @@ const Keys = ({
     />
     <Acts
       offers={application.credentials
-        .filter(({ state }) => state === "active")
+        .filter(({ state }) => state === "valid")
         .map(({ keyIdentifier }) => revoking(application.identifier, keyIdentifier))}
       changed={changed}
     />

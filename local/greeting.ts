@@ -36,6 +36,7 @@ export const greeting = (service: LocalService, person: string): string => {
     "",
     `Address      ${address}`,
     `Reference    ${address}/docs`,
+    `Console      ${address}/console`,
     `Table        ${service.tableName} at ${service.dynamoDbEndpoint}`,
     `Application  ${demo.applicationIdentifier} (${DEMO.name}, ${DEMO.bundleIdentifier})`,
     `API key      ${demo.apiKey}`,

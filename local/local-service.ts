@@ -21,6 +21,8 @@ import {
   type GivenDynamoDb,
 } from "./database.ts";
 import { prepareDemo, restoreDemo, type Demo } from "./demo.ts";
+import { createLiveLines } from "../operator/console/live-lines.ts";
+import { createLocalConsole } from "./console.ts";
 import { createDestination, createEventBus, DESTINATION_PATH } from "./destination.ts";
 import { createDocumentation } from "./documentation.ts";
 import { ANY_REGION } from "./dynamodb-local.ts";
@@ -83,6 +85,9 @@ export interface LocalService {
   readonly broken: Promise<void>;
   stop(): Promise<void>;
 }
+
+/** Requests that the console shows of those before it was opened. */
+const REQUESTS_KEPT = 200;
 
 /** Default name of the local table. */
 const TABLE_NAME = "customer-entitlements";
@@ -174,10 +179,11 @@ const start = async (
     now: clock.now,
     androidPublisherUrl: options.androidPublisherUrl,
   });
+  const masterSecret = localMasterSecret(folder);
   const secretsManager = createSecretsManager(
     options.secretsFolder ?? null,
     region,
-    new Map([...stores.secrets, [masterSecretName(TABLE_NAME), localMasterSecret(folder)]]),
+    new Map([...stores.secrets, [masterSecretName(TABLE_NAME), masterSecret]]),
   );
   const { demoAndroidStore, demoAppStore } = stores;
   const demoStores = { demoAndroidStore, demoAppStore, demoDestination: `${address}${DESTINATION_PATH}` };
@@ -192,6 +198,8 @@ const start = async (
     return prepareDemo(table, folder, demoStores, clock.now);
   });
 
+  const destinations = [...(options.destinations?.split(",") ?? []), address].join(",");
+  const requests = createLiveLines(REQUESTS_KEPT);
   const gateway = createGateway({
     assembly,
     region,
@@ -200,7 +208,7 @@ const start = async (
       AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
       AWS_ENDPOINT_URL_STS: address,
       AWS_ENDPOINT_URL_EVENTBRIDGE: address,
-      DESTINATIONS: [...(options.destinations?.split(",") ?? []), address].join(","),
+      DESTINATIONS: destinations,
       APP_STORE_SERVER_URL: demoAppStore.serverUrl,
       ...(stores.googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: stores.googleCertificatesUrl }),
       ...options.environment,
@@ -210,7 +218,10 @@ const start = async (
     },
     clock,
     log: options.log,
-    ...(options.onRequest && { onRequest: options.onRequest }),
+    onRequest: (line) => {
+      requests.add(line);
+      options.onRequest?.(line);
+    },
   });
   cleanups.push(gateway.stop);
 
@@ -251,6 +262,17 @@ const start = async (
         live: stores.liveExamples,
         sandboxDocument: sandboxDocument(),
         apiKey: demo.apiKey,
+      }),
+      createLocalConsole({
+        port,
+        table,
+        dynamoDbEndpoint: connection.endpoint,
+        masterSecret,
+        destinations,
+        demo,
+        now: clock.now,
+        requests,
+        log: options.log,
       }),
       createClockEndpoint({ clock, timekeeper, reset, log: options.log }),
       secretsManager,

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { composeAccountReport, waitForIndex } from "./composition.ts";
@@ -26,5 +27,8 @@ process.exitCode = await runOperator(process.argv.slice(2), {
   composeAccountReport,
   waitForIndex,
   wait: (milliseconds) => sleep(milliseconds),
+  untilStopped: async () => {
+    await Promise.race((["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) => once(process, signal)));
+  },
   ask: process.stdin.isTTY ? ask : null,
 });

@@ -6,7 +6,8 @@ import { addAccountCommands } from "./account-program.ts";
 import type { Answer } from "./answer.ts";
 import { addApplicationCommands } from "./application-program.ts";
 import type { Confirmation } from "./confirmation.ts";
-import { connect, tableName, type Environment } from "./connection.ts";
+import { connect, tableName, type Connection, type Environment } from "./connection.ts";
+import { addConsoleCommand } from "./console-program.ts";
 import { addCredentialCommands } from "./credential-program.ts";
 import { addCustomerCommands } from "./customer-program.ts";
 import { addDestinationCommands } from "./destination-program.ts";
@@ -26,6 +27,8 @@ export interface World {
   readonly waitForIndex: () => Promise<void>;
   /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
+  /** Resolves when the user ends a command that runs until then; unset: at once. */
+  readonly untilStopped?: () => Promise<void>;
   /** Asks the user a yes/no question; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
 }
@@ -39,7 +42,7 @@ const PROGRAM = "customer-entitlements";
 
 /** The options that npm does not have itself. */
 const OPTIONS_NOT_OF_NPM: readonly string[] =
-  "table application account expires label reason by to asserted-by store since after wait".split(" ");
+  "table application account expires label reason by to asserted-by store since after wait port".split(" ");
 
 /** Whether these words ask for JSON. After `--` nothing is an option. */
 const wantsJson = (words: readonly string[]): boolean =>
@@ -67,20 +70,26 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
     world.err(isJson ? `${JSON.stringify({ [kind]: line })}\n` : `${line}\n`);
   const warn = (line: string): void => errorLine("warning", line);
 
-  const answer = async (act: (session: Session) => Promise<Answer>): Promise<void> => {
-    const { json, table } = program.opts<GlobalOptions>();
+  const connected = async (act: (connection: Connection) => Promise<void>): Promise<void> => {
+    const { table } = program.opts<GlobalOptions>();
     const connection = await connect(tableName(table, world.environment), world.environment);
     try {
       await requireTableFormat(connection.store);
-      const answered = await act(openSession(connection, { ...world, warn }));
-      if (answered.unfinished) unfinished();
-      world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
+      await act(connection);
     } catch (error) {
       throw new OperatorError(sentenceOf(error, connection), { cause: error });
     } finally {
       connection.close();
     }
   };
+
+  const answer = async (act: (session: Session) => Promise<Answer>): Promise<void> =>
+    connected(async (connection) => {
+      const answered = await act(openSession(connection, { ...world, warn }));
+      if (answered.unfinished) unfinished();
+      const { json } = program.opts<GlobalOptions>();
+      world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
+    });
 
   const confirmation: Confirmation = {
     ask: world.ask,
@@ -93,6 +102,7 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
   addDestinationCommands(program, frame);
   addAccountCommands(program, frame);
   addCustomerCommands(program, frame);
+  addConsoleCommand(program, world, connected, warn);
   return program;
 };
 

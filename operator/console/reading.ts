@@ -2,7 +2,7 @@ import type { Application } from "../../lib/applications/application.ts";
 import { concerns } from "../../lib/administration/audit.ts";
 import { reportDestinations } from "../../lib/administration/destinations.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
-import { accountIdentifier } from "../../lib/contract/schemas.ts";
+import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountJson } from "../account-presentation.ts";
 import { reportApplication } from "../application-commands.ts";
@@ -92,6 +92,7 @@ export const readApplication = async (session: Session, identifier: string) => {
       pausedUntil: health.because === null ? null : isoTime(health.pausedUntil),
     })),
     sweeps,
+    scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
     audit: audit.toReversed().slice(0, AUDIT_ENTRIES).map(auditEntryJson),

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -36,15 +36,15 @@ export const serveConsole = async (
     requests: null,
     log,
   });
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const isAnswered = await handle(request, response);
+    if (!isAnswered) response.writeHead(302, { Location: CONSOLE_PATH }).end();
+  };
   const server = createServer((request, response) => {
-    handle(request, response)
-      .then((answered) => {
-        if (!answered) response.writeHead(302, { Location: CONSOLE_PATH }).end();
-      })
-      .catch((error: unknown) => {
-        log(String(error));
-        response.destroy();
-      });
+    serve(request, response).catch((error: unknown) => {
+      log(String(error));
+      response.destroy();
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) =>
