@@ -93,12 +93,21 @@ export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
 
 const ENDS_WITHIN_MILLISECONDS = 5000;
 
+/** Sends a signal to a process, which may have ended by itself. */
+const send = (id: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(id, signal);
+  } catch (error) {
+    if (codeOf(error) !== "ESRCH") throw error;
+  }
+};
+
 /** Ends an orphaned database, so that the folder is free. */
 export const endOrphan = async ({ database }: OrphanedDatabaseError): Promise<void> => {
-  process.kill(database, "SIGTERM");
+  send(database, "SIGTERM");
   const deadline = performance.now() + ENDS_WITHIN_MILLISECONDS;
   while (isRunning(database)) {
-    if (performance.now() > deadline) process.kill(database, "SIGKILL");
+    if (performance.now() > deadline) send(database, "SIGKILL");
     await sleep(50);
   }
 };

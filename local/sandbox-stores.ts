@@ -123,13 +123,6 @@ const buyForDemo = (android: AndroidPublisherSandbox, folder: DataFolder): strin
   return bought;
 };
 
-const buyForDemoAgain = (android: AndroidPublisherSandbox, purchaseToken: string): void => {
-  const bought = android.buy(DEMO_PURCHASE);
-  const stored = android.read(bought);
-  if (stored !== undefined) android.put(purchaseToken, stored);
-  android.drop(bought);
-};
-
 /**
  * @param options.address of the local service
  * @param options.androidPublisherUrl Android Publisher API that replaces the sandbox's
@@ -202,7 +195,7 @@ export const createSandboxStores = ({
     reset: () => {
       timed["ios-store"].reset();
       timed["android-store"].reset();
-      if (androidPurchaseToken !== null) buyForDemoAgain(android, androidPurchaseToken);
+      if (androidPurchaseToken !== null) android.buy(DEMO_PURCHASE, androidPurchaseToken);
     },
   };
 };

@@ -1,8 +1,7 @@
-import { createInterface } from "node:readline/promises";
-import { endOrphan, OrphanedDatabaseError } from "./folder-lock.ts";
 import { LocalError } from "./local-error.ts";
 import { greeting } from "./greeting.ts";
-import { startLocalService, type LocalService, type LocalServiceOptions } from "./local-service.ts";
+import { confirm, startAfterKilledRun } from "./killed-run.ts";
+import { startLocalService, type LocalService } from "./local-service.ts";
 import { readOptions } from "./options.ts";
 import { newIdentifier } from "../sandbox/ios-store/app-store.ts";
 
@@ -22,32 +21,18 @@ const stop = async (exitCode: number): Promise<void> => {
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
 
-const ask = async (question: string): Promise<boolean> => {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    return (await terminal.question(question)).trim().toLowerCase() === "yes";
-  } finally {
-    terminal.close();
-  }
-};
-
-/** Starts, and offers to end the database that a killed run has left on the data folder. */
-const start = async (options: LocalServiceOptions): Promise<LocalService> => {
-  try {
-    return await startLocalService(options);
-  } catch (error) {
-    if (!(error instanceof OrphanedDatabaseError) || !process.stdin.isTTY) throw error;
-    say(error.message);
-    if (!(await ask("End it now? (yes/no) "))) process.exit(1);
-    await endOrphan(error);
-    return startLocalService(options);
-  }
+const ask = async (message: string, question: string): Promise<boolean> => {
+  say(message);
+  return confirm(question, { input: process.stdin, output: process.stdout });
 };
 
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   say("Starting: DynamoDB Local, the functions' bundles, the sandbox stores …");
-  service = await start({ ...options, log: complain, onRequest: say, tell: say, signal: starting.signal });
+  const start = async () =>
+    startLocalService({ ...options, log: complain, onRequest: say, tell: say, signal: starting.signal });
+  service = await startAfterKilledRun(start, process.stdin.isTTY ? ask : null);
+  if (service === null) process.exit(1);
   say(greeting(service, newIdentifier("Sandbox")));
   await service.broken;
   if (!starting.signal.aborted) {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { endpoints, GATEWAY_ERRORS, type Endpoint, type EndpointName } from "./endpoints.ts";
 import { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
 import { EXAMPLES, type RequestExamples } from "./examples.ts";
-import { storeRequest } from "./schemas.ts";
+import { MESSAGES, type MessageType } from "./messages.ts";
 
 const errorSchemaName = "Error";
 
@@ -23,8 +23,7 @@ const opened = (schema: unknown): unknown => {
 };
 
 const componentSchemas = (): Record<string, object> => {
-  // No endpoint names it: it is what destinations are sent, which this version of OpenAPI has no place for.
-  storeRequest();
+  for (const { data } of Object.values(MESSAGES)) data();
   const { schemas } = z.toJSONSchema(z.globalRegistry, {
     target: "openapi-3.0",
     io: "output",
@@ -165,6 +164,51 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
   },
 });
 
+const SIGNATURE_HEADERS = {
+  "webhook-id": "The same at each attempt, so that a repetition is recognized.",
+  "webhook-timestamp": "When it was sent, in seconds since 1970. Refuse what is older than five minutes.",
+  "webhook-signature":
+    "`v1,` and the HMAC-SHA256, in base64, of `<webhook-id>.<webhook-timestamp>.<body>`; during a rotation of the secret two, separated by a space.",
+} as const;
+
+const messageOperation = (type: MessageType): object => {
+  const { summary, description, data } = MESSAGES[type];
+  return {
+    operationId: type,
+    summary,
+    description: `${description} Signed as [Standard Webhooks](https://www.standardwebhooks.com) says.`,
+    security: [],
+    parameters: Object.entries(SIGNATURE_HEADERS).map(([name, description]) => ({
+      name,
+      in: "header",
+      required: true,
+      description,
+      schema: { type: "string" },
+    })),
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            required: ["type", "timestamp", "data"],
+            properties: {
+              type: { type: "string", enum: [type] },
+              timestamp: { type: "string", format: "date-time", description: "Time of the event." },
+              data: reference(data()),
+            },
+          },
+        },
+      },
+    },
+    responses: {
+      "2XX": { description: "The destination has taken the message." },
+      410: { description: "The destination wants no more messages, until an operator resumes it." },
+      default: { description: "The message is sent again later; a redirect is not followed." },
+    },
+  };
+};
+
 /**
  * OpenAPI 3.0 document of the service, built from the contract alone. `docs/openapi.json` is its copy on disk.
  *
@@ -188,6 +232,10 @@ export const openApiDocument = (live: RequestExamples = {}): object => ({
       endpoint.path,
       { [endpoint.method.toLowerCase()]: operation(name, endpoint, live) },
     ]),
+  ),
+  // OpenAPI 3.1 calls it `webhooks`.
+  "x-webhooks": Object.fromEntries(
+    (Object.keys(MESSAGES) as MessageType[]).map((type) => [type, { post: messageOperation(type) }]),
   ),
   components: {
     securitySchemes: {

@@ -273,6 +273,14 @@ export const accountChange = once(() =>
     .register(z.globalRegistry, { id: "AccountChange" }),
 );
 
+/** `data` of an `account.entitlements_changed` message. */
+export const accountState = once(() =>
+  z.omit(accountChange(), { timestamp: true, cursor: true }).register(z.globalRegistry, {
+    id: "AccountState",
+    description: "`data` of an `account.entitlements_changed` message: the account after the change.",
+  }),
+);
+
 /** `data` of a `store.request` message. */
 export const storeRequest = once(() =>
   z

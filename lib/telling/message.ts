@@ -1,10 +1,11 @@
+import type { MessageType } from "../contract/messages.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 
 /** The service's name for destinations: the `User-Agent` of webhooks and the `Source` of events. */
 export const SENDER = "customer-entitlements";
 
 /** Type of the message with a store's request to the application. */
-export const STORE_REQUEST = "store.request";
+export const STORE_REQUEST = "store.request" satisfies MessageType;
 
 /** A message to a destination. */
 export interface Message {

@@ -28,8 +28,12 @@ import { voidedPurchase, type VoidedPurchase } from "./voided-purchases.ts";
 
 /** Purchases that the store has sold, by purchase token. */
 export interface Shop {
-  /** Creates a purchase and returns its token. */
-  buy(purchase: SandboxPurchase): string;
+  /**
+   * Creates a purchase and returns its token.
+   *
+   * @param purchaseToken unset: a new one
+   */
+  buy(purchase: SandboxPurchase, purchaseToken?: string): string;
   /** Stores an API response unchanged. It never changes by itself. */
   put(purchaseToken: string, stored: StoredPurchase): void;
   read(purchaseToken: string): StoredPurchase | undefined;
@@ -66,6 +70,9 @@ export const savedShop = z.object({
   dropped: z.array(z.string()),
   voided: z.array(voidedPurchase),
 });
+
+const newPurchaseToken = (): string =>
+  `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
 
 /** @param publish receives the notifications of one change or event, in order */
 export const createShop = (
@@ -138,9 +145,8 @@ export const createShop = (
     return pending ? tell(sold) : tell(sold, "PURCHASED");
   };
 
-  const buy = (purchase: SandboxPurchase): string => {
+  const buy = (purchase: SandboxPurchase, purchaseToken = newPurchaseToken()): string => {
     const at = time();
-    const purchaseToken = `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
     const sale = bought(purchase, at);
     publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at, purchaseToken);
     return purchaseToken;

@@ -1,8 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS } from "../../lib/contract/errors.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
-import { disagreements, undocumented } from "../support/openapi.ts";
+import { disagreements, undocumented, undocumentedMessage } from "../support/openapi.ts";
 
 interface Content {
   readonly schema: object;
@@ -76,6 +79,8 @@ test("an answer that is not as the document says is noticed", () => {
   expect(disagreements(schema, { customerIdentifier: null })).toHaveLength(1);
   expect(undocumented("GET", "/v1/customers/a/entitlements", 418, {})).toHaveLength(1);
   expect(undocumented("GET", "/v1/nothing", 404, {})).toEqual([]);
+  expect(undocumentedMessage({ type: "store.request", timestamp: "today", data: {} })).not.toEqual([]);
+  expect(undocumentedMessage({ type: "store.other" })).toHaveLength(1);
 });
 
 describe.each(Object.entries<Endpoint>(endpoints))("%s", (name, { path, method }) => {
@@ -107,3 +112,18 @@ describe.each(Object.entries<Endpoint>(endpoints))("%s", (name, { path, method }
     }
   });
 });
+
+test("Redocly's linter, with its recommended rules, finds nothing in docs/openapi.json", () => {
+  const redocly = dirname(createRequire(import.meta.url).resolve("@redocly/cli/package.json"));
+  const found = execFileSync(
+    process.execPath,
+    [join(redocly, "bin/cli.js"), "lint", "--format=json", "docs/openapi.json"],
+    {
+      // Nothing is sent, and no newer version is asked for.
+      env: { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    },
+  );
+  expect(JSON.parse(found)).toMatchObject({ totals: { errors: 0, warnings: 0 }, problems: [] });
+}, 30_000);

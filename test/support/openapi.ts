@@ -1,12 +1,20 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 
+interface Body {
+  readonly content?: Record<string, { readonly schema: object }>;
+}
 interface Operation {
-  readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: object }> }>;
+  readonly responses: Record<string, Body>;
 }
 
-const { paths, components } = JSON.parse(JSON.stringify(openApiDocument())) as {
+const {
+  paths,
+  components,
+  "x-webhooks": webhooks,
+} = JSON.parse(JSON.stringify(openApiDocument())) as {
   readonly paths: Record<string, Record<string, Operation>>;
+  readonly "x-webhooks": Record<string, { readonly post: { readonly requestBody: Body } }>;
   readonly components: object;
 };
 
@@ -49,4 +57,11 @@ export const undocumented = (
   return schema === undefined
     ? [`${method} ${path} answered ${status}, which is not documented`]
     : disagreements(schema, body);
+};
+
+/** Where a message to a destination is not as the document says. */
+export const undocumentedMessage = (message: unknown): readonly string[] => {
+  const { type } = message as { readonly type: string };
+  const schema = webhooks[type]?.post.requestBody.content?.["application/json"]?.schema;
+  return schema === undefined ? [`${type} is not documented`] : disagreements(schema, message);
 };

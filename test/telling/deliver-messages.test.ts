@@ -12,6 +12,7 @@ import { createWebhookSender } from "../../lib/telling/webhook.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
+import { undocumentedMessage } from "../support/openapi.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
@@ -98,7 +99,7 @@ test("a version is delivered to each destination once", async () => {
   await told.tell();
   expect(await deliver()).toEqual({ delivered: 2, failed: 0, oldest: 0, failing: [] });
   expect(await deliver()).toEqual({ delivered: 0, failed: 0, oldest: 0, failing: [] });
-  for (const { got } of all)
+  for (const { got, bodies } of all) {
     expect(got).toEqual([
       {
         identifier: `msg_${told.world.application.identifier}_1`,
@@ -106,6 +107,8 @@ test("a version is delivered to each destination once", async () => {
         version: 1,
       },
     ]);
+    expect(bodies.flatMap(undocumentedMessage)).toEqual([]);
+  }
   expect(await waitingIn(told)).toEqual([]);
 });
 
@@ -363,6 +366,7 @@ describe("what a store asks of the application", () => {
       expect(bodies).toEqual([
         { type: "store.request", timestamp: new Date(NOW).toISOString(), data: request.data },
       ]);
+      expect(bodies.flatMap(undocumentedMessage)).toEqual([]);
     }
     expect(await waitingIn(told)).toEqual([]);
   });

@@ -216,6 +216,12 @@ describe("POST /sandbox/clock", () => {
       { apiKey: service.demo.apiKey },
     );
     expect(linked.body.entitlements).toMatchObject([{ identifier: "premium", active: true }]);
+    const moved = await move({ advance: "P1M" });
+    const { entitlements } = (await read("somebody")).body;
+    const premium = entitlements.find(({ identifier }: Json) => identifier === "premium");
+    expect(premium.active).toBe(true);
+    expect(Date.parse(premium.expiresAt)).toBeGreaterThan(moved);
+    await move({ reset: true });
   });
 
   test("requests during a reset are answered, before it or after it", async () => {
