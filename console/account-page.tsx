@@ -6,7 +6,7 @@ import { Picture } from "./picture.tsx";
 import { addressOf } from "./route.ts";
 import { Search } from "./search.tsx";
 import { call, type Answer } from "./server.ts";
-import { counted, Identifier, Status, Table, Time, timeText, Value } from "./text.tsx";
+import { counted, Identifier, Status, Table, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
 type Customer = Account["customers"][number];
@@ -83,20 +83,36 @@ const whyOf = (account: Account, identifier: string): readonly string[] =>
     ),
   );
 
-const Entitlements = ({ account }: { readonly account: Account }) => (
-  <Table
-    caption={`Entitlements at ${timeText(account.moment)}`}
-    headings={["Entitlement", "Access", "Until", "From", "Why"]}
-    empty="None: no purchase of this account grants one, or ever did."
-    rows={account.entitlements.map((entitlement) => [
-      <Value>{entitlement.displayName}</Value>,
-      <Status status={entitlement.status} active={entitlement.active} />,
-      <Time at={entitlement.expiresAt} none="for ever" />,
-      <Value>{`${entitlement.productIdentifier ?? ""} (${entitlement.store})`}</Value>,
-      <Value>{whyOf(account, entitlement.identifier).join("; ") || "of a purchase on another page"}</Value>,
-    ])}
-  />
-);
+const Entitlements = ({ account }: { readonly account: Account }) =>
+  account.entitlements.length === 0 ? (
+    <p>No entitlement: no purchase of this account grants one, or ever did.</p>
+  ) : (
+    <ul class="entitlements" aria-label="Entitlements">
+      {account.entitlements.map((entitlement) => (
+        <li key={entitlement.identifier}>
+          <strong>
+            <Value>{entitlement.displayName}</Value>
+          </strong>{" "}
+          <Status status={entitlement.status} active={entitlement.active} />
+          {entitlement.expiresAt === null ? (
+            ", for ever"
+          ) : (
+            <>
+              {entitlement.active ? ", until " : ", ended "}
+              <Time at={entitlement.expiresAt} />
+            </>
+          )}
+          <br />
+          <small>
+            <Value>
+              {whyOf(account, entitlement.identifier).join("; ") ||
+                `From ${entitlement.productIdentifier ?? "a purchase"} (${entitlement.store}), which another page of purchases shows`}
+            </Value>
+          </small>
+        </li>
+      ))}
+    </ul>
+  );
 
 const Told = ({ told }: { readonly told: Account["told"] }) => {
   if (told === null) return <p>The application is told of no changes.</p>;
@@ -113,6 +129,7 @@ const Told = ({ told }: { readonly told: Account["told"] }) => {
                 ?.map(({ displayName, status }) => `${displayName} ${status.replaceAll("_", " ")}`)
                 .join(", ") || "no entitlements"}
             </Value>
+            .
           </>
         )}{" "}
         {told.nextLookAt !== null && (
@@ -312,6 +329,9 @@ export const AccountPage = ({
                 </>
               )}
             </p>
+            <h2>
+              Entitlements at <Time at={read.moment} />
+            </h2>
             <Entitlements account={read} />
             {read.customers.length === 0 ? (
               <p>No customer is linked to this account. The audit below tells what operators changed.</p>

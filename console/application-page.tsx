@@ -100,6 +100,7 @@ const Sold = ({ application }: { readonly application: Application }) => (
   <>
     <Table
       caption="What it sells"
+      isNamed
       headings={["Product", "Store", "Grants", "Lasts"]}
       empty="The catalog is empty: no purchase grants anything."
       rows={application.products.map((product) => [
@@ -187,6 +188,7 @@ const Keys = ({
   <>
     <Table
       caption="API keys"
+      isNamed
       headings={["Key", "State", "Scopes", "Label", "Created", "Expires"]}
       empty="It has none."
       rows={application.credentials.map((key) => [
@@ -217,6 +219,7 @@ const Destinations = ({
   <>
     <Table
       caption="Destinations"
+      isNamed
       headings={["Name", "Goes to", "Health", "Waiting", "Since"]}
       empty="It has none: changes are told to nobody."
       rows={application.destinations.map((destination) => [

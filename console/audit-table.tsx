@@ -7,6 +7,7 @@ type Entry = Answer<"application">["audit"][number];
 export const AuditTable = ({ entries }: { readonly entries: readonly Entry[] }) => (
   <Table
     caption="Audit"
+    isNamed
     headings={["When", "What", "By", "Why", "Details"]}
     empty="Nothing is known to have been changed."
     rows={entries.map(({ moment, action, by, caller, reason, customer, what }) => [

@@ -107,10 +107,10 @@ const draw = (lanes: readonly Lane[], moment: string, width: number): Element =>
   const kinds = Object.keys(BARS) as readonly Bar["kind"][];
   return Plot.plot({
     width,
-    height: lanes.length * ROW_HEIGHT + 46,
+    height: lanes.length * ROW_HEIGHT + 58,
     marginLeft: 4,
-    marginRight: 10,
-    marginTop: 22,
+    marginRight: 14,
+    marginTop: 34,
     x: { type: "utc", domain: [new Date(first), new Date(last)], label: null, axis: "top", grid: true },
     y: { type: "band", domain: lanes.map(({ name }) => name), axis: null, paddingInner: 0.1 },
     style: { background: "transparent", fontSize: "12px", overflow: "hidden" },

@@ -171,9 +171,9 @@ const Buy = ({
           </label>
           <label>
             Period
-            <select name="period" defaultValue="P1M">
+            <select name="period">
               {PERIODS.map((period) => (
-                <option key={period} value={period}>
+                <option key={period} value={period} selected={period === "P1M"}>
                   subscription, {period}
                 </option>
               ))}

@@ -59,7 +59,7 @@ export const soldPurchases = async (sandbox: ConsoleSandbox): Promise<readonly S
     iosPurchases(sandbox),
     androidPurchases(sandbox).catch(() => []),
   ]);
-  return [...ios, ...android].toReversed();
+  return [...android, ...ios].toReversed();
 };
 
 /** The app transaction id of the one person who uses an account, so that a second purchase is the same person's. */

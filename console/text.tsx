@@ -44,8 +44,11 @@ export const Table = ({
   headings,
   rows,
   empty,
+  isNamed = false,
 }: {
   readonly caption: string;
+  /** Whether the heading above says the caption already: then only a screen reader has it. */
+  readonly isNamed?: boolean;
   readonly headings: readonly string[];
   readonly rows: readonly (readonly ComponentChildren[])[];
   readonly empty: string;
@@ -55,7 +58,7 @@ export const Table = ({
   ) : (
     <div class="scrolls" tabIndex={0} role="region" aria-label={caption}>
       <table>
-        <caption>{caption}</caption>
+        <caption class={isNamed ? "unseen" : ""}>{caption}</caption>
         <thead>
           <tr>
             {headings.map((heading) => (

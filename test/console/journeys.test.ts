@@ -1,0 +1,323 @@
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { DEMO } from "../../local/demo.ts";
+import { startBrowser } from "../support/browser.ts";
+import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+
+/** The console of a local run, in a real browser. Where none starts, each test says so and passes. */
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const APPLICATION = DEMO.applicationIdentifier;
+
+let service: WholeService;
+let browser: Browser | null;
+let elsewhere: Server;
+const hosts = new Set<string>();
+const problems: string[] = [];
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  if (browser === null)
+    process.stdout.write("No Chromium starts here: the console's journeys are not made.\n");
+  service = await startWholeService();
+  elsewhere = createServer((_, response) => {
+    response.writeHead(200, { "Content-Type": "text/html" });
+    response.end("<!doctype html><title>Another page</title>");
+  });
+  await new Promise<void>((resolve) => void elsewhere.listen(0, "127.0.0.1", resolve));
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  elsewhere?.close();
+  await service?.stop();
+});
+
+const SIZES = { phone: { width: 360, height: 740 }, desk: { width: 1280, height: 900 } } as const;
+
+interface Look {
+  readonly size?: keyof typeof SIZES;
+  readonly colorScheme?: "light" | "dark";
+}
+
+/** Makes a journey in a browser's window of its own. */
+const inBrowser = async (
+  journey: (page: Page, context: BrowserContext) => Promise<void>,
+  { size = "desk", colorScheme = "light" }: Look = {},
+): Promise<void> => {
+  if (browser === null) return;
+  const context = await browser.newContext({ viewport: SIZES[size], colorScheme });
+  const page = await context.newPage();
+  page.on("request", (request) => void hosts.add(new URL(request.url()).host));
+  page.on("pageerror", (error) => void problems.push(error.message));
+  page.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  try {
+    await journey(page, context);
+  } finally {
+    await context.close();
+  }
+};
+
+const open = async (page: Page, hash: string): Promise<void> => {
+  await page.goto(`${service.address}/console${hash}`);
+  await page.locator("h1").waitFor();
+};
+const accountAddress = (account: string): string =>
+  `#/account/${APPLICATION}/${encodeURIComponent(account)}/1`;
+
+/** What axe finds that is serious, by its rule and the first element. */
+const seriousIn = async (page: Page): Promise<unknown> => {
+  await page.evaluate(AXE);
+  return page.evaluate(`axe.run(document).then(({ violations }) => violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => [id, nodes[0].html]))`);
+};
+
+const buyAndLink = async (account: string, extra: Record<string, unknown> = {}): Promise<void> => {
+  const bought = await fetch(`${service.address}/sandbox/ios-store/purchases`, {
+    method: "POST",
+    body: JSON.stringify({
+      environment: "production",
+      applicationAccountIdentifier: account,
+      transactions: [{ productIdentifier: DEMO.iosSubscription, period: "P1M" }],
+      ...extra,
+    }),
+  });
+  const { status } = await fetch(`${service.address}/v1/customers/ios-store/link`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${service.demo.apiKey}` },
+    body: await bought.text(),
+  });
+  expect(status).toBe(200);
+};
+
+test("who buys and lets the renewal fail sees the grace period, and when it ends", async () =>
+  inBrowser(async (page) => {
+    await open(page, "");
+    await page.getByRole("link", { name: "Sandbox" }).click();
+    await page.getByLabel("Account", { exact: true }).fill("fails-to-pay");
+    await page.locator("select[name=product]").selectOption({ label: `${DEMO.iosSubscription} (ios-store)` });
+    await page.getByRole("button", { name: "Buy and link" }).click();
+    await page.getByText("is bought, and linked to account fails-to-pay").waitFor();
+    const sold = page.locator(".sold > li").filter({ hasText: DEMO.iosSubscription }).first();
+    await sold.getByLabel("Change").selectOption("fail-billing");
+    await sold.getByRole("button", { name: "Change it" }).click();
+    await sold.getByText("Done: fail-billing").waitFor();
+    await page.getByRole("button", { name: "Ahead a month" }).click();
+    await page.getByText("The clock is a month ahead.").waitFor({ timeout: 30_000 });
+    await page.getByRole("button", { name: "Ahead a day" }).click();
+    await page.getByText("The clock is a day ahead.").waitFor({ timeout: 30_000 });
+    await page.getByRole("link", { name: "Look at account fails-to-pay" }).click();
+    const entitlements = page.getByRole("list", { name: "Entitlements" });
+    await entitlements.waitFor();
+    expect(await entitlements.innerText()).toContain("● grace period");
+    expect(await entitlements.innerText()).toContain("grants premium until");
+    await page.getByText("The same as a table").click();
+    const rows = await page.getByRole("table", { name: "Purchases over time" }).innerText();
+    expect(rows).toContain("grace period");
+    expect(rows).toContain("billing retry, no access");
+    expect(rows).toContain("store asked next");
+    expect(await page.locator(".picture svg g[fill='url(#bar-grace_period)'] rect").count()).toBe(1);
+  }));
+
+test("who asks why an account lost access finds the refund, its time and who unlinked", async () =>
+  inBrowser(async (page) => {
+    await buyAndLink("lost-it");
+    await open(page, `#/application/${APPLICATION}`);
+    await page.getByRole("searchbox").fill("lost-it");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Account lost-it" }).waitFor();
+    const purchase = await page.locator("details code").first().textContent();
+    await fetch(`${service.address}/sandbox/ios-store/purchases/${purchase}`, {
+      method: "POST",
+      body: JSON.stringify({ change: "refund" }),
+    });
+    const entitlements = page.getByRole("list", { name: "Entitlements" });
+    for (let tries = 0; tries < 50 && !(await entitlements.innerText()).includes("○ revoked"); tries += 1) {
+      await page.getByRole("button", { name: "Read again" }).click();
+      await page.waitForTimeout(100);
+    }
+    expect(await entitlements.innerText()).toContain("grants no access: premium is revoked since");
+    // By any name of the purchase.
+    await page.getByRole("searchbox").fill(purchase ?? "");
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.getByRole("heading", { name: "Account lost-it" }).waitFor();
+
+    const account = page.getByRole("region", { name: /^Customer/ }).first();
+    await account.getByRole("button", { name: "Unlink …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason, for the audit").fill("the person asked");
+    await dialog.getByLabel("Who, for the audit").fill("ada");
+    await dialog.getByRole("button", { name: "Show what it does" }).click();
+    await dialog
+      .getByText(/This takes customer .* \(1 purchase\) away from account lost-it of Demo/)
+      .waitFor();
+    await dialog.getByRole("button", { name: "No, change nothing" }).click();
+    expect(await page.getByText("No customer is linked to this account").count()).toBe(0);
+
+    await account.getByRole("button", { name: "Unlink …" }).click();
+    await dialog.getByLabel("Reason, for the audit").fill("the person asked");
+    await dialog.getByLabel("Who, for the audit").fill("ada");
+    await dialog.getByRole("button", { name: "Show what it does" }).click();
+    await dialog.getByRole("button", { name: "Yes, do it" }).click();
+    await dialog.getByText("is no longer linked to account lost-it").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByText("No customer is linked to this account").waitFor();
+    const audit = await page.getByRole("table", { name: "Audit" }).innerText();
+    expect(audit).toMatch(/unlink\s+ada \(local\)\s+the person asked/);
+  }));
+
+test("everything can be done with the keyboard, and a dialog gives the focus back", async () =>
+  inBrowser(async (page) => {
+    await buyAndLink("by-keyboard");
+    await open(page, accountAddress("by-keyboard"));
+    await page.getByRole("list", { name: "Entitlements" }).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("MAIN");
+    const button = page.getByRole("button", { name: "Erase the customer …" });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    expect(await page.evaluate("document.activeElement.closest('dialog') !== null")).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Erase the customer …");
+  }));
+
+const HOSTILE = [
+  "<script>alert(1)</script><img src=x onerror=alert(2)>",
+  "حساب-‮مميز",
+  "😀".repeat(64),
+  "a/b?c#d%2e..",
+];
+
+test("hostile names are shown as they are, and do nothing", async () =>
+  inBrowser(async (page) => {
+    for (const account of HOSTILE) {
+      await buyAndLink(account);
+      await open(page, `#/application/${APPLICATION}`);
+      await page.getByRole("searchbox").fill(account);
+      await page.keyboard.press("Enter");
+      const heading = page.locator("h1 bdi");
+      await page.getByRole("list", { name: "Entitlements" }).waitFor();
+      expect(await heading.textContent()).toBe(account);
+      expect(await page.locator("main script, main img").count()).toBe(0);
+      expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    }
+    expect(problems).toEqual([]);
+  }));
+
+const PAGES = {
+  applications: "",
+  application: `#/application/${APPLICATION}`,
+  account: accountAddress("looked-at"),
+  "account without customers": accountAddress("nobody"),
+  sandbox: "#/sandbox/user-1",
+  requests: "#/requests",
+};
+
+const LOOKS = (["phone", "desk"] as const).flatMap((size) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ size, colorScheme })),
+);
+
+test.each(LOOKS)(
+  "axe finds nothing serious on any page ($size, $colorScheme), and nothing is cut off",
+  async (look) => {
+    await buyAndLink("looked-at", { appTransactionIdentifier: "704000000000777" });
+    await inBrowser(async (page) => {
+      for (const [name, hash] of Object.entries(PAGES)) {
+        await open(page, hash);
+        await page.waitForLoadState("networkidle").catch(() => undefined);
+        for (const summary of await page.locator("summary").all()) await summary.click();
+        expect([name, await seriousIn(page)]).toEqual([name, []]);
+        const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+        expect([name, isWider]).toEqual([name, false]);
+      }
+      await open(page, PAGES.account);
+      await page.getByRole("button", { name: "Unlink …" }).first().click();
+      await page.getByRole("dialog").waitFor();
+      expect(["dialog", await seriousIn(page)]).toEqual(["dialog", []]);
+    }, look);
+  },
+  90_000,
+);
+
+test("requests to the API appear as they come, with why they were refused", async () =>
+  inBrowser(async (page) => {
+    await open(page, "#/requests");
+    await fetch(`${service.address}/v1/customers/seen-live/entitlements`, {
+      headers: { Authorization: "Bearer cek_0000000000000000_00" },
+    });
+    const line = page.getByText(/^GET \/v1\/customers\/seen-live\/entitlements/).first();
+    await line.waitFor();
+    expect(await line.innerText()).toMatch(
+      / 401 \d+ ms INVALID_CREDENTIAL: .*not Bearer and a whole API key/,
+    );
+  }));
+
+test("a page of another origin can neither read nor do anything", async () =>
+  inBrowser(async (page, context) => {
+    const { port } = elsewhere.address() as AddressInfo;
+    await page.goto(`http://127.0.0.1:${port}/`);
+    const act = JSON.stringify({ act: { act: "application retell", application: APPLICATION } });
+    const tried = await page.evaluate(
+      async ([address, body]) => {
+        const outcomeOf = async (asked: Promise<Response>): Promise<string> =>
+          asked.then(
+            (response) => `${response.type} ${response.status}`,
+            () => "refused",
+          );
+        return Promise.all([
+          outcomeOf(fetch(`${address}/console`)),
+          outcomeOf(fetch(`${address}/console/api/start`, { method: "POST", body: "{}" })),
+          outcomeOf(
+            fetch(`${address}/console/api/act`, {
+              method: "POST",
+              headers: { "Content-Type": "application/json" },
+              body: body ?? "",
+            }),
+          ),
+          outcomeOf(
+            fetch(`${address}/console/api/act`, { method: "POST", mode: "no-cors", body: body ?? "" }),
+          ),
+        ]);
+      },
+      [service.address, act] as const,
+    );
+    expect(tried).toEqual(["refused", "refused", "refused", "refused"]);
+    // Nothing was done: the audit would tell of it.
+    const own = await context.newPage();
+    await own.goto(`${service.address}/console#/application/${APPLICATION}`);
+    await own.getByRole("heading", { name: "What was changed" }).waitFor();
+    expect(await own.getByText("retell").count()).toBe(0);
+    // It cannot be framed either.
+    await page.setContent(`<iframe src="${service.address}/console"></iframe>`);
+    await page.waitForTimeout(300);
+    const frame = page.frames().find((one) => one.url().includes("/console"));
+    expect(await frame?.locator("h1").count()).not.toBe(1);
+  }));
+
+test("what a store refuses is said in the page", async () =>
+  inBrowser(async (page) => {
+    await open(page, "#/sandbox/user-1");
+    const sold = page.locator(".sold > li").filter({ hasText: "android-store" }).first();
+    await sold.getByLabel("Change").selectOption("complete");
+    await sold.getByRole("button", { name: "Change it" }).click();
+    const alert = sold.getByRole("alert");
+    await alert.waitFor();
+    expect(await alert.innerText()).not.toBe("");
+  }));
+
+test("the page asks no other host for anything", () => {
+  const { host } = new URL(service.address);
+  const { port } = elsewhere.address() as AddressInfo;
+  expect([...hosts].filter((one) => one !== host && one !== `127.0.0.1:${port}` && one !== "")).toEqual([]);
+  expect(problems).toEqual([]);
+});
