@@ -114,6 +114,30 @@ const Entitlements = ({ account }: { readonly account: Account }) =>
     </ul>
   );
 
+/** Purchases of this page that grant nothing, with the sentence that says why. */
+const GrantsNothing = ({ account }: { readonly account: Account }) => {
+  const sentences = account.customers.flatMap(({ purchases }) =>
+    purchases.flatMap(({ store, why, lines }) => [
+      ...why.map((sentence) => `${store}: ${sentence}`),
+      ...lines.flatMap(({ status, productIdentifier, why: reasons }) =>
+        status === null ? reasons.map((reason) => `${productIdentifier} (${store}) ${reason}`) : [],
+      ),
+    ]),
+  );
+  return sentences.length === 0 ? null : (
+    <details>
+      <summary>What grants nothing, and why ({sentences.length})</summary>
+      <ul>
+        {[...new Set(sentences)].map((sentence) => (
+          <li key={sentence}>
+            <Value>{sentence}</Value>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+};
+
 const Told = ({ told }: { readonly told: Account["told"] }) => {
   if (told === null) return <p>The application is told of no changes.</p>;
   return (
@@ -333,6 +357,7 @@ export const AccountPage = ({
               Entitlements at <Time at={read.moment} />
             </h2>
             <Entitlements account={read} />
+            <GrantsNothing account={read} />
             {read.customers.length === 0 ? (
               <p>No customer is linked to this account. The audit below tells what operators changed.</p>
             ) : (

@@ -34,11 +34,24 @@ export interface AccessPeriod {
 
 const nameOf = ({ holding, line }: Access): string => `${referenceText(holding.purchase)} ${lineName(line)}`;
 
-const kindOf = ({ holding, line, ends }: Access, status: Status, from: Instant): SpanKind | null => {
-  if (status === "expired") return null;
-  if (status !== "active") return status;
-  if (from < (line.endsAt ?? ends ?? Infinity)) return "period";
-  return isRetriedSilently(holding.purchase.store, line) ? "silent_retry" : "renewal_leeway";
+/** What active access after the end of a period is. */
+const kindAfterEnd = ({ holding, line }: Access): SpanKind =>
+  isRetriedSilently(holding.purchase.store, line) ? "silent_retry" : "renewal_leeway";
+
+/** A span of one status; active access is divided where the period ends. */
+const spansOfStatus = (
+  access: Access,
+  status: Status,
+  { from, to }: Pick<AccessSpan, "from" | "to">,
+): readonly AccessSpan[] => {
+  if (status === "expired") return [];
+  if (status !== "active") return [{ from, to, kind: status, active: status === "grace_period" }];
+  const end = access.line.endsAt ?? access.ends ?? Infinity;
+  const parts: readonly AccessSpan[] = [
+    { from, to: end < (to ?? Infinity) ? end : to, kind: "period", active: true },
+    { from: Math.max(from, end), to, kind: kindAfterEnd(access), active: true },
+  ];
+  return parts.filter((part) => part.from < (part.to ?? Infinity));
 };
 
 /** Spans of what the store has said to be over, paused or on hold: the period, and then that, without an end. */
@@ -66,13 +79,13 @@ const spansOf = (
   while (from !== null && from < (replacedAt ?? Infinity)) {
     const moment = momentAt(from);
     const status = statusAt(moment, access, renewalLeeway);
-    const kind = kindOf(access, status, from);
     const next = moment.nextAsked();
     const to = next === null || (replacedAt !== null && replacedAt < next) ? replacedAt : next;
-    const last = spans.at(-1);
-    const active = status === "active" || status === "grace_period";
-    if (kind !== null && last?.kind === kind) spans[spans.length - 1] = { ...last, to };
-    else if (kind !== null) spans.push({ from, to, kind, active });
+    for (const span of spansOfStatus(access, status, { from, to })) {
+      const last = spans.at(-1);
+      if (last?.kind === span.kind) spans[spans.length - 1] = { ...last, to: span.to };
+      else spans.push(span);
+    }
     from = next;
   }
   return spans;

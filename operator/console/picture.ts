@@ -1,5 +1,5 @@
 import type { AccountReport } from "../../lib/administration/account-report.ts";
-import { accessPeriods, type SpanKind } from "../../lib/entitlements/access-periods.ts";
+import { accessPeriods, type AccessSpan, type SpanKind } from "../../lib/entitlements/access-periods.ts";
 import type { Holding, Terms } from "../../lib/entitlements/entitlements.ts";
 import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
@@ -36,6 +36,13 @@ const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null): Pictu
     ["asked-next", askedAt],
   ];
   return marks.flatMap(([kind, at]) => (at === null ? [] : [{ at: isoTime(at), kind }]));
+};
+
+/** A refund lasts for ever; it is drawn up to the end of what was bought. */
+const barOf = ({ from, to, kind, active }: AccessSpan, { endsAt }: Line): PictureRow["bars"] => {
+  const end = kind === "revoked" && to === null ? endsAt : to;
+  if (end !== null && end <= from) return [];
+  return [{ from: isoTime(from), to: end === null ? null : isoTime(end), kind, active }];
 };
 
 const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] => [
@@ -82,13 +89,7 @@ export const pictureOf = (
         productIdentifier: line.productIdentifier,
         basePlanIdentifier: line.basePlanIdentifier,
         transactionIdentifier: line.transactionIdentifier,
-        bars:
-          period?.spans.map(({ from, to, kind, active }) => ({
-            from: isoTime(from),
-            to: to === null ? null : isoTime(to),
-            kind,
-            active,
-          })) ?? unmapped(line),
+        bars: period?.spans.flatMap((span) => barOf(span, line)) ?? unmapped(line),
         marks: marksOf(purchase, line, askedAt),
       };
     });

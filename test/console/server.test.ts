@@ -1,0 +1,314 @@
+import { request as send } from "node:http";
+import { composeAccountReport } from "../../operator/composition.ts";
+import { connect } from "../../operator/connection.ts";
+import { serveConsole, type ServedConsole } from "../../operator/console/serve.ts";
+import { runOperator } from "../../operator/program.ts";
+import { DAY } from "../support/purchases.ts";
+import { startTestService, type TestApplication, type TestService } from "../support/service.ts";
+
+/** The console of a deployed table, over HTTP. */
+
+let service: TestService;
+let app: TestApplication;
+let served: ServedConsole;
+let host: string;
+let cookie: string;
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Sends what a browser would, `Host` included. */
+const ask = async (
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  body = "",
+): Promise<Answered> =>
+  new Promise((resolve, reject) => {
+    const [hostname, port] = host.split(":");
+    const asked = send({ hostname, port, method, path, headers: { Host: host, ...headers } }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => void chunks.push(chunk));
+      response.on("end", () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString("utf8"),
+        }),
+      );
+    });
+    asked.on("error", reject);
+    asked.end(body);
+  });
+
+/** Any JSON; reading a path that does not exist fails the test. */
+type Json = ReturnType<typeof JSON.parse>;
+
+const own = (): Record<string, string> => ({
+  Cookie: cookie,
+  Origin: `http://${host}`,
+  "Sec-Fetch-Site": "same-origin",
+  "Content-Type": "application/json",
+});
+
+const call = async (name: string, input: unknown): Promise<{ status: number; body: Json }> => {
+  const { status, text } = await ask("POST", `/console/api/${name}`, own(), JSON.stringify(input));
+  return { status, body: JSON.parse(text) };
+};
+
+const answerOf = async (name: string, input: unknown): Promise<Json> => {
+  const { status, body } = await call(name, input);
+  expect([status, body.message]).toEqual([200, undefined]);
+  return body.answer;
+};
+
+const serve = async (): Promise<ServedConsole> => {
+  const environment = { ...process.env, TABLE_NAME: service.table.name };
+  const connection = await connect(service.table.name, environment);
+  const pause = () => Promise.resolve();
+  return serveConsole(
+    connection,
+    { now: () => Date.now(), wait: pause, waitForIndex: pause },
+    composeAccountReport,
+    0,
+    () => undefined,
+  );
+};
+
+const hostOf = ({ address }: ServedConsole): string => new URL(address).host;
+const pathOf = ({ address }: ServedConsole): string =>
+  `${new URL(address).pathname}${new URL(address).search}`;
+
+beforeAll(async () => {
+  service = await startTestService();
+  app = await service.application();
+  served = await serve();
+  host = hostOf(served);
+  const { headers } = await ask("GET", pathOf(served));
+  cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
+}, 90_000);
+afterAll(async () => {
+  await served?.stop();
+  await service?.stop();
+});
+
+describe("the address of the console", () => {
+  test("lets one browser in, once, and leaves the address bar", async () => {
+    const another = await serve();
+    const [before, path] = [host, pathOf(another)];
+    host = hostOf(another);
+    try {
+      expect((await ask("GET", "/console")).status).toBe(403);
+      expect((await ask("GET", "/console?token=wrong")).status).toBe(403);
+      // A rebound name does not use the token up.
+      expect((await ask("GET", path, { Host: "evil.example.com" })).status).toBe(403);
+      const admitted = await ask("GET", path);
+      expect([admitted.status, admitted.headers["location"]]).toEqual([303, "/console"]);
+      expect(String(admitted.headers["set-cookie"])).toMatch(
+        /^console-\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/console$/,
+      );
+      const again = await ask("GET", path);
+      expect([again.status, again.headers["set-cookie"]]).toEqual([403, undefined]);
+    } finally {
+      host = before;
+      await another.stop();
+    }
+  });
+
+  test("gives every file and call to that browser alone, and nothing is kept", async () => {
+    const paths = ["/console", "/console/main.js", "/console/style.css", "/console/pico.css"];
+    for (const path of paths) {
+      expect((await ask("GET", path)).status).toBe(403);
+      const { status, headers } = await ask("GET", path, { Cookie: cookie });
+      expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
+      expect(headers["content-security-policy"]).toMatch(
+        /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
+      );
+    }
+    const { Cookie: _, ...without } = own();
+    expect((await ask("POST", "/console/api/start", without, "{}")).status).toBe(403);
+    expect((await ask("POST", "/console/api/start", own(), "{}")).status).toBe(200);
+    expect((await ask("GET", "/console/elsewhere", { Cookie: cookie })).status).toBe(404);
+    expect((await ask("GET", "/console/api/requests", own())).status).toBe(405);
+    expect((await ask("GET", "/")).headers["location"]).toBe("/console");
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["another name of this machine", { Host: "evil.example.com" }],
+    ["another origin", { Origin: "http://evil.example.com" }],
+    ["the page of another port", { Origin: "http://127.0.0.1:1" }],
+    ["another site", { "Sec-Fetch-Site": "cross-site" }],
+    ["another port of this machine", { "Sec-Fetch-Site": "same-site" }],
+    ["a form", { "Content-Type": "text/plain" }],
+    ["another cookie", { Cookie: "console=1" }],
+  ])("refuses a call of %s", async (_, changed) => {
+    const { status, text } = await ask("POST", "/console/api/start", { ...own(), ...changed }, "{}");
+    expect([status, text.includes(service.table.name)]).toEqual([403, false]);
+  });
+
+  test("is printed by the command line, which serves until it is ended", async () => {
+    let out = "";
+    let reached = 0;
+    const code = await runOperator(["console", "--port", "0"], {
+      environment: { ...process.env, TABLE_NAME: service.table.name },
+      now: () => Date.now(),
+      out: (text) => void (out += text),
+      err: (text) => void (out += text),
+      composeAccountReport,
+      waitForIndex: () => Promise.resolve(),
+      wait: () => Promise.resolve(),
+      untilStopped: async () => {
+        const [address = ""] = out.split("\n");
+        reached = (await fetch(address, { redirect: "manual" })).status;
+      },
+      ask: null,
+    });
+    expect([code, reached]).toEqual([0, 303]);
+    expect(out).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\?token=[\w-]{43}\n/);
+    const [address = ""] = out.split("\n");
+    await expect(fetch(address)).rejects.toThrow("fetch failed");
+  });
+});
+
+describe("the console's calls", () => {
+  const linked = async (account: string): Promise<string> => {
+    const { status, body } = await app.link(
+      app.device().request({ originalTransactionIdentifier: "9001", transactionIdentifier: "9001" }),
+      account,
+    );
+    expect(status).toBe(200);
+    return String(body.customerIdentifier);
+  };
+
+  test("say of an account what endpoint 3 answers, why, and when the store said so", async () => {
+    const customer = await linked("user-1");
+    const answer = await answerOf("account", { application: app.identifier, account: "user-1" });
+    expect(answer.entitlements).toEqual((await app.read("user-1")).body.entitlements);
+    expect(answer.customers[0].customerIdentifier).toBe(customer);
+    const [purchase] = answer.customers[0].purchases;
+    expect(purchase.lines[0].why[0]).toMatch(/^grants premium until /);
+    expect(purchase.verifiedBy).toBe("a transaction");
+    expect(answer.asking[0].sentences[0]).toMatch(/^The App Store is not asked: /);
+    const [row] = answer.picture;
+    expect(row.bars.map(({ kind }: { kind: string }) => kind)).toEqual(["period"]);
+    expect(Date.parse(row.bars[0].to) - Date.parse(row.bars[0].from)).toBe(30 * DAY);
+    expect(row.marks).toEqual([{ at: purchase.lines[0].verifiedAt, kind: "verified" }]);
+  });
+
+  test("find an account by its identifier and by any name of a purchase", async () => {
+    const customer = await linked("user-1");
+    for (const text of ["user-1", "9001"]) {
+      const found = await answerOf("search", { application: app.identifier, text });
+      const accounts = [found.account, ...found.customers.map(({ account }: Json) => account)];
+      expect(accounts).toContain("user-1");
+    }
+    expect(await answerOf("search", { application: app.identifier, text: "nobody" })).toEqual({
+      account: null,
+      customers: [],
+      gone: [],
+      erased: false,
+    });
+    const read = await answerOf("customer", { application: app.identifier, customer });
+    expect(read.link.account).toBe("user-1");
+  });
+
+  test("show an application without a secret of it", async () => {
+    const answer = await answerOf("application", { application: app.identifier });
+    expect(answer.products.length).toBeGreaterThan(3);
+    expect(answer.androidStore[0].credential).toBe("workloadIdentity");
+    const text = JSON.stringify(answer);
+    expect(text).not.toContain(app.key);
+    expect(text).not.toMatch(/credential_source|token_url|secretHash/);
+    expect(answer.credentials[0].state).toBe("valid");
+    expect(answer.queues[0].because).toBeNull();
+  });
+
+  test("do what was shown: the command's question first, and another question where it has changed", async () => {
+    const customer = await linked("user-1");
+    const act = {
+      act: "customer unlink",
+      application: app.identifier,
+      customer,
+      reason: "the person asked",
+      by: "ada",
+    };
+    const asked = await answerOf("act", { act });
+    expect(asked.outcome).toBe("asked");
+    expect(asked.question).toMatch(
+      new RegExp(`^This takes customer ${customer} \\(1 purchase\\) away from account user-1 of `),
+    );
+    expect((await app.read("user-1")).body.entitlements).toHaveLength(1);
+    // The account has changed meanwhile: what was confirmed is not what would be done.
+    const stale = await answerOf("act", {
+      act,
+      confirmed: asked.question.replace("1 purchase", "2 purchases"),
+    });
+    expect(stale).toEqual(asked);
+    expect((await app.read("user-1")).body.entitlements).toHaveLength(1);
+    const done = await answerOf("act", { act, confirmed: asked.question });
+    expect(done).toMatchObject({
+      outcome: "done",
+      text: `Customer ${customer} is no longer linked to account user-1.`,
+    });
+    expect((await app.read("user-1")).body.entitlements).toEqual([]);
+    const { audit } = await answerOf("application", { application: app.identifier });
+    expect(audit[0]).toMatchObject({
+      action: "unlink",
+      by: "ada",
+      reason: "the person asked",
+      caller: "local",
+    });
+  });
+
+  test("issue a key once, and revoke it", async () => {
+    const issued = await answerOf("act", {
+      act: { act: "credential issue", application: app.identifier, scope: ["entitlements:read"], label: "" },
+    });
+    const [key = ""] = /cek_\S+/.exec(issued.text) ?? [];
+    const [, keyIdentifier] = key.split("_");
+    const path = "/v1/customers/user-1/entitlements";
+    expect((await service.send("GET", path, { key })).status).toBe(200);
+    await answerOf("act", { act: { act: "credential revoke", application: app.identifier, keyIdentifier } });
+    const { credentials } = await answerOf("application", { application: app.identifier });
+    expect(credentials.find((one: Json) => one.keyIdentifier === keyIdentifier).state).toBe("revoked");
+  });
+
+  test.each<[string, string, unknown, number, RegExp]>([
+    ["no such call", "nothing", {}, 404, /no such call/],
+    ["no JSON", "account", "x", 400, /expected object/],
+    ["an unknown member", "start", { all: true }, 400, /Unrecognized key/],
+    ["no application", "application", { application: "x" }, 422, /must be a UUID/],
+    ["an account of control characters", "account", { application: "", account: "\u0000" }, 422, /account/i],
+    ["a page that is not there", "account", { account: "user-9", page: 2 }, 422, /There is no page 2/],
+    ["an unknown act", "act", { act: { act: "table drop", application: "x" } }, 400, /Invalid/],
+    [
+      "no reason",
+      "act",
+      { act: { act: "account erase", account: "user-1", reason: "" } },
+      422,
+      /--reason has 1 to 256 characters/,
+    ],
+  ])("refuse %s with a sentence", async (_, name, input, status, message) => {
+    const of = { application: app.identifier };
+    const withApplication = (value: Json): Json =>
+      name === "account" && typeof value === "object" && !value.application
+        ? { ...value, ...of }
+        : name === "act" && !value.act.application
+          ? { act: { ...value.act, ...of } }
+          : value;
+    const refused = await call(name, withApplication(input));
+    expect([refused.status, message.test(refused.body.message), refused.body.message]).toEqual([
+      status,
+      true,
+      refused.body.message,
+    ]);
+  });
+
+  test("a body that is too large is refused", async () => {
+    const { status } = await ask("POST", "/console/api/start", own(), " ".repeat(70_000));
+    expect(status).toBe(400);
+  });
+});
