@@ -38,7 +38,11 @@ test.each<[string, readonly string[]]>([
   ["Limits", Object.keys(LIMITS)],
   [
     "Commands",
-    [...new Set(matches(README, /^\| `((?:application|account|customer|credential|destination) [a-z]+)/gm))],
+    [
+      ...new Set(
+        matches(README, /^\| `(console|(?:application|account|customer|credential|destination) [a-z]+)/gm),
+      ),
+    ],
   ],
 ])("%s: every promise has a row, and every row is of a promise", (section, promises) => {
   expect(promises.length).toBeGreaterThan(4);
