@@ -26,6 +26,8 @@ export interface AlarmsProps extends AlarmParameters, CallerAlarmsProps {
   readonly acknowledger: string;
   /** Names of the functions that read the stores' lists. */
   readonly sweepers: readonly string[];
+  /** The function that finds applications that stores notify no more. */
+  readonly watcher: string;
   /** Names of the functions that tell of changes, and that deliver what is told. */
   readonly tellers: readonly string[];
   /** Names of the functions that schedules invoke. */
@@ -150,6 +152,7 @@ const upkeepConditions = ({
   metrics,
   acknowledger,
   sweepers,
+  watcher,
   tellers,
   scheduled,
 }: AlarmsProps): Conditions => ({
@@ -246,6 +249,11 @@ const upkeepConditions = ({
   "sweeps-not-running": {
     alarmDescription: "A function that reads a store's list has not succeeded for two hours.",
     ...notRunning(metrics, sweepers),
+  },
+  "notification-watch-not-running": {
+    alarmDescription:
+      "The function that finds applications that stores notify no more has not succeeded for two hours.",
+    ...notRunning(metrics, [watcher]),
   },
   "telling-not-running": {
     alarmDescription:

@@ -29,6 +29,7 @@ export interface ServiceStackProps extends StackProps {
 const NAME_LOOKUPS = 64;
 const AUTHORIZER = "authorize-credential";
 const ACKNOWLEDGER = "acknowledge-due-purchases";
+const WATCHER = "watch-notifications";
 const TELLER = "tell-changes";
 const DELIVERER = "deliver-messages";
 const SWEEPERS = {
@@ -116,7 +117,7 @@ export class ServiceStack extends Stack {
 
     onSchedule({
       name: "watchNotifications",
-      folder: "watch-notifications",
+      folder: WATCHER,
       description: "Find applications that stores notify no more",
       schedule: "NotificationWatchSchedule",
       every: Duration.hours(1),
@@ -210,6 +211,7 @@ export class ServiceStack extends Stack {
       limitsAddresses: parameters.api.synchronizesPerAddress !== null,
       acknowledger: ACKNOWLEDGER,
       sweepers: Object.values(SWEEPERS),
+      watcher: WATCHER,
       tellers: [TELLER, DELIVERER],
       scheduled,
     });

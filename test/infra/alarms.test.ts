@@ -177,6 +177,10 @@ const CASES: Readonly<
     ],
     bears: [{ Invocations: 1, Errors: 0 }],
   },
+  "notification-watch-not-running": {
+    fires: [{ Invocations: 1, Errors: 1 }],
+    bears: [{ Invocations: 1, Errors: [1, 0] }],
+  },
   "telling-not-running": {
     fires: [
       {
@@ -254,6 +258,7 @@ test.each([
   ["ios-store-refreshes-not-running", {}],
   ["android-store-refreshes-not-running", {}],
   ["sweeps-not-running", {}],
+  ["notification-watch-not-running", {}],
   ["telling-not-running", {}],
   ["telling-not-running", { "Invocations TellChanges": 1, "Errors TellChanges": 0 }],
   ["sweeps-not-running", { "Invocations SweepAndroid": 1, "Errors SweepAndroid": 0 }],

@@ -1058,6 +1058,7 @@ describe("alarms", () => {
     "link-android-store-customer-failing",
     "link-ios-store-customer-failing",
     "messages-nearly-lost",
+    "notification-watch-not-running",
     "notifications-refused",
     "notifications-silent",
     "read-account-entitlements-failing",
