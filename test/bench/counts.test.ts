@@ -295,7 +295,7 @@ describe("bundle bytes", () => {
     ["RefreshIosStorePurchases", 393],
     ["SweepAndroidStoreRefunds", 633],
     ["SweepIosStoreNotifications", 391],
-    ["ReadChanges", 266],
+    ["ReadChanges", 267],
     ["TellChanges", 318],
     ["DeliverMessages", 335],
   ])("%s is not larger than %i KB", async (name, kilobytes) => {

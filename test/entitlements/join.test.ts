@@ -10,8 +10,9 @@ import {
   type Line,
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, entitlementsAt, NOW } from "../support/purchases.ts";
 
 const lines = (purchase: Purchase): (string | null)[] =>
   purchase.lines.map((line) => line.transactionIdentifier);
@@ -30,21 +31,61 @@ describe("iOS lineages", () => {
     expect(joinAll(facts.slice(1))[0]?.lines[0]?.revokedAt).toBe(9);
     expect(joinAll(facts)[0]?.lines[0]?.revokedAt).toBeNull();
   });
-  test("the two latest periods of each product are kept, and every period that had not ended at the last signing", () => {
+  test("the first and the two latest periods of each product are kept", () => {
     const of = (transactionIdentifier: string, productIdentifier: string, startsAt: number) =>
       aPurchase({
         lines: [aLine({ transactionIdentifier, productIdentifier, startsAt, endsAt: startsAt + 1 })],
       });
-    const [joined] = joinAll([of("3", "a", 3), of("1", "a", 1), of("2", "a", 2), of("4", "b", 0)]);
-    expect(joined && lines(joined)).toEqual(["4", "2", "3"]);
+    const all = [of("3", "a", 3), of("1", "a", 1), of("4", "a", 4), of("2", "a", 2), of("5", "b", 0)];
+    for (const order of [all, all.toReversed()]) {
+      const [joined] = order.reduce<Purchase[]>((known, one) => joinAll([...known, one]), []);
+      expect(joined && lines(joined)).toEqual(["5", "1", "3", "4"]);
+    }
+  });
+  test("the end of a product that an upgrade left does not move when the new product is renewed", () => {
+    const of = (transactionIdentifier: string, productIdentifier: string, startsAt: number, endsAt: number) =>
+      aPurchase({ lines: [aLine({ transactionIdentifier, productIdentifier, startsAt, endsAt })] });
+    const left = of("1", "yearly", NOW - 365 * DAY, NOW);
+    const upgrades = [0, 1, 2, 3].map((month) => {
+      const startsAt = NOW - (360 - month * 30) * DAY;
+      return of(String(month + 2), "monthly", startsAt, startsAt + 30 * DAY);
+    });
+    const endOf = (purchases: readonly Purchase[]): string | null | undefined =>
+      entitlementsAt(
+        NOW,
+        joinAll(purchases).map((purchase) => ({
+          customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
+          assertedBy: null,
+          purchase,
+        })),
+        aCatalog([aProduct({ productIdentifier: "yearly" })]),
+      )[0]?.expiresAt;
+    expect(endOf([left, ...upgrades.slice(0, 1)])).toBe(isoTime(NOW - 360 * DAY));
+    expect(endOf([left, ...upgrades])).toBe(isoTime(NOW - 360 * DAY));
+  });
+  test("in Xcode, where a restore takes the id of the purchase, the two latest are kept alone", () => {
+    const of = (startsAt: number) =>
+      aPurchase({
+        environment: "xcode",
+        lines: [
+          aLine({ transactionIdentifier: "0", event: String(startsAt), startsAt, endsAt: startsAt + 1 }),
+        ],
+      });
+    const [joined] = joinAll([of(1), of(2), of(3)]);
+    expect(joined?.lines.map(({ startsAt }) => startsAt)).toEqual([2, 3]);
   });
   test.each([
-    ["ends a millisecond after the last signing is kept", 1, ["0", "1", "2"]],
-    ["ends at the last signing is dropped", 0, ["1", "2"]],
+    ["ends a millisecond after the last signing is kept", 1, ["first", "0", "1", "2"]],
+    ["ends at the last signing is dropped", 0, ["first", "1", "2"]],
   ])("a period before two newer ones that %s", (_, left, expected) => {
     const of = (transactionIdentifier: string, startsAt: number, endsAt: number) =>
       aPurchase({ lines: [aLine({ transactionIdentifier, startsAt, endsAt, verifiedAt: NOW })] });
-    const [joined] = joinAll([of("0", 1, NOW + left), of("1", 2, NOW + 2), of("2", 3, NOW + 3)]);
+    const [joined] = joinAll([
+      of("first", 0, 1),
+      of("0", 1, NOW + left),
+      of("1", 2, NOW + 2),
+      of("2", 3, NOW + 3),
+    ]);
     expect(joined && lines(joined)).toEqual(expected);
   });
   test("the current period survives ten renewals ahead of time", () => {
@@ -161,11 +202,12 @@ test("the same two transactions of one product and start are kept, in any order 
   const first = of("1", { endsAt: 30, verifiedAt: 40 });
   const others = [of("2", { endsAt: 20, verifiedAt: 40 }), of("3", { endsAt: 25, verifiedAt: 40 })];
   const upgradedSince = of("1", { endsAt: 30, verifiedAt: 41, standing: "expired" });
-  const early = joinAll([...joinAll([first, ...others]), upgradedSince]);
-  const late = joinAll([...joinAll([first, upgradedSince]), ...others]);
+  const before = of("0", { startsAt: 1, endsAt: 5, verifiedAt: 40 });
+  const early = joinAll([...joinAll([first, ...others]), upgradedSince, before]);
+  const late = joinAll([...joinAll([first, upgradedSince]), before, ...others]);
   expect(early).toEqual(late);
-  // The two that end last.
-  expect(early[0] && lines(early[0])).toEqual(["1", "3"]);
+  // The first, and the two that end last.
+  expect(early[0] && lines(early[0])).toEqual(["0", "1", "3"]);
 });
 test("a period that was extended twice stays one and crowds out no other, in any order of facts", () => {
   const copy = (id: string, event: string, startsAt: number, endsAt: number, verifiedAt: number) =>
@@ -188,7 +230,7 @@ test("a lineage keeps the same periods when the first copy of one comes after it
   const others = [copy("2", "w2", 29, 60), copy("3", "w3", 59, 90), copy("11", "w1", 70, 30)];
   const late = [...others, first].reduce<Purchase[]>((known, one) => joinAll([...known, one]), []);
   expect(late).toEqual(joinAll([first, ...others]));
-  expect(late[0] && lines(late[0])).toEqual(["2", "3"]);
+  expect(late[0] && lines(late[0])).toEqual(["1", "2", "3"]);
 });
 
 describe("Android purchases", () => {
