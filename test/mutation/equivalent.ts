@@ -106,7 +106,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ["periods.length <= 1", "periods.length <= 1", "false"],
       ["periods.length <= 1", "periods.length <= 1", "periods.length < 1"],
       [
-        "passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];",
+        "return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];",
         "passes.length === 0",
         "false",
       ],
