@@ -22,6 +22,8 @@ export interface ConsoleOptions {
 
 const API = "api/";
 const LARGEST_BODY = 64 * 1024;
+/** Bytes that may wait for a page that reads no lines. */
+const LARGEST_BACKLOG = 8 * 1024 * 1024;
 
 /**
  * Nothing is kept by the browser, no other page may frame it, and it loads from nowhere else. Styles are set by script, by
@@ -103,10 +105,13 @@ export const createConsole = (options: ConsoleOptions) => {
   };
 
   const follow = (response: ServerResponse, lines: LiveLines): void => {
+    if (response.destroyed) return;
     response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream" });
     response.write(": the requests so far\n\n");
     const unfollow = lines.follow((line) => {
       response.write(`data: ${JSON.stringify(line)}\n\n`);
+      // The page comes back by itself, for the latest lines.
+      if (response.writableLength > LARGEST_BACKLOG) response.destroy();
     });
     response.once("close", unfollow);
   };
