@@ -309,6 +309,15 @@ describe("the console's calls", () => {
     });
   });
 
+  test("ask anew where a credential has confirmed meanwhile what was a client's claim", async () => {
+    const customer = await linked("user-1");
+    const act = { act: "customer unlink", application: app.identifier, customer, reason: "a false claim" };
+    const asked = await answerOf("act", { act });
+    expect(asked.question).toMatch(/ Its link was asserted by a credential\.$/);
+    const claimed = asked.question.replace("by a credential", "by a client");
+    expect(await answerOf("act", { act, confirmed: claimed })).toEqual(asked);
+  });
+
   test("issue a key once, and revoke it", async () => {
     const issued = await answerOf("act", {
       act: { act: "credential issue", application: app.identifier, scope: ["entitlements:read"], label: "" },
