@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request as send } from "node:http";
+import { connect as connectTo } from "node:net";
 import { composeAccountReport } from "../../operator/composition.ts";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole, type ServedConsole } from "../../operator/console/serve.ts";
@@ -360,6 +362,40 @@ describe("the console's calls", () => {
       true,
       refused.body.message,
     ]);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["half of a document", '{"application":'],
+    ["null", "null"],
+    ["a list in lists", "[".repeat(30_000) + "]".repeat(30_000)],
+    ["an object in objects", '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000)],
+    ["a prototype", '{"__proto__":{"application":"x"},"constructor":{"prototype":{}}}'],
+    ["an act of a prototype", '{"act":{"act":"__proto__","application":"x"}}'],
+    ["an act of a constructor", '{"act":{"act":"constructor","application":"x"}}'],
+    ["bytes that are no text", "\u{D800}\u0000"],
+    ["a number beyond all", '{"application":"x","account":"y","page":1e999}'],
+  ])("refuse %s as a body, and go on", async (_, body) => {
+    for (const name of ["start", "account", "act", "search"]) {
+      const { status, text } = await ask("POST", `${page}api/${name}`, own(), body);
+      expect([name, status]).toEqual([name, 400]);
+      expect(JSON.parse(text)).toEqual({ message: expect.any(String) });
+    }
+    expect(Object.hasOwn(Object.prototype, "application")).toBe(false);
+    expect((await call("start", {})).status).toBe(200);
+  });
+
+  test("a body that breaks off ends nothing but its own connection", async () => {
+    const [hostname = "", port] = host.split(":");
+    const socket = connectTo(Number(port), hostname);
+    const head = Object.entries({ ...own(), Host: host, "Content-Length": "100" });
+    socket.write(
+      `POST ${page}api/start HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n{`,
+    );
+    await once(socket, "connect");
+    socket.destroy();
+    await once(socket, "close");
+    expect((await call("start", {})).status).toBe(200);
   });
 
   test("a body that is too large is refused", async () => {
