@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { otherPageRefusal } from "../operator/console/guard.ts";
 import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
@@ -15,7 +16,9 @@ const isOfThisMachine = (host: string | undefined): boolean => {
   return isName || isIP(name.replaceAll(/^\[|\]$/g, "")) !== 0;
 };
 
-const refusalOf: (request: Parameters<Mount>[0]) => string | null = (request) =>
+const SHOWN_TO_NO_PAGE = { "Cross-Origin-Resource-Policy": "same-origin" } as const;
+
+const refusalOf = (request: IncomingMessage): string | null =>
   isOfThisMachine(request.headers.host)
     ? otherPageRefusal(request)
     : "Name this machine by its address or as localhost.";
@@ -26,6 +29,6 @@ const refusalOf: (request: Parameters<Mount>[0]) => string | null = (request) =>
  */
 export const refuseOtherPages: Mount = (request, response) => {
   const refusal = pathOf(request).startsWith(API) ? null : refusalOf(request);
-  if (refusal !== null) answer(response, 403, "text/plain; charset=utf-8", `${refusal}\n`);
+  if (refusal !== null) answer(response, 403, "text/plain; charset=utf-8", `${refusal}\n`, SHOWN_TO_NO_PAGE);
   return Promise.resolve(refusal !== null);
 };
