@@ -340,6 +340,27 @@ test("the console of a deployed table lets its browser in, and no server on anot
   }
 });
 
+test("a button that does it at once does not promise a question", async () =>
+  inBrowser(async (page) => {
+    await open(page, `#/application/${APPLICATION}`);
+    const dialog = page.getByRole("dialog");
+    const rotate = async (): Promise<void> => {
+      await page.getByRole("button", { name: "New secret for local …" }).click();
+      expect(await dialog.getByRole("button", { name: "Show what it does" }).count()).toBe(0);
+      await dialog.getByRole("button", { name: "New secret for local" }).click();
+    };
+    for (const said of [
+      "It is shown only once",
+      "It is shown only once",
+      "was made anew less than a day ago",
+    ]) {
+      await rotate();
+      await dialog.getByText(said).waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+    }
+  }));
+
 test("what a store refuses is said in the page", async () =>
   inBrowser(async (page) => {
     await open(page, "#/sandbox/user-1");
