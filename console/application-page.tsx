@@ -83,7 +83,8 @@ const destinationOffers = (application: string, { name, kind }: Destination): re
           about:
             "Makes the webhook's secret anew. It is shown once, here; the one before signs too for a day.",
           fields: [],
-          takesAway: true,
+          // It asks only where the one before was made less than a day ago.
+          takesAway: false,
           act: () => ({ act: "destination rotate" as const, application, name }),
         },
       ]

@@ -251,6 +251,12 @@ const PictureTable = ({ rows }: { readonly rows: readonly Row[] }) => (
   </details>
 );
 
+/** The drawing's parts without the library's names for them: the picture has one name, and a group may have none. */
+const withoutNames = (drawn: Element): Element => {
+  for (const part of drawn.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
+  return drawn;
+};
+
 /** Purchases over time: when each gave access, what was heard, and when the store is asked next. */
 export const Picture = ({ rows, moment }: { readonly rows: readonly Row[]; readonly moment: string }) => {
   const holder = useRef<HTMLDivElement>(null);
@@ -264,7 +270,7 @@ export const Picture = ({ rows, moment }: { readonly rows: readonly Row[]; reado
     return () => watcher.disconnect();
   }, []);
   useEffect(() => {
-    if (width > 0) holder.current?.replaceChildren(draw(lanesOf(rows), moment, width));
+    if (width > 0) holder.current?.replaceChildren(withoutNames(draw(lanesOf(rows), moment, width)));
   }, [rows, moment, width]);
   return (
     <figure aria-labelledby="picture">

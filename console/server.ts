@@ -53,6 +53,6 @@ export const call = async <Name extends CallName>(
   input: CallInput<Name>,
 ): Promise<Answer<Name>> => {
   // The server's own answer: both are built from one source.
-  const { answer } = (await post(`/console/api/${name}`, input)) as { readonly answer: Answer<Name> };
+  const { answer } = (await post(`api/${name}`, input)) as { readonly answer: Answer<Name> };
   return answer;
 };

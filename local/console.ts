@@ -3,11 +3,12 @@ import type { Table } from "../lib/table/table.ts";
 import { allowedDestinations } from "../lib/telling/allowed-destinations.ts";
 import { composeAccountReport } from "../operator/composition.ts";
 import type { ConsoleSandbox } from "../operator/console/calls.ts";
-import { openGuard } from "../operator/console/guard.ts";
+import { openGuard, type Guard } from "../operator/console/guard.ts";
 import type { LiveLines } from "../operator/console/live-lines.ts";
 import { createConsole } from "../operator/console/mount.ts";
 import type { Mount } from "../sandbox/mount.ts";
 import { CLOCK_PATH } from "./clock/clock-endpoint.ts";
+import { isAtHand } from "./database.ts";
 import type { Demo } from "./demo.ts";
 import { ANDROID_PREFIX, IOS_PREFIX } from "./sandbox-paths.ts";
 
@@ -23,6 +24,13 @@ export interface LocalConsoleOptions {
   readonly requests: LiveLines;
   readonly log: (line: string) => void;
 }
+
+/** Lets nobody in: a table of another machine may be a deployed one, which is not to be had without a token. */
+const closedGuard = (port: () => number): Guard => ({
+  ...openGuard(port),
+  refusal: () =>
+    "The table is not on this machine, and is not shown without a token: the operator's command console shows it.",
+});
 
 /** The console of a local run: without a token, as its table is made here, and with both stores and the clock. */
 export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
@@ -48,7 +56,7 @@ export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
     // DynamoDB Local's index does not lag behind its table.
     effects: { now, wait: (milliseconds) => sleep(milliseconds), waitForIndex: () => Promise.resolve() },
     composeAccountReport,
-    guard: openGuard(() => port),
+    guard: isAtHand(options.dynamoDbEndpoint) ? openGuard(() => port) : closedGuard(() => port),
     sandbox,
     requests,
     log,

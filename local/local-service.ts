@@ -31,6 +31,7 @@ import { createKeeper, keptOffset } from "./kept-state.ts";
 import { LocalError } from "./local-error.ts";
 import { localMasterSecret } from "./master-secret.ts";
 import { emptyTable, ensureTable, tableOf } from "./local-table.ts";
+import { refuseOtherPages } from "./other-pages.ts";
 import { sandboxDocument } from "./sandbox-document.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
 import { createSchedules, scheduledFunctionsOf } from "./schedules.ts";
@@ -258,6 +259,7 @@ const start = async (
   serving.resolve({
     gateway,
     mounts: [
+      refuseOtherPages,
       createDocumentation({
         live: stores.liveExamples,
         sandboxDocument: sandboxDocument(),

@@ -1,6 +1,5 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { once } from "../lib/once.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/telling/allowed-destinations.ts";
@@ -18,12 +17,12 @@ export interface Connection extends Place {
   /** Webhooks that may be private addresses or plain HTTP: those that `DESTINATIONS` names. */
   readonly allowsDestination: AllowsDestination;
   /**
-   * The service's master secret, read once.
+   * The service's master secret, kept once it is read.
    *
    * @throws OperatorError where it cannot be read
    */
   readonly masterSecret: () => Promise<Uint8Array>;
-  /** The AWS identity of the shell, asked for once. Never rejects. */
+  /** Asks for the AWS identity of the shell. Never rejects. */
   readonly caller: () => Promise<Caller>;
   close(): void;
 }
@@ -43,6 +42,16 @@ const hostOf = (endpoint: string): string => {
 const isOfThisMachine: TrustsOrigin = (origin) => {
   const { protocol, hostname } = new URL(origin);
   return protocol === "http:" && LOCAL_HOSTS.has(hostname);
+};
+
+/** A load that fails is repeated at the next call: the console is connected for hours. */
+const keptOnceLoaded = <T>(load: () => Promise<T>): (() => Promise<T>) => {
+  let loading: Promise<T> | undefined;
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
 };
 
 /** Table name from the option, or else from `TABLE_NAME`. */
@@ -82,8 +91,8 @@ export const connect = async (table: string, environment: Environment): Promise<
     store: { client: DynamoDBDocumentClient.from(client), name: table },
     trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
     allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
-    masterSecret: once(() => readMasterSecret({ table, environment, isLocal, client: options })),
-    caller: once(() => readCaller({ environment, isLocal, client: options })),
+    masterSecret: keptOnceLoaded(() => readMasterSecret({ table, environment, isLocal, client: options })),
+    caller: () => readCaller({ environment, isLocal, client: options }),
     close: () => client.destroy(),
   };
 };

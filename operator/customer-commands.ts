@@ -162,12 +162,14 @@ export const unlinkCustomer = async (
     };
   const purchases = `customer ${customerIdentifier} (${counted(customer.purchases.length, "purchase")})`;
   const from = link === null ? "" : ` away from account ${link.account}`;
+  // Names all that the command then expects unchanged.
+  const asserted = link === null ? "" : ` Its link was asserted by a ${link.assertedBy}.`;
   await confirm(
     confirmation,
     options,
     to === null
-      ? `This takes ${purchases}${from} of ${application.name}.`
-      : `This moves ${purchases}${from} to account ${to} of ${application.name}.`,
+      ? `This takes ${purchases}${from} of ${application.name}.${asserted}`
+      : `This moves ${purchases}${from} to account ${to} of ${application.name}.${asserted}`,
   );
   const done = await operationsOf(session).unlinkCustomer(
     application.identifier,

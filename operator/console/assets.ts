@@ -34,21 +34,17 @@ const bundled = async (): Promise<string> => {
 
 const script = once(bundled);
 
-const ASSETS: Readonly<Record<string, () => Promise<Asset>>> = {
-  "/console": async () => ({
-    contentType: "text/html; charset=utf-8",
-    body: await readFile(`${PAGE}index.html`, "utf8"),
-  }),
-  "/console/main.js": async () => ({ contentType: "text/javascript; charset=utf-8", body: await script() }),
-  "/console/pico.css": async () => ({
-    contentType: "text/css; charset=utf-8",
-    body: await readFile(require.resolve("@picocss/pico/css/pico.min.css"), "utf8"),
-  }),
-  "/console/style.css": async () => ({
-    contentType: "text/css; charset=utf-8",
-    body: await readFile(`${PAGE}style.css`, "utf8"),
-  }),
-};
+const file = async (contentType: string, path: string): Promise<Asset> => ({
+  contentType,
+  body: await readFile(path, "utf8"),
+});
 
-/** The page's file at a path; null: there is none. */
-export const assetAt = async (path: string): Promise<Asset | null> => (await ASSETS[path]?.()) ?? null;
+const ASSETS: ReadonlyMap<string, () => Promise<Asset>> = new Map([
+  ["", () => file("text/html; charset=utf-8", `${PAGE}index.html`)],
+  ["main.js", async () => ({ contentType: "text/javascript; charset=utf-8", body: await script() })],
+  ["pico.css", () => file("text/css; charset=utf-8", require.resolve("@picocss/pico/css/pico.min.css"))],
+  ["style.css", () => file("text/css; charset=utf-8", `${PAGE}style.css`)],
+]);
+
+/** The page's file of a name, empty for the page itself; null: there is none. */
+export const assetOf = async (name: string): Promise<Asset | null> => (await ASSETS.get(name)?.()) ?? null;

@@ -34,7 +34,7 @@ const call = <Input, Output>(
 const text = z.string().max(4096);
 const application = { application: text };
 
-/** What the page asks of the server, by name. Each is a POST of its input to `/console/api/<name>`. */
+/** What the page asks of the server, by name. Each is a POST of its input to `api/<name>`, below the page. */
 export const CALLS = {
   start: call(z.strictObject({}), async ({ session, sandbox }) => ({
     table: session.table.name,

@@ -1,15 +1,22 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
+/** Start of every path of the console. */
+export const CONSOLE_PATH = "/console";
+
 /** Whether a browser's request may be answered, and how it is let in. */
 export interface Guard {
+  /** Where the page is served. Ends with a slash. */
+  readonly pagePath: string;
   /** Why a request is refused, in a sentence; null: it may pass. */
   refusal(request: IncomingMessage): string | null;
   /** The cookie that a token in the address is exchanged for, once; null: the token is wrong or used. */
   admit(request: IncomingMessage, token: string): string | null;
 }
 
-const hostsAt = (port: number): readonly string[] => [`127.0.0.1:${port}`, `localhost:${port}`];
+/** As a browser writes them: without the port 80. */
+const hostsAt = (port: number): readonly string[] =>
+  ["127.0.0.1", "localhost"].map((name) => new URL(`http://${name}:${port}`).host);
 
 /** A name of another host that leads to this machine is refused (DNS rebinding). */
 const hostRefusal = ({ headers: { host } }: IncomingMessage, port: number): string | null =>
@@ -22,28 +29,31 @@ const isOpened = ({ method, headers }: IncomingMessage): boolean =>
   method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
 
 /**
- * The page that may call: served by this server, at this address.
+ * Why a request of another server's page is refused, in a sentence; null: it is of this server's own page, of no page, or
+ * opens an address.
  *
  * @see https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Site
  */
-const originRefusal = (request: IncomingMessage, port: number): string | null => {
-  const { headers, method } = request;
-  const host = hostRefusal(request, port);
-  if (host !== null) return host;
-  const { origin } = headers;
-  const isSameOrigin = origin === undefined || origin === `http://${headers.host}`;
-  const site = headers["sec-fetch-site"] ?? "same-origin";
+export const otherPageRefusal = (request: IncomingMessage): string | null => {
+  const { origin, host, "sec-fetch-site": site = "same-origin" } = request.headers;
+  const isSameOrigin = origin === undefined || origin === `http://${host}`;
   const isOwn = isSameOrigin && (site === "same-origin" || site === "none");
-  if (!isOwn && !isOpened(request)) return "Only the console's own page may ask this.";
-  // A form of another page can send no JSON.
-  if (method === "POST" && headers["content-type"]?.split(";", 1)[0] !== "application/json")
-    return "The body must be application/json.";
-  return null;
+  return isOwn || isOpened(request) ? null : "Only this server's own page may ask this.";
 };
+
+/** A form of another page can send no JSON. */
+const formRefusal = ({ method, headers }: IncomingMessage): string | null =>
+  method === "POST" && headers["content-type"]?.split(";", 1)[0] !== "application/json"
+    ? "The body must be application/json."
+    : null;
+
+const pageRefusal = (request: IncomingMessage, port: number): string | null =>
+  hostRefusal(request, port) ?? otherPageRefusal(request) ?? formRefusal(request);
 
 /** Lets in whoever reaches the port: for a local run, which has nothing but its sandbox. */
 export const openGuard = (port: () => number): Guard => ({
-  refusal: (request) => originRefusal(request, port()),
+  pagePath: `${CONSOLE_PATH}/`,
+  refusal: (request) => pageRefusal(request, port()),
   admit: () => null,
 });
 
@@ -52,30 +62,33 @@ const isEqual = (a: string, b: string): boolean => {
   return left.byteLength === right.byteLength && timingSafeEqual(left, right);
 };
 
-const cookieOf = ({ headers }: IncomingMessage, name: string): string =>
-  headers.cookie
-    ?.split("; ")
-    .find((cookie) => cookie.startsWith(`${name}=`))
-    ?.slice(name.length + 1) ?? "";
+/** Whether any cookie is this one: a server on another port may have set others of its name. */
+const hasCookie = ({ headers }: IncomingMessage, wanted: string): boolean =>
+  (headers.cookie ?? "").split("; ").some((cookie) => isEqual(cookie, wanted));
 
 const newSecret = (): string => randomBytes(32).toString("base64url");
 
-/** Lets in the one browser that opens the address with its token first. */
+/**
+ * Lets in the one browser that opens the address with its token first. The page's path is secret, because a browser sends a
+ * cookie to every port of a host: a server of another user on another port gets it only at the path that it is made for.
+ */
 export const createTokenGuard = (port: () => number): Guard & { readonly token: string } => {
   const token = newSecret();
   const session = newSecret();
+  const pagePath = `${CONSOLE_PATH}/${newSecret()}/`;
   let isUsed = false;
-  const name = (): string => `console-${port()}`;
+  const cookie = (): string => `console-${port()}=${session}`;
   return {
     token,
+    pagePath,
     admit: (request, given) => {
       if (hostRefusal(request, port()) !== null || isUsed || !isEqual(given, token)) return null;
       isUsed = true;
-      return `${name()}=${session}; HttpOnly; SameSite=Strict; Path=/console`;
+      return `${cookie()}; HttpOnly; SameSite=Strict; Path=${pagePath}`;
     },
     refusal: (request) =>
-      originRefusal(request, port()) ??
-      (isEqual(cookieOf(request, name()), session)
+      pageRefusal(request, port()) ??
+      (hasCookie(request, cookie())
         ? null
         : "The address of the console is used once, by one browser. Run the command again for another."),
   };

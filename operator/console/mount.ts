@@ -3,9 +3,9 @@ import { requireTableFormat } from "../../lib/table/format.ts";
 import type { Connection } from "../connection.ts";
 import { sentenceOf } from "../operator-error.ts";
 import { openSession, type ComposeAccountReport, type Session } from "../session.ts";
-import { assetAt } from "./assets.ts";
+import { assetOf } from "./assets.ts";
 import { runCall, type ConsoleSandbox } from "./calls.ts";
-import type { Guard } from "./guard.ts";
+import { CONSOLE_PATH, type Guard } from "./guard.ts";
 import type { LiveLines } from "./live-lines.ts";
 
 export interface ConsoleOptions {
@@ -20,10 +20,10 @@ export interface ConsoleOptions {
   readonly log: (line: string) => void;
 }
 
-export const CONSOLE_PATH = "/console";
-
-const API = `${CONSOLE_PATH}/api/`;
+const API = "api/";
 const LARGEST_BODY = 64 * 1024;
+/** Bytes that may wait for a page that reads no lines. */
+const LARGEST_BACKLOG = 8 * 1024 * 1024;
 
 /**
  * Nothing is kept by the browser, no other page may frame it, and it loads from nowhere else. Styles are set by script, by
@@ -49,6 +49,15 @@ const send = (
   response.writeHead(status, { ...HEADERS, "Content-Type": contentType, ...headers });
   response.end(body);
 };
+
+const sendText = (response: ServerResponse, status: number, sentence: string): void =>
+  send(response, status, "text/plain; charset=utf-8", `${sentence}\n`);
+
+const redirect = (
+  response: ServerResponse,
+  location: string,
+  headers: Readonly<Record<string, string>> = {},
+): void => send(response, 303, "text/plain; charset=utf-8", "", { Location: location, ...headers });
 
 const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
   send(response, status, "application/json", JSON.stringify(body));
@@ -95,51 +104,53 @@ export const createConsole = (options: ConsoleOptions) => {
     }
   };
 
-  const follow = (request: IncomingMessage, response: ServerResponse, lines: LiveLines): void => {
+  const follow = (response: ServerResponse, lines: LiveLines): void => {
+    if (response.destroyed) return;
     response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream" });
-    const write = (line: string): void => void response.write(`data: ${JSON.stringify(line)}\n\n`);
     response.write(": the requests so far\n\n");
-    const unfollow = lines.follow(write);
-    request.once("close", unfollow);
+    const unfollow = lines.follow((line) => {
+      response.write(`data: ${JSON.stringify(line)}\n\n`);
+      // The page comes back by itself, for the latest lines.
+      if (response.writableLength > LARGEST_BACKLOG) response.destroy();
+    });
     response.once("close", unfollow);
   };
 
   const admit = (request: IncomingMessage, response: ServerResponse, token: string): void => {
     const cookie = guard.admit(request, token);
-    if (cookie === null)
-      return send(response, 403, "text/plain; charset=utf-8", "This address was used, or is not known.\n");
+    if (cookie === null) return sendText(response, 403, "This address was used, or is not known.");
     // The token leaves the address bar, and the browser's history names the page without it.
-    return send(response, 303, "text/plain; charset=utf-8", "", {
-      Location: CONSOLE_PATH,
-      "Set-Cookie": cookie,
-    });
+    return redirect(response, guard.pagePath, { "Set-Cookie": cookie });
+  };
+
+  /** Answers what the page asks, by its name below the page's path. */
+  const answerPage = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    name: string,
+  ): Promise<void> => {
+    const { method } = request;
+    if (name === `${API}requests` && method === "GET" && requests !== null) return follow(response, requests);
+    if (name.startsWith(API))
+      return method === "POST"
+        ? answerCall(request, response, name.slice(API.length))
+        : sendJson(response, 405, { message: "POST is expected." });
+    const asset = method === "GET" ? await assetOf(name) : null;
+    return asset === null
+      ? sendText(response, 404, "There is no such page.")
+      : send(response, 200, asset.contentType, asset.body);
   };
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
-    const url = new URL(request.url ?? "", "http://console");
-    const path = url.pathname.replace(/\/$/, "");
+    const [path = "", query = ""] = (request.url ?? "").split("?", 2);
     if (path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
-    const token = url.searchParams.get("token");
-    if (token !== null && path === CONSOLE_PATH && request.method === "GET") {
-      admit(request, response, token);
-      return true;
-    }
+    const token = new URLSearchParams(query).get("token");
     const refusal = guard.refusal(request);
-    if (refusal !== null) {
-      send(response, 403, "text/plain; charset=utf-8", `${refusal}\n`);
-      return true;
-    }
-    if (path.startsWith(API)) {
-      const name = path.slice(API.length);
-      if (name === "requests" && request.method === "GET" && requests !== null)
-        follow(request, response, requests);
-      else if (request.method === "POST") await answerCall(request, response, name);
-      else sendJson(response, 405, { message: "POST is expected." });
-      return true;
-    }
-    const asset = request.method === "GET" ? await assetAt(path) : null;
-    if (asset === null) send(response, 404, "text/plain; charset=utf-8", "There is no such page.\n");
-    else send(response, 200, asset.contentType, asset.body);
+    if (token !== null && path === CONSOLE_PATH && request.method === "GET") admit(request, response, token);
+    else if (refusal !== null) sendText(response, 403, refusal);
+    else if (path === CONSOLE_PATH) redirect(response, guard.pagePath);
+    else if (!path.startsWith(guard.pagePath)) sendText(response, 404, "There is no such page.");
+    else await answerPage(request, response, path.slice(guard.pagePath.length));
     return true;
   };
 };

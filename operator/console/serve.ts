@@ -3,8 +3,8 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { ComposeAccountReport, Session } from "../session.ts";
-import { createTokenGuard } from "./guard.ts";
-import { CONSOLE_PATH, createConsole } from "./mount.ts";
+import { CONSOLE_PATH, createTokenGuard } from "./guard.ts";
+import { createConsole } from "./mount.ts";
 
 export interface ServedConsole {
   /** Address with the token that lets one browser in. */

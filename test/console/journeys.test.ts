@@ -4,6 +4,9 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { DEMO } from "../../local/demo.ts";
+import { composeAccountReport } from "../../operator/composition.ts";
+import { connect } from "../../operator/connection.ts";
+import { serveConsole } from "../../operator/console/serve.ts";
 import { startBrowser } from "../support/browser.ts";
 import { startWholeService, type WholeService } from "../support/local-gateway.ts";
 
@@ -17,13 +20,15 @@ let browser: Browser | null;
 let elsewhere: Server;
 const hosts = new Set<string>();
 const problems: string[] = [];
+const cookiesElsewhere: string[] = [];
 
 beforeAll(async () => {
   browser = await startBrowser();
   if (browser === null)
     process.stdout.write("No Chromium starts here: the console's journeys are not made.\n");
   service = await startWholeService();
-  elsewhere = createServer((_, response) => {
+  elsewhere = createServer(({ headers }, response) => {
+    cookiesElsewhere.push(headers.cookie ?? "");
     response.writeHead(200, { "Content-Type": "text/html" });
     response.end("<!doctype html><title>Another page</title>");
   });
@@ -302,6 +307,58 @@ test("a page of another origin can neither read nor do anything", async () =>
     await page.waitForTimeout(300);
     const frame = page.frames().find((one) => one.url().includes("/console"));
     expect(await frame?.locator("h1").count()).not.toBe(1);
+  }));
+
+test("the console of a deployed table lets its browser in, and no server on another port gets its cookie", async () => {
+  const environment = { AWS_ENDPOINT_URL_DYNAMODB: service.dynamoDbEndpoint };
+  const pause = () => Promise.resolve();
+  const served = await serveConsole(
+    await connect(service.tableName, environment),
+    { now: Date.now, wait: pause, waitForIndex: pause },
+    composeAccountReport,
+    0,
+    () => undefined,
+  );
+  try {
+    await inBrowser(async (page, context) => {
+      await page.goto(served.address);
+      await page.locator("h1").waitFor();
+      expect(page.url()).not.toContain("token");
+      await page.reload();
+      await page.getByRole("link", { name: DEMO.name }).click();
+      await page.getByRole("heading", { name: "API keys" }).waitFor();
+      expect(await context.cookies(page.url())).toHaveLength(1);
+      const { port } = elsewhere.address() as AddressInfo;
+      cookiesElsewhere.length = 0;
+      for (const path of ["/", "/console", "/console/", "/console/api/start"])
+        await page.goto(`http://127.0.0.1:${port}${path}`);
+      expect(new Set(cookiesElsewhere)).toEqual(new Set([""]));
+    });
+  } finally {
+    hosts.delete(new URL(served.address).host);
+    await served.stop();
+  }
+});
+
+test("a button that does it at once does not promise a question", async () =>
+  inBrowser(async (page) => {
+    await open(page, `#/application/${APPLICATION}`);
+    const dialog = page.getByRole("dialog");
+    const rotate = async (): Promise<void> => {
+      await page.getByRole("button", { name: "New secret for local …" }).click();
+      expect(await dialog.getByRole("button", { name: "Show what it does" }).count()).toBe(0);
+      await dialog.getByRole("button", { name: "New secret for local" }).click();
+    };
+    for (const said of [
+      "It is shown only once",
+      "It is shown only once",
+      "was made anew less than a day ago",
+    ]) {
+      await rotate();
+      await dialog.getByText(said).waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+    }
   }));
 
 test("what a store refuses is said in the page", async () =>

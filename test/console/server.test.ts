@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request as send } from "node:http";
+import { connect as connectTo } from "node:net";
 import { composeAccountReport } from "../../operator/composition.ts";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole, type ServedConsole } from "../../operator/console/serve.ts";
@@ -13,6 +15,8 @@ let app: TestApplication;
 let served: ServedConsole;
 let host: string;
 let cookie: string;
+/** Path of the page, which only its browser knows. */
+let page: string;
 
 interface Answered {
   readonly status: number;
@@ -55,7 +59,7 @@ const own = (): Record<string, string> => ({
 });
 
 const call = async (name: string, input: unknown): Promise<{ status: number; body: Json }> => {
-  const { status, text } = await ask("POST", `/console/api/${name}`, own(), JSON.stringify(input));
+  const { status, text } = await ask("POST", `${page}api/${name}`, own(), JSON.stringify(input));
   return { status, body: JSON.parse(text) };
 };
 
@@ -89,6 +93,7 @@ beforeAll(async () => {
   host = hostOf(served);
   const { headers } = await ask("GET", pathOf(served));
   cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
+  page = String(headers["location"]);
 }, 90_000);
 afterAll(async () => {
   await served?.stop();
@@ -106,9 +111,10 @@ describe("the address of the console", () => {
       // A rebound name does not use the token up.
       expect((await ask("GET", path, { Host: "evil.example.com" })).status).toBe(403);
       const admitted = await ask("GET", path);
-      expect([admitted.status, admitted.headers["location"]]).toEqual([303, "/console"]);
+      expect([admitted.status, admitted.headers["cache-control"]]).toEqual([303, "no-store"]);
+      expect(admitted.headers["location"]).toMatch(/^\/console\/[\w-]{43}\/$/);
       expect(String(admitted.headers["set-cookie"])).toMatch(
-        /^console-\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/console$/,
+        /^console-\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=/,
       );
       const again = await ask("GET", path);
       expect([again.status, again.headers["set-cookie"]]).toEqual([403, undefined]);
@@ -119,8 +125,7 @@ describe("the address of the console", () => {
   });
 
   test("gives every file and call to that browser alone, and nothing is kept", async () => {
-    const paths = ["/console", "/console/main.js", "/console/style.css", "/console/pico.css"];
-    for (const path of paths) {
+    for (const path of ["", "main.js", "style.css", "pico.css"].map((name) => `${page}${name}`)) {
       expect((await ask("GET", path)).status).toBe(403);
       const { status, headers } = await ask("GET", path, { Cookie: cookie });
       expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
@@ -129,15 +134,58 @@ describe("the address of the console", () => {
       );
     }
     const { Cookie: _, ...without } = own();
-    expect((await ask("POST", "/console/api/start", without, "{}")).status).toBe(403);
-    expect((await ask("POST", "/console/api/start", own(), "{}")).status).toBe(200);
-    expect((await ask("GET", "/console/elsewhere", { Cookie: cookie })).status).toBe(404);
-    expect((await ask("GET", "/console/api/requests", own())).status).toBe(405);
+    expect((await ask("POST", `${page}api/start`, without, "{}")).status).toBe(403);
+    expect((await ask("POST", `${page}api/start`, own(), "{}")).status).toBe(200);
+    expect((await ask("GET", `${page}elsewhere`, { Cookie: cookie })).status).toBe(404);
+    expect((await ask("GET", `${page}api/requests`, own())).status).toBe(405);
     expect((await ask("GET", "/")).headers["location"]).toBe("/console");
+  });
+
+  test("gives the cookie to no other port: a browser sends it only to a path that nobody else knows", async () => {
+    const another = await serve();
+    const [before, path] = [host, pathOf(another)];
+    host = hostOf(another);
+    try {
+      const { headers } = await ask("GET", path);
+      const location = String(headers["location"]);
+      expect(String(headers["set-cookie"]).endsWith(`; Path=${location}`)).toBe(true);
+      const [its = ""] = String(headers["set-cookie"]).split(";");
+      // The cookie is nothing at a path that a server on another port could serve too.
+      for (const guessed of ["/console/", "/console/api/start", page])
+        expect((await ask("GET", guessed, { Cookie: its })).status).toBe(404);
+      // A cookie of its name that another port has set does not lock the browser out.
+      const [name] = its.split("=");
+      expect((await ask("GET", location, { Cookie: `${name}=tossed; ${its}` })).status).toBe(200);
+    } finally {
+      host = before;
+      await another.stop();
+    }
+  });
+
+  test.each([
+    ["GET", "//["],
+    ["GET", "/console/%E0%A4%A"],
+    ["GET", "/console/__proto__"],
+    ["GET", "/console/constructor"],
+    ["GET", "/console/../console/api/start"],
+    ["OPTIONS", "*"],
+    ["GET", "http://[/console"],
+  ])("answers %s %s", async (method, path) => {
+    const { status, text } = await ask(method, path, { Cookie: cookie });
+    expect([302, 303, 403, 404]).toContain(status);
+    expect(text).not.toMatch(/Error|at /);
+  });
+
+  test.each(["__proto__", "constructor", "toString"])("has no file and no call %s", async (name) => {
+    expect((await ask("GET", `${page}${name}`, { Cookie: cookie })).status).toBe(404);
+    expect((await call(name, {})).status).toBe(404);
   });
 
   test.each<[string, Record<string, string>]>([
     ["another name of this machine", { Host: "evil.example.com" }],
+    ["a name with a dot at its end", { Host: "localhost.:80" }],
+    ["no port", { Host: "127.0.0.1" }],
+    ["a page without an origin", { Origin: "null" }],
     ["another origin", { Origin: "http://evil.example.com" }],
     ["the page of another port", { Origin: "http://127.0.0.1:1" }],
     ["another site", { "Sec-Fetch-Site": "cross-site" }],
@@ -145,7 +193,7 @@ describe("the address of the console", () => {
     ["a form", { "Content-Type": "text/plain" }],
     ["another cookie", { Cookie: "console=1" }],
   ])("refuses a call of %s", async (_, changed) => {
-    const { status, text } = await ask("POST", "/console/api/start", { ...own(), ...changed }, "{}");
+    const { status, text } = await ask("POST", `${page}api/start`, { ...own(), ...changed }, "{}");
     expect([status, text.includes(service.table.name)]).toEqual([403, false]);
   });
 
@@ -263,6 +311,15 @@ describe("the console's calls", () => {
     });
   });
 
+  test("ask anew where a credential has confirmed meanwhile what was a client's claim", async () => {
+    const customer = await linked("user-1");
+    const act = { act: "customer unlink", application: app.identifier, customer, reason: "a false claim" };
+    const asked = await answerOf("act", { act });
+    expect(asked.question).toMatch(/ Its link was asserted by a credential\.$/);
+    const claimed = asked.question.replace("by a credential", "by a client");
+    expect(await answerOf("act", { act, confirmed: claimed })).toEqual(asked);
+  });
+
   test("issue a key once, and revoke it", async () => {
     const issued = await answerOf("act", {
       act: { act: "credential issue", application: app.identifier, scope: ["entitlements:read"], label: "" },
@@ -307,8 +364,42 @@ describe("the console's calls", () => {
     ]);
   });
 
+  test.each([
+    ["nothing", ""],
+    ["half of a document", '{"application":'],
+    ["null", "null"],
+    ["a list in lists", "[".repeat(30_000) + "]".repeat(30_000)],
+    ["an object in objects", '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000)],
+    ["a prototype", '{"__proto__":{"application":"x"},"constructor":{"prototype":{}}}'],
+    ["an act of a prototype", '{"act":{"act":"__proto__","application":"x"}}'],
+    ["an act of a constructor", '{"act":{"act":"constructor","application":"x"}}'],
+    ["bytes that are no text", "\u{D800}\u0000"],
+    ["a number beyond all", '{"application":"x","account":"y","page":1e999}'],
+  ])("refuse %s as a body, and go on", async (_, body) => {
+    for (const name of ["start", "account", "act", "search"]) {
+      const { status, text } = await ask("POST", `${page}api/${name}`, own(), body);
+      expect([name, status]).toEqual([name, 400]);
+      expect(JSON.parse(text)).toEqual({ message: expect.any(String) });
+    }
+    expect(Object.hasOwn(Object.prototype, "application")).toBe(false);
+    expect((await call("start", {})).status).toBe(200);
+  });
+
+  test("a body that breaks off ends nothing but its own connection", async () => {
+    const [hostname = "", port] = host.split(":");
+    const socket = connectTo(Number(port), hostname);
+    const head = Object.entries({ ...own(), Host: host, "Content-Length": "100" });
+    socket.write(
+      `POST ${page}api/start HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n{`,
+    );
+    await once(socket, "connect");
+    socket.destroy();
+    await once(socket, "close");
+    expect((await call("start", {})).status).toBe(200);
+  });
+
   test("a body that is too large is refused", async () => {
-    const { status } = await ask("POST", "/console/api/start", own(), " ".repeat(70_000));
+    const { status } = await ask("POST", `${page}api/start`, own(), " ".repeat(70_000));
     expect(status).toBe(400);
   });
 });

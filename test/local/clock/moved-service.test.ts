@@ -240,7 +240,7 @@ describe("POST /sandbox/clock", () => {
   });
 });
 
-test("a table that is not on this machine is not emptied", async () => {
+test("a table that is not on this machine is not emptied, and the console does not show it", async () => {
   // DynamoDB Local listens on all addresses; this one stands for another machine's.
   const endpoint = (process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "").replace("127.0.0.1", "127.0.0.2");
   const other = await startWholeService({ dynamoDb: { endpoint } });
@@ -248,6 +248,8 @@ test("a table that is not on this machine is not emptied", async () => {
     status: 400,
     body: { message: expect.stringContaining("is not on this machine") },
   });
+  const shown = await fetch(`${other.address}/console`);
+  expect([shown.status, await shown.text()]).toEqual([403, expect.stringContaining("not on this machine")]);
   const response = await fetch(`${other.address}/v1/customers/anyone/entitlements`, {
     headers: { Authorization: `Bearer ${other.demo.apiKey}` },
   });

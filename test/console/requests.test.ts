@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { composeAccountReport } from "../../operator/composition.ts";
+import { connect as connectTable } from "../../operator/connection.ts";
+import { openGuard } from "../../operator/console/guard.ts";
+import { createLiveLines, type LiveLines } from "../../operator/console/live-lines.ts";
+import { createConsole } from "../../operator/console/mount.ts";
+
+/** The requests of a local run, as a page follows them. */
+
+let server: Server;
+let lines: LiveLines;
+/** Pages that follow now. */
+let followers: number;
+/** Waited for before a request is answered. */
+let before: (closed: Promise<unknown>) => Promise<unknown>;
+
+const port = (): number => (server.address() as AddressInfo).port;
+
+beforeEach(async () => {
+  const live = createLiveLines(3);
+  followers = 0;
+  lines = {
+    ...live,
+    follow: (take) => {
+      followers += 1;
+      const end = live.follow(take);
+      return () => {
+        followers -= 1;
+        end();
+      };
+    },
+  };
+  const pause = () => Promise.resolve();
+  const handle = createConsole({
+    connection: await connectTable("none", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" }),
+    effects: { now: Date.now, wait: pause, waitForIndex: pause },
+    composeAccountReport,
+    guard: openGuard(port),
+    sandbox: null,
+    requests: lines,
+    log: () => undefined,
+  });
+  before = () => Promise.resolve();
+  server = createServer((request, response) => {
+    void before(once(response, "close")).then(() => handle(request, response));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => void server.close(resolve));
+});
+
+const follow = (): Socket => {
+  const socket = connect(port(), "127.0.0.1");
+  socket.write(`GET /console/api/requests HTTP/1.1\r\nHost: 127.0.0.1:${port()}\r\n\r\n`);
+  return socket;
+};
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await turn();
+};
+
+test("a page gets the latest lines, each further one, and is forgotten when it is closed", async () => {
+  for (const line of ["1", "2", "3", "4"]) lines.add(line);
+  const socket = follow();
+  let text = "";
+  socket.on("data", (chunk) => void (text += String(chunk)));
+  await until(() => followers === 1);
+  lines.add("a\nline");
+  await until(() => text.includes("line"));
+  expect(text.match(/^data: .*$/gm)).toEqual(['data: "2"', 'data: "3"', 'data: "4"', 'data: "a\\nline"']);
+  socket.destroy();
+  await until(() => followers === 0);
+});
+
+test("a page that has gone before it is answered is not followed", async () => {
+  const came = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  before = async (closed) => {
+    came.resolve();
+    await closed;
+    setImmediate(answered.resolve);
+  };
+  const socket = follow();
+  await came.promise;
+  socket.destroy();
+  await answered.promise;
+  expect(followers).toBe(0);
+});
+
+test("a page that reads nothing is let go, and keeps no memory", async () => {
+  const socket = follow();
+  socket.pause();
+  await until(() => followers === 1);
+  const line = "x".repeat(1024 * 1024);
+  let added = 0;
+  await until(() => {
+    lines.add(line);
+    added += 1;
+    return followers === 0 || added === 64;
+  });
+  expect(followers).toBe(0);
+  socket.destroy();
+});
