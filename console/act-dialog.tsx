@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ActOutcome, ActRequest } from "../operator/console/acts.ts";
-import { call } from "./server.ts";
+import type { ActRequest } from "../operator/console/acts.ts";
+import { callWithWarnings } from "./server.ts";
+import { Value } from "./text.tsx";
 
 export type Act = ActRequest["act"];
 
@@ -38,10 +39,7 @@ const BY: Field = {
 type Step =
   | { readonly at: "filling"; readonly error: string | null }
   | { readonly at: "asked"; readonly question: string }
-  | {
-      readonly at: "done";
-      readonly done: Extract<ActOutcome, { readonly outcome: "done" }>;
-    };
+  | { readonly at: "done"; readonly lines: readonly string[] };
 
 const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
   <>
@@ -78,9 +76,14 @@ const ActDialog = ({
     if (act.current === null) return;
     setBusy(true);
     try {
-      const done = await call("act", { act: act.current, ...(confirmed !== undefined && { confirmed }) });
+      const { answer, warnings } = await callWithWarnings("act", {
+        act: act.current,
+        ...(confirmed !== undefined && { confirmed }),
+      });
       setStep(
-        done.outcome === "asked" ? { at: "asked", question: done.question } : { at: "done", done: done },
+        answer.outcome === "asked"
+          ? { at: "asked", question: answer.question }
+          : { at: "done", lines: [...warnings, ...answer.progress, answer.text] },
       );
     } catch (error) {
       setStep({ at: "filling", error: error instanceof Error ? error.message : String(error) });
@@ -124,7 +127,9 @@ const ActDialog = ({
         )}
         {step.at === "asked" && (
           <>
-            <p role="alert">{step.question}</p>
+            <p role="alert">
+              <Value>{step.question}</Value>
+            </p>
             <div class="buttons">
               <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
                 No, change nothing
@@ -142,7 +147,7 @@ const ActDialog = ({
         )}
         {step.at === "done" && (
           <>
-            <pre role="status">{[...step.done.progress, step.done.text].join("\n")}</pre>
+            <pre role="status">{step.lines.join("\n")}</pre>
             <div class="buttons">
               <button type="button" onClick={() => dialog.current?.close()}>
                 Close

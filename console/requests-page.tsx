@@ -7,7 +7,7 @@ export const RequestsPage = () => {
   const [lines, setLines] = useState<readonly { readonly number: number; readonly text: string }[]>([]);
   const [isConnected, setConnected] = useState(true);
   useEffect(() => {
-    const source = new EventSource("/console/api/requests");
+    const source = new EventSource("api/requests");
     let number = 0;
     source.addEventListener("open", () => {
       setConnected(true);

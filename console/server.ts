@@ -47,12 +47,19 @@ export const get = async (path: string): Promise<unknown> => {
   return answered;
 };
 
+/** Calls the console's server by the call's name; `warnings` are the command's, such as that the audit has no name. */
+export const callWithWarnings = async <Name extends CallName>(
+  name: Name,
+  input: CallInput<Name>,
+): Promise<{ readonly answer: Answer<Name>; readonly warnings: readonly string[] }> =>
+  // The server's own answer: both are built from one source.
+  (await post(`api/${name}`, input)) as {
+    readonly answer: Answer<Name>;
+    readonly warnings: readonly string[];
+  };
+
 /** Calls the console's server by the call's name. */
 export const call = async <Name extends CallName>(
   name: Name,
   input: CallInput<Name>,
-): Promise<Answer<Name>> => {
-  // The server's own answer: both are built from one source.
-  const { answer } = (await post(`api/${name}`, input)) as { readonly answer: Answer<Name> };
-  return answer;
-};
+): Promise<Answer<Name>> => (await callWithWarnings(name, input)).answer;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { DEMO } from "../../local/demo.ts";
@@ -219,6 +220,13 @@ test("hostile names are shown as they are, and do nothing", async () =>
     expect(problems).toEqual([]);
   }));
 
+/** Keeps a picture of the page in the folder `SCREENSHOTS`, if one is given. */
+const keep = async (page: Page, name: string): Promise<void> => {
+  const folder = process.env["SCREENSHOTS"];
+  if (folder)
+    await page.screenshot({ path: join(folder, `${name.replaceAll(" ", "-")}.png`), fullPage: true });
+};
+
 const PAGES = {
   applications: "",
   application: `#/application/${APPLICATION}`,
@@ -244,6 +252,7 @@ test.each(LOOKS)(
         expect([name, await seriousIn(page)]).toEqual([name, []]);
         const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
         expect([name, isWider]).toEqual([name, false]);
+        await keep(page, `${name}-${look.size}-${look.colorScheme}`);
       }
       await open(page, PAGES.account);
       await page.getByRole("button", { name: "Unlink …" }).first().click();
