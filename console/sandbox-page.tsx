@@ -1,7 +1,7 @@
 import { useCallback, useState } from "preact/hooks";
 import type { ConsoleSandbox } from "../operator/console/calls.ts";
 import { Loading, useLoaded } from "./loading.tsx";
-import { addressOf } from "./route.ts";
+import { addressOf, go } from "./route.ts";
 import {
   buyAndLink,
   change,
@@ -214,10 +214,12 @@ const Buy = ({
 };
 
 const Sold = ({
+  application,
   purchase,
   products,
   changed,
 }: {
+  readonly application: string;
   readonly purchase: SoldPurchase;
   /** Other products of its store. */
   readonly products: readonly string[];
@@ -235,6 +237,12 @@ const Sold = ({
       await change(purchase, what, product);
       return `Done: ${what}.`;
     });
+  };
+  const toAccount = async (): Promise<string> => {
+    const { account, customers } = await call("search", { application, text: purchase.name });
+    const owner = account ?? customers.find((customer) => customer.account !== null)?.account ?? null;
+    if (owner !== null) go({ page: "account", application, account: owner, number: 1 });
+    return owner === null ? "It is linked to no account." : `It is linked to account ${owner}.`;
   };
   return (
     <li>
@@ -265,6 +273,9 @@ const Sold = ({
           <div class="buttons">
             <button type="submit" class="outline" disabled={isBusy} aria-busy={isBusy}>
               Change it
+            </button>
+            <button type="button" class="outline" disabled={isBusy} onClick={() => run(toAccount)}>
+              To its account
             </button>
           </div>
         </div>
@@ -316,6 +327,7 @@ export const SandboxPage = ({
                     {purchases.map((purchase) => (
                       <Sold
                         key={purchase.path}
+                        application={sandbox.applicationIdentifier}
                         purchase={purchase}
                         products={read.products
                           .filter(({ store }) => store === purchase.store)

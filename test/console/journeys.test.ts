@@ -379,6 +379,9 @@ test("what a store refuses is said in the page", async () =>
     const alert = sold.getByRole("alert");
     await alert.waitFor();
     expect(await alert.innerText()).not.toBe("");
+    const bought = page.locator(".sold > li").filter({ hasText: "ios-store" }).first();
+    await bought.getByRole("button", { name: "To its account" }).click();
+    await page.getByRole("heading", { name: /^Account / }).waitFor();
   }));
 
 test("the page asks no other host for anything", () => {
