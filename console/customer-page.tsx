@@ -1,7 +1,7 @@
 import { useCallback } from "preact/hooks";
-import { customerOffers } from "./account-page.tsx";
 import { Acts } from "./act-dialog.tsx";
 import { Loading, useLoaded } from "./loading.tsx";
+import { customerOffers } from "./offers.ts";
 import { addressOf } from "./route.ts";
 import { Search } from "./search.tsx";
 import { call } from "./server.ts";

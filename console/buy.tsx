@@ -1,0 +1,119 @@
+import { useState } from "preact/hooks";
+import type { ConsoleSandbox } from "../operator/console/calls.ts";
+import { addressOf } from "./route.ts";
+import { useRun } from "./run.tsx";
+import { buyAndLink, type Wanted } from "./sandbox.ts";
+import type { Answer } from "./server.ts";
+import { Value } from "./text.tsx";
+
+type Application = Answer<"application">;
+
+const PERIODS = ["P1W", "P1M", "P3M", "P1Y"];
+
+/** The products of the catalog, as one may choose among them. */
+const productsOf = ({ products }: Application) =>
+  products.map((product, index) => ({ ...product, value: String(index) }));
+
+const wantedOf = (form: FormData, application: Application): Wanted | null => {
+  const field = (name: string): string => String(form.get(name) ?? "");
+  const product = productsOf(application).find(({ value }) => value === field("product"));
+  if (product === undefined) return null;
+  return {
+    store: product.store,
+    productIdentifier: product.productIdentifier,
+    basePlanIdentifier: product.basePlanIdentifier ?? "monthly",
+    period: field("period"),
+    environment: field("environment") === "sandbox" ? "sandbox" : "production",
+    account: field("account"),
+  };
+};
+
+/** Buys in a sandbox store, and links the purchase to an account. */
+export const Buy = ({
+  sandbox,
+  application,
+  account,
+  changed,
+}: {
+  readonly sandbox: ConsoleSandbox;
+  readonly application: Application;
+  readonly account: string;
+  readonly changed: () => void;
+}) => {
+  const [linked, setLinked] = useState<string | null>(null);
+  const { run, isBusy, outcome } = useRun(changed);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const wanted = wantedOf(new FormData(event.currentTarget), application);
+    if (wanted === null) return;
+    run(async () => {
+      const bundleIdentifier = application.iosStore[0]?.bundleIdentifier ?? "";
+      const packageName = application.androidStore[0]?.packageName ?? "";
+      await buyAndLink(sandbox, { bundleIdentifier, packageName }, wanted);
+      setLinked(wanted.account);
+      return `${wanted.productIdentifier} is bought, and linked to account ${wanted.account}.`;
+    });
+  };
+  return (
+    <section aria-labelledby="buy">
+      <h2 id="buy">Buy, and link</h2>
+      <form onSubmit={submit}>
+        <div class="fields">
+          <label>
+            Account
+            <input name="account" required defaultValue={account || "user-1"} autoComplete="off" dir="auto" />
+          </label>
+          <label>
+            Product
+            <select name="product">
+              {productsOf(application).map(({ value, store, productIdentifier, basePlanIdentifier }) => (
+                <option key={value} value={value}>
+                  {[productIdentifier, basePlanIdentifier].filter(Boolean).join(" ")} ({store})
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Period
+            <select name="period">
+              {PERIODS.map((period) => (
+                <option key={period} value={period} selected={period === "P1M"}>
+                  subscription, {period}
+                </option>
+              ))}
+              <option value="">bought once</option>
+            </select>
+          </label>
+          <label>
+            Environment (ios-store)
+            <select name="environment">
+              <option value="production">production</option>
+              <option value="sandbox">sandbox</option>
+            </select>
+          </label>
+        </div>
+        <div class="buttons">
+          <button type="submit" disabled={isBusy} aria-busy={isBusy}>
+            Buy and link
+          </button>
+        </div>
+      </form>
+      {outcome}
+      {linked !== null && (
+        <p>
+          <a
+            href={addressOf({
+              page: "account",
+              application: sandbox.applicationIdentifier,
+              account: linked,
+              number: 1,
+            })}
+          >
+            Look at account <Value>{linked}</Value>
+          </a>
+        </p>
+      )}
+    </section>
+  );
+};

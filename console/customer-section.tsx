@@ -1,0 +1,110 @@
+import { Acts } from "./act-dialog.tsx";
+import { customerOffers } from "./offers.ts";
+import { addressOf } from "./route.ts";
+import type { Answer } from "./server.ts";
+import { Identifier, Table, Time, Value } from "./text.tsx";
+
+type Account = Answer<"account">;
+type Customer = Account["customers"][number];
+type Purchase = Customer["purchases"][number];
+
+/** A purchase with its lines, its renewal info, and when its store is asked. */
+const PurchaseDetails = ({
+  purchase,
+  asking,
+}: {
+  readonly purchase: Purchase;
+  readonly asking: readonly string[];
+}) => (
+  <details>
+    <summary>
+      <Value>{`${purchase.lines.at(-1)?.productIdentifier ?? "no product"} `}</Value>
+      {purchase.store}, {purchase.environment}
+    </summary>
+    <p>
+      Purchase <Identifier>{purchase.key}</Identifier>
+      {purchase.verifiedAt !== null && (
+        <>
+          , verified <Time at={purchase.verifiedAt} /> by {purchase.verifiedBy}
+        </>
+      )}
+    </p>
+    <ul>
+      {[...purchase.why, ...asking].map((sentence) => (
+        <li key={sentence}>
+          <Value>{sentence}</Value>
+        </li>
+      ))}
+      {purchase.renewal !== null && (
+        <li>
+          Renewal info of <Time at={purchase.renewal.signedAt} />:{" "}
+          {purchase.renewal.willRenew ? "renews" : "does not renew"}
+          {purchase.renewal.isInBillingRetry && ", in billing retry"}
+          {purchase.renewal.graceEndsAt !== null && (
+            <>
+              , in a grace period until <Time at={purchase.renewal.graceEndsAt} />
+            </>
+          )}
+        </li>
+      )}
+    </ul>
+    <Table
+      caption="Its lines"
+      headings={["Product", "Status", "From", "To", "Refunded", "Renews", "Verified", "Why"]}
+      empty="It has none."
+      rows={purchase.lines.map((line) => [
+        <Value>{[line.productIdentifier, line.basePlanIdentifier].filter(Boolean).join(" ")}</Value>,
+        line.status ?? line.standing,
+        <Time at={line.startsAt} />,
+        <Time at={line.endsAt} none="no end" />,
+        <Time at={line.revokedAt} none="no" />,
+        line.willRenew === null ? "–" : line.willRenew ? "yes" : "no",
+        <Time at={line.verifiedAt} />,
+        <Value>{line.why.join("; ")}</Value>,
+      ])}
+    />
+  </details>
+);
+
+type Reference = Pick<Purchase, "store" | "environment" | "key">;
+
+const isSame = (a: Reference, b: Reference): boolean =>
+  a.store === b.store && a.environment === b.environment && a.key === b.key;
+
+/** A customer of an account, with the purchases of the page. */
+export const CustomerSection = ({
+  account,
+  customer,
+  changed,
+}: {
+  readonly account: Account;
+  readonly customer: Customer;
+  readonly changed: () => void;
+}) => {
+  const { applicationIdentifier: application } = account;
+  const { customerIdentifier } = customer;
+  return (
+    <section aria-label={`Customer ${customerIdentifier}`}>
+      <h3>
+        Customer{" "}
+        <a href={addressOf({ page: "customer", application, customer: customerIdentifier })}>
+          <Identifier>{customerIdentifier}</Identifier>
+        </a>
+      </h3>
+      <p>
+        Linked <Time at={customer.linkedAt} /> by a {customer.assertedBy}, known since{" "}
+        <Time at={customer.createdAt} />.
+        {customer.aliases.length > 0 && ` Merged from ${customer.aliases.join(", ")}.`}
+      </p>
+      <Acts offers={customerOffers(application, customerIdentifier)} changed={changed} />
+      {customer.purchases.map((purchase) => (
+        <PurchaseDetails
+          key={`${purchase.store} ${purchase.environment} ${purchase.key}`}
+          purchase={purchase}
+          asking={account.asking.find((asked) => isSame(asked, purchase))?.sentences ?? []}
+        />
+      ))}
+      {customer.purchases.length === 0 && <p>No purchase.</p>}
+    </section>
+  );
+};

@@ -1,0 +1,84 @@
+import { useState } from "preact/hooks";
+import { go } from "./route.ts";
+import { useRun } from "./run.tsx";
+import { change, SANDBOX_CHANGES, type SoldPurchase } from "./sandbox.ts";
+import { call } from "./server.ts";
+import { Identifier, Value } from "./text.tsx";
+
+/** A purchase of the sandbox stores, and what can happen to it. */
+export const Sold = ({
+  application,
+  purchase,
+  products,
+  changed,
+}: {
+  readonly application: string;
+  readonly purchase: SoldPurchase;
+  /** Other products of its store. */
+  readonly products: readonly string[];
+  readonly changed: () => void;
+}) => {
+  const changes = SANDBOX_CHANGES[purchase.store];
+  const [what, setWhat] = useState<string>(changes.plain[0]);
+  const { run, isBusy, outcome } = useRun(changed);
+  const needsProduct = changes.withProduct.some((one) => one === what);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const product = String(new FormData(event.currentTarget).get("product") ?? "");
+    run(async () => {
+      await change(purchase, what, product);
+      return `Done: ${what}.`;
+    });
+  };
+  const toAccount = async (): Promise<string> => {
+    const { account, customers } = await call("search", { application, text: purchase.name });
+    const owner = account ?? customers.find((customer) => customer.account !== null)?.account ?? null;
+    if (owner !== null) go({ page: "account", application, account: owner, number: 1 });
+    return owner === null ? "It is linked to no account." : `It is linked to account ${owner}.`;
+  };
+  return (
+    <li>
+      <form onSubmit={submit}>
+        <p>
+          <strong>
+            <Value>{purchase.products.join(", ")}</Value>
+          </strong>{" "}
+          in the {purchase.store}: <Identifier>{purchase.name}</Identifier>
+        </p>
+        <div class="fields">
+          <label>
+            Change
+            <select value={what} onChange={({ currentTarget }) => setWhat(currentTarget.value)}>
+              {[...changes.plain, ...changes.withProduct].map((one) => (
+                <option key={one} value={one}>
+                  {one}
+                </option>
+              ))}
+            </select>
+          </label>
+          {needsProduct && (
+            <label>
+              To product
+              <input name="product" required list="products" autoComplete="off" />
+            </label>
+          )}
+          <div class="buttons">
+            <button type="submit" class="outline" disabled={isBusy} aria-busy={isBusy}>
+              Change it
+            </button>
+            <button type="button" class="outline" disabled={isBusy} onClick={() => run(toAccount)}>
+              To its account
+            </button>
+          </div>
+        </div>
+        {outcome}
+      </form>
+      <datalist id="products">
+        {products.map((product) => (
+          <option key={product} value={product} />
+        ))}
+      </datalist>
+    </li>
+  );
+};
