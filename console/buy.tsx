@@ -3,12 +3,11 @@ import type { ConsoleSandbox } from "../operator/console/calls.ts";
 import { addressOf } from "./route.ts";
 import { useRun } from "./run.tsx";
 import { buyAndLink, type Wanted } from "./sandbox.ts";
+import { PERIODS } from "./sandbox-words.ts";
 import type { Answer } from "./server.ts";
 import { Value } from "./text.tsx";
 
 type Application = Answer<"application">;
-
-const PERIODS = ["P1W", "P1M", "P3M", "P1Y"];
 
 /** The products of the catalog, as one may choose among them. */
 const productsOf = ({ products }: Application) =>
@@ -41,6 +40,11 @@ export const Buy = ({
   readonly changed: () => void;
 }) => {
   const [linked, setLinked] = useState<string | null>(null);
+  const [product, setProduct] = useState("0");
+  // Only a subscription has a base plan.
+  const hasBasePlan = productsOf(application).some(
+    ({ value, basePlanIdentifier }) => value === product && basePlanIdentifier !== undefined,
+  );
   const { run, isBusy, outcome } = useRun(changed);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -66,7 +70,7 @@ export const Buy = ({
           </label>
           <label>
             Product
-            <select name="product">
+            <select name="product" onChange={({ currentTarget }) => setProduct(currentTarget.value)}>
               {productsOf(application).map(({ value, store, productIdentifier, basePlanIdentifier }) => (
                 <option key={value} value={value}>
                   {[productIdentifier, basePlanIdentifier].filter(Boolean).join(" ")} ({store})
@@ -77,12 +81,12 @@ export const Buy = ({
           <label>
             Period
             <select name="period">
-              {PERIODS.map((period) => (
+              {PERIODS.map(([period, name]) => (
                 <option key={period} value={period} selected={period === "P1M"}>
-                  subscription, {period}
+                  subscription, {name}
                 </option>
               ))}
-              <option value="">bought once</option>
+              {!hasBasePlan && <option value="">bought once: a pass, or for ever</option>}
             </select>
           </label>
           <label>

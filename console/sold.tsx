@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { go } from "./route.ts";
 import { useRun } from "./run.tsx";
 import { change, SANDBOX_CHANGES, type SoldPurchase } from "./sandbox.ts";
+import { changeText } from "./sandbox-words.ts";
 import { call } from "./server.ts";
 import { Identifier, Value } from "./text.tsx";
 
@@ -28,7 +29,7 @@ export const Sold = ({
     const product = String(new FormData(event.currentTarget).get("product") ?? "");
     run(async () => {
       await change(purchase, what, product);
-      return `Done: ${what}.`;
+      return `Done: ${changeText(purchase.store, what)} (${what}).`;
     });
   };
   const toAccount = async (): Promise<string> => {
@@ -48,11 +49,11 @@ export const Sold = ({
         </p>
         <div class="fields">
           <label>
-            Change
+            What happens to it
             <select value={what} onChange={({ currentTarget }) => setWhat(currentTarget.value)}>
               {[...changes.plain, ...changes.withProduct].map((one) => (
                 <option key={one} value={one}>
-                  {one}
+                  {changeText(purchase.store, one)}
                 </option>
               ))}
             </select>
@@ -65,7 +66,7 @@ export const Sold = ({
           )}
           <div class="buttons">
             <button type="submit" class="outline" disabled={isBusy} aria-busy={isBusy}>
-              Change it
+              Make it happen
             </button>
             <button type="button" class="outline" disabled={isBusy} onClick={() => run(toAccount)}>
               To its account

@@ -111,9 +111,9 @@ test("who buys and lets the renewal fail sees the grace period, and when it ends
     await page.getByRole("button", { name: "Buy and link" }).click();
     await page.getByText("is bought, and linked to account fails-to-pay").waitFor();
     const sold = page.locator(".sold > li").filter({ hasText: DEMO.iosSubscription }).first();
-    await sold.getByLabel("Change").selectOption("fail-billing");
-    await sold.getByRole("button", { name: "Change it" }).click();
-    await sold.getByText("Done: fail-billing").waitFor();
+    await sold.getByLabel("What happens to it").selectOption("fail-billing");
+    await sold.getByRole("button", { name: "Make it happen" }).click();
+    await sold.getByText("Done: the next payment fails").waitFor();
     await page.getByRole("button", { name: "Ahead a month" }).click();
     await page.getByText("The clock is a month ahead.").waitFor({ timeout: 30_000 });
     await page.getByRole("button", { name: "Ahead a day" }).click();
@@ -176,6 +176,16 @@ test("who asks why an account lost access finds the refund, its time and who unl
     await page.getByText("No customer is linked to this account").waitFor();
     const audit = await page.getByRole("table", { name: "Audit" }).innerText();
     expect(audit).toMatch(/unlink\s+ada \(local\)\s+the person asked/);
+  }));
+
+test("a product with a base plan cannot be bought once", async () =>
+  inBrowser(async (page) => {
+    await open(page, "#/sandbox/user-1");
+    const once = page.locator("select[name=period] option", { hasText: "bought once" });
+    await page.locator("select[name=product]").selectOption({ label: `${DEMO.iosSubscription} (ios-store)` });
+    expect(await once.count()).toBe(1);
+    await page.locator("select[name=product]").selectOption({ label: "premium monthly (android-store)" });
+    expect(await once.count()).toBe(0);
   }));
 
 test("everything can be done with the keyboard, and a dialog gives the focus back", async () =>
@@ -374,8 +384,8 @@ test("what a store refuses is said in the page", async () =>
   inBrowser(async (page) => {
     await open(page, "#/sandbox/user-1");
     const sold = page.locator(".sold > li").filter({ hasText: "android-store" }).first();
-    await sold.getByLabel("Change").selectOption("complete");
-    await sold.getByRole("button", { name: "Change it" }).click();
+    await sold.getByLabel("What happens to it").selectOption("complete");
+    await sold.getByRole("button", { name: "Make it happen" }).click();
     const alert = sold.getByRole("alert");
     await alert.waitFor();
     expect(await alert.innerText()).not.toBe("");

@@ -1,0 +1,65 @@
+import { SANDBOX_CHANGES, type SoldPurchase } from "./sandbox.ts";
+
+type Store = SoldPurchase["store"];
+type Of<S extends Store> =
+  (typeof SANDBOX_CHANGES)[S]["plain"][number] | (typeof SANDBOX_CHANGES)[S]["withProduct"][number];
+
+/** What each change of the sandbox stores is, for who does not know their words. */
+const WORDS: { readonly [S in Store]: Readonly<Record<Of<S>, string>> } = {
+  "ios-store": {
+    renew: "the next period is paid",
+    "renew-ahead": "the next period is charged a day before it begins",
+    cancel: "the customer cancels the renewal",
+    resume: "the customer takes the cancellation back",
+    "fail-billing": "the next payment fails",
+    recover: "the failed payment succeeds",
+    expire: "it ends now",
+    refund: "it is refunded, and access ends",
+    "reverse-refund": "the refund is taken back",
+    extend: "the period is made a week longer",
+    "price-increase": "the customer is asked to agree to a higher price",
+    resubscribe: "the customer buys it again after its end",
+    restore: "another device restores the purchase",
+    "share-with-family": "it is shared with a family member",
+    unshare: "the sharing ends",
+    upgrade: "another product begins now",
+    downgrade: "another product begins with the next period",
+  },
+  "android-store": {
+    renew: "the next period is paid",
+    cancel: "the customer cancels the renewal",
+    restart: "the customer takes the cancellation back",
+    "fail-billing": "the next payment fails",
+    recover: "the failed payment succeeds",
+    grace: "a payment fails now: grace period of a month",
+    hold: "a payment fails now: access ends until it is paid",
+    pause: "the customer pauses it for a month",
+    resume: "the pause ends",
+    expire: "it ends now",
+    defer: "the developer makes the period longer",
+    refund: "it is refunded, and access ends",
+    revoke: "it is revoked, and access ends",
+    "refund-partly": "some of a quantity are refunded",
+    "refund-without-revocation": "it is refunded, and access stays",
+    "void-order": "the bank takes the payment back (chargeback)",
+    complete: "a pending purchase is paid",
+    decline: "a pending purchase is declined",
+    consume: "the app uses it up",
+    replace: "another product takes its place",
+    upgrade: "another product takes its place, as an upgrade",
+  },
+};
+
+/** A change in words. */
+export const changeText = (store: Store, change: string): string => {
+  const words: Readonly<Record<string, string>> = WORDS[store];
+  return words[change] ?? change;
+};
+
+/** Periods of subscriptions, as one may choose among them. */
+export const PERIODS: readonly (readonly [duration: string, name: string])[] = [
+  ["P1W", "a week"],
+  ["P1M", "a month"],
+  ["P3M", "three months"],
+  ["P1Y", "a year"],
+];
