@@ -2,7 +2,7 @@ import { useCallback } from "preact/hooks";
 import { Acts, REASON, type Offer } from "./act-dialog.tsx";
 import { AuditTable } from "./audit-table.tsx";
 import { CustomerSection } from "./customer-section.tsx";
-import { Entitlements, GrantsNothing } from "./entitlements.tsx";
+import { Entitlements, GrantsNothing, LastChange } from "./entitlements.tsx";
 import { Loading, useLoaded } from "./loading.tsx";
 import { reasonOf } from "./offers.ts";
 import { Picture } from "./picture.tsx";
@@ -113,9 +113,13 @@ export const AccountPage = ({
               Entitlements at <Time at={read.moment} />
             </h2>
             <Entitlements account={read} />
+            <LastChange account={read} />
             <GrantsNothing account={read} />
             {read.customers.length === 0 ? (
-              <p>No customer is linked to this account. The audit below tells what operators changed.</p>
+              <p>
+                No customer is linked to this account. “What operators changed”, below, tells of unlinks,
+                moves and erasures.
+              </p>
             ) : (
               <Picture rows={read.picture} moment={read.moment} />
             )}

@@ -1,51 +1,125 @@
 import type { Answer } from "./server.ts";
-import { Status, Time, Value } from "./text.tsx";
+import { Sentence, Status, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
+type Entitlement = Account["entitlements"][number];
+type Ending = Account["endings"][number];
 
-/** The lines whose sentences speak of an entitlement. */
-const whyOf = (account: Account, identifier: string): readonly string[] =>
-  account.customers.flatMap(({ purchases }) =>
-    purchases.flatMap(({ lines }) =>
-      lines.flatMap(({ why, productIdentifier }) =>
-        why
-          .filter((sentence) => sentence.includes(identifier) && sentence.startsWith("grants"))
-          .map((sentence) => `${productIdentifier} ${sentence}`),
-      ),
-    ),
+/** Why access ended, in words that follow "gave access until …:". */
+const BECAUSE: Readonly<Record<Exclude<Ending["because"], "lasts" | "changed">, string>> = {
+  refunded: "it was refunded, or the store took it back",
+  payment_failed:
+    "then the payment failed (a grace period may have followed: the store names it only while it runs)",
+  grace_over: "the payment failed, and the grace period is over",
+  cancelled: "the customer had turned the renewal off",
+  price_refused: "the customer did not agree to a higher price",
+  not_for_sale: "the product was no longer for sale",
+  paused: "the customer paused it",
+  pass_over: "the time that it gives was over",
+  not_renewed: "it ended, and no renewal is known",
+};
+
+/** Google answers the same for a subscription that was refunded and for one that ended. */
+const ALIKE_ON_ANDROID = " (a refund looks the same here: Play Console, Order management, tells)";
+
+const becauseText = ({ because, changedTo, store }: Ending): string => {
+  if (because === "lasts") return "";
+  if (because === "changed") return `it was changed to ${changedTo ?? "another purchase"}`;
+  const isAlike = because === "not_renewed" && store === "android-store";
+  return `${BECAUSE[because]}${isAlike ? ALIKE_ON_ANDROID : ""}`;
+};
+
+const EndingLine = ({ ending }: { readonly ending: Ending }) => {
+  const { productIdentifier, basePlanIdentifier, store, environment, until, because } = ending;
+  return (
+    <li>
+      <Value>{[productIdentifier, basePlanIdentifier].filter(Boolean).join(" ")}</Value> ({store}
+      {environment !== "production" && `, ${environment}`}){" "}
+      {because === "lasts" ? "gives access" : until === null ? "gives no access" : "gave access"}
+      {until !== null && (
+        <>
+          {" until "}
+          <Time at={until} />
+        </>
+      )}
+      {because === "lasts" ? (
+        until === null && ", for ever"
+      ) : (
+        <>
+          : <Value>{becauseText(ending)}</Value>
+        </>
+      )}
+      .
+    </li>
   );
+};
+
+/** Until when, or since when no more: the latest access of any purchase counts, whichever one the answer shows. */
+const Until = ({
+  entitlement,
+  last,
+}: {
+  readonly entitlement: Entitlement;
+  readonly last: Ending | undefined;
+}) => {
+  const { active, expiresAt } = entitlement;
+  const at = active ? expiresAt : (last?.until ?? expiresAt);
+  if (at === null) return <>{active ? ", for ever" : ", no access"}</>;
+  const isPaid = last?.because === "payment_failed";
+  return (
+    <>
+      {active ? ", until " : isPaid ? ", no access now, paid until " : ", no access since "}
+      <Time at={at} />
+    </>
+  );
+};
 
 /** What an account is entitled to, and why. */
 export const Entitlements = ({ account }: { readonly account: Account }) =>
   account.entitlements.length === 0 ? (
-    <p>No entitlement: no purchase of this account grants one, or ever did.</p>
+    <p>No entitlement: nothing that is linked to this account now grants one.</p>
   ) : (
     <ul class="entitlements" aria-label="Entitlements">
-      {account.entitlements.map((entitlement) => (
-        <li key={entitlement.identifier}>
-          <strong>
-            <Value>{entitlement.displayName}</Value>
-          </strong>{" "}
-          <Status status={entitlement.status} active={entitlement.active} />
-          {entitlement.expiresAt === null ? (
-            ", for ever"
-          ) : (
-            <>
-              {entitlement.active ? ", until " : ", ended "}
-              <Time at={entitlement.expiresAt} />
-            </>
-          )}
-          <br />
-          <small>
-            <Value>
-              {whyOf(account, entitlement.identifier).join("; ") ||
-                `From ${entitlement.productIdentifier ?? "a purchase"} (${entitlement.store}), which another page of purchases shows`}
-            </Value>
-          </small>
-        </li>
-      ))}
+      {account.entitlements.map((entitlement) => {
+        const endings = account.endings.filter((ending) => ending.entitlement === entitlement.identifier);
+        return (
+          <li key={entitlement.identifier}>
+            <strong>
+              <Value>{entitlement.displayName}</Value>
+            </strong>{" "}
+            <Status status={entitlement.status} active={entitlement.active} />
+            <Until entitlement={entitlement} last={endings[0]} />
+            <ul class="endings">
+              {endings.map((ending, index) => (
+                <EndingLine key={index} ending={ending} />
+              ))}
+            </ul>
+          </li>
+        );
+      })}
     </ul>
   );
+
+/** The latest that an operator changed, where nothing gives access: it may be why. */
+export const LastChange = ({ account }: { readonly account: Account }) => {
+  const [last] = account.audit;
+  if (last === undefined || account.entitlements.some(({ active }) => active)) return null;
+  return (
+    <p>
+      An operator&apos;s last change that concerns this account: <strong>{last.action}</strong>,{" "}
+      <Time at={last.moment} />, by <Value>{last.by}</Value>
+      {last.reason !== null && (
+        <>
+          : <Value>{last.reason}</Value>
+        </>
+      )}
+      .
+    </p>
+  );
+};
+
+/** So many sentences are shown at once; more are folded. */
+const SHOWN_AT_ONCE = 3;
 
 /** Purchases of this page that grant nothing, with the sentence that says why. */
 export const GrantsNothing = ({ account }: { readonly account: Account }) => {
@@ -57,13 +131,14 @@ export const GrantsNothing = ({ account }: { readonly account: Account }) => {
       ),
     ]),
   );
-  return sentences.length === 0 ? null : (
-    <details>
-      <summary>What grants nothing, and why ({sentences.length})</summary>
+  const once = [...new Set(sentences)];
+  return once.length === 0 ? null : (
+    <details open={once.length <= SHOWN_AT_ONCE}>
+      <summary>What grants nothing, and why ({once.length})</summary>
       <ul>
-        {[...new Set(sentences)].map((sentence) => (
+        {once.map((sentence) => (
           <li key={sentence}>
-            <Value>{sentence}</Value>
+            <Sentence>{sentence}</Sentence>
           </li>
         ))}
       </ul>

@@ -28,6 +28,30 @@ export const Time = ({ at, none = "–" }: { readonly at: string | null; readonl
 /** A value that came from outside, in its own direction of writing. */
 export const Value = ({ children }: { readonly children: string }) => <bdi>{children}</bdi>;
 
+const ISO_TIME = /(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)/;
+
+/** Statuses as the API spells them, among words. */
+const STATUS_WORD = /\b(?:billing_retry|grace_period)\b/g;
+
+/** A sentence of the command line, its times and statuses as the page writes them. */
+export const Sentence = ({ children }: { readonly children: string }) => (
+  <bdi>
+    {children
+      .split(ISO_TIME)
+      .map((part, index) =>
+        index % 2 === 1 ? (
+          <Time key={index} at={part} />
+        ) : (
+          part.replace(STATUS_WORD, (word) => word.replace("_", " "))
+        ),
+      )}
+  </bdi>
+);
+
+/** Who asserted a link. */
+export const asserterText = (assertedBy: "credential" | "client"): string =>
+  assertedBy === "credential" ? "your backend (with an API key)" : "the app (without an API key)";
+
 /** An identifier. */
 export const Identifier = ({ children }: { readonly children: string }) => (
   <code>

@@ -23,10 +23,14 @@ import {
   type ComposeAccountReport,
   type Session,
 } from "../session.ts";
+import { endingsOf, type Ending } from "./endings.ts";
 import { pictureOf } from "./picture.ts";
 
 /** Purchases on a page of an account. */
 const PURCHASES_ON_A_PAGE = 25;
+
+/** Purchases that an account's page names beside each entitlement, those of the latest access. */
+const ENDINGS_OF_AN_ENTITLEMENT = 5;
 
 /** Entries of the audit that an application's page shows, the newest. */
 const AUDIT_ENTRIES = 100;
@@ -100,6 +104,12 @@ export const readApplication = async (session: Session, identifier: string) => {
   };
 };
 
+/** The latest endings of each entitlement. */
+const fewOf = (endings: readonly Ending[]): readonly Ending[] =>
+  [...Map.groupBy(endings, ({ entitlement }) => entitlement).values()].flatMap((ofOne) =>
+    ofOne.slice(0, ENDINGS_OF_AN_ENTITLEMENT),
+  );
+
 const auditOfAccount = async (
   session: Session,
   application: Application,
@@ -137,6 +147,7 @@ export const readAccount = async (
     ...json,
     page: asked.page,
     renewalLeewayMilliseconds: application.renewalLeeway,
+    endings: fewOf(endingsOf(report, application, moment)),
     picture: pictureOf(report, application, moment, shown.map(referenceText)),
     asking: shown.map((purchase) => ({
       store: purchase.store,

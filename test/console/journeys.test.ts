@@ -122,7 +122,7 @@ test("who buys and lets the renewal fail sees the grace period, and when it ends
     const entitlements = page.getByRole("list", { name: "Entitlements" });
     await entitlements.waitFor();
     expect(await entitlements.innerText()).toContain("● grace period");
-    expect(await entitlements.innerText()).toContain("grants premium until");
+    expect(await entitlements.innerText()).toMatch(/\(ios-store\) gives access until \w{3}, /);
     await page.getByText("The same as a table").click();
     const rows = await page.getByRole("table", { name: "Purchases over time" }).innerText();
     expect(rows).toContain("grace period");
@@ -148,7 +148,7 @@ test("who asks why an account lost access finds the refund, its time and who unl
       await page.getByRole("button", { name: "Read again" }).click();
       await page.waitForTimeout(100);
     }
-    expect(await entitlements.innerText()).toContain("grants no access: premium is revoked since");
+    expect(await entitlements.innerText()).toMatch(/gave access until .*: it was refunded/);
     // By any name of the purchase.
     await page.getByRole("searchbox").fill(purchase ?? "");
     await page.getByRole("button", { name: "Find" }).click();
@@ -174,8 +174,32 @@ test("who asks why an account lost access finds the refund, its time and who unl
     await dialog.getByText("is no longer linked to account lost-it").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByText("No customer is linked to this account").waitFor();
+    await page.getByText(/An operator's last change .* unlink, .* by ada.*: the person asked/).waitFor();
     const audit = await page.getByRole("table", { name: "Audit" }).innerText();
     expect(audit).toMatch(/unlink\s+ada \(local\)\s+the person asked/);
+  }));
+
+test("who asks why an upgrade took access away reads the new product, and that nothing maps it", async () =>
+  inBrowser(async (page) => {
+    await buyAndLink("upgraded");
+    await open(page, accountAddress("upgraded"));
+    const entitlements = page.getByRole("list", { name: "Entitlements" });
+    await entitlements.waitFor();
+    const purchase = await page.locator("details code").first().textContent();
+    await fetch(`${service.address}/sandbox/ios-store/purchases/${purchase}`, {
+      method: "POST",
+      body: JSON.stringify({ change: "upgrade", productIdentifier: "com.example.gold" }),
+    });
+    for (let tries = 0; tries < 50 && !(await entitlements.innerText()).includes("no access"); tries += 1) {
+      await page.getByRole("button", { name: "Read again" }).click();
+      await page.waitForTimeout(100);
+    }
+    expect(await entitlements.innerText()).toMatch(/no access since \w{3}, .* UTC/);
+    expect(await entitlements.innerText()).toContain("it was changed to com.example.gold.");
+    const reason = page.getByText(
+      "com.example.gold (ios-store) grants nothing: the catalog has no ios-store product com.example.gold",
+    );
+    expect(await reason.isVisible()).toBe(true);
   }));
 
 test("a product with a base plan cannot be bought once", async () =>

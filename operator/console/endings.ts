@@ -1,0 +1,151 @@
+import { accessPeriods, type AccessPeriod } from "../../lib/entitlements/access-periods.ts";
+import type { AccountReport } from "../../lib/administration/account-report.ts";
+import type { Holding, Terms } from "../../lib/entitlements/entitlements.ts";
+import { isRevoked, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+
+/** Why a purchase gives access no more; `lasts`: it gives access now. */
+export type Because =
+  | "lasts"
+  | "refunded"
+  | "changed"
+  | "payment_failed"
+  /** As `payment_failed`, and the end of its grace period is known. */
+  | "grace_over"
+  | "cancelled"
+  | "price_refused"
+  | "not_for_sale"
+  | "paused"
+  | "pass_over"
+  | "not_renewed";
+
+/** Apple's reasons: https://developer.apple.com/documentation/appstoreserverapi/expirationintent */
+const INTENTS: ReadonlyMap<number | null, Because> = new Map([
+  [1, "cancelled"],
+  [2, "payment_failed"],
+  [3, "price_refused"],
+  [4, "not_for_sale"],
+]);
+
+/** What one product of one purchase gave of an entitlement, and how that ended. */
+export interface Ending {
+  readonly entitlement: string;
+  readonly store: Purchase["store"];
+  readonly environment: Purchase["environment"];
+  readonly productIdentifier: string;
+  readonly basePlanIdentifier: string | null;
+  /** End of access, ISO 8601; null: it has no end, or none is known. */
+  readonly until: string | null;
+  readonly because: Because;
+  /** Product that was taken in its place; null: none is known. */
+  readonly changedTo: string | null;
+}
+
+/** A product that starts so soon after the end of another takes its place. */
+const AT_ONCE = 60_000;
+
+/** Purchases of an account, by `referenceText`. */
+type Purchases = ReadonlyMap<string, Purchase>;
+
+const changedTo = ({ holding, line }: AccessPeriod, end: Instant, purchases: Purchases): string | null => {
+  const { purchase } = holding;
+  const { replacedBy: key } = purchase;
+  const replacing = key === null ? undefined : purchases.get(referenceText({ ...purchase, key }));
+  const next = [...purchase.lines, ...(replacing?.lines ?? [])].find(
+    ({ productIdentifier, basePlanIdentifier, startsAt }) =>
+      (productIdentifier !== line.productIdentifier || basePlanIdentifier !== line.basePlanIdentifier) &&
+      startsAt !== null &&
+      Math.abs(startsAt - end) <= AT_ONCE,
+  );
+  return next?.productIdentifier ?? null;
+};
+
+const becauseOf = (
+  { holding, line, spans }: AccessPeriod,
+  { isPass, hasNext }: { readonly isPass: boolean; readonly hasNext: boolean },
+): Because => {
+  // An upgrade revokes the rest of the period.
+  if (hasNext || holding.purchase.replacedBy !== null) return "changed";
+  if (isRevoked(line)) return "refunded";
+  const kinds = new Set(spans.map(({ kind }) => kind));
+  if (kinds.has("paused")) return "paused";
+  if (kinds.has("grace_period")) return "grace_over";
+  if (kinds.has("billing_retry")) return "payment_failed";
+  const { renewal } = holding.purchase;
+  const intent =
+    renewal?.periodEndsAt === line.endsAt ? INTENTS.get(renewal?.expirationIntent ?? null) : undefined;
+  if (intent !== undefined) return intent;
+  return isPass ? "pass_over" : "not_renewed";
+};
+
+const endOf = ({ spans }: AccessPeriod, now: Instant): Instant | null => {
+  const ends = spans
+    .filter(({ active, from }) => active && from <= now)
+    .map(({ to }) => to ?? Number.POSITIVE_INFINITY);
+  return ends.length === 0 ? null : Math.max(...ends);
+};
+
+interface Ended {
+  readonly end: Instant;
+  readonly ending: Ending;
+}
+
+const endedOf = (
+  period: AccessPeriod,
+  now: Instant,
+  terms: Terms,
+  purchases: Purchases,
+): readonly Ended[] => {
+  const { holding, line } = period;
+  const { store, environment } = holding.purchase;
+  const product = terms.catalog.productOf(store, line);
+  const end = endOf(period, now);
+  if (product === undefined || (end === null && !isRevoked(line))) return [];
+  const lasts = end !== null && end > now;
+  const next = end === null || lasts ? null : changedTo(period, end, purchases);
+  const isPass = product.accessDuration !== null;
+  return product.grants.map((entitlement) => ({
+    end: end ?? Number.NEGATIVE_INFINITY,
+    ending: {
+      entitlement,
+      store,
+      environment,
+      productIdentifier: line.productIdentifier,
+      basePlanIdentifier: line.basePlanIdentifier,
+      until: end === null || end === Number.POSITIVE_INFINITY ? null : isoTime(end),
+      because: lasts ? "lasts" : becauseOf(period, { isPass, hasNext: next !== null }),
+      changedTo: next,
+    },
+  }));
+};
+
+/**
+ * When each purchase of an account gave access for the last time, and why no more: the latest end first, one for each
+ * product of a purchase. Pure.
+ */
+export const endingsOf = (
+  { customers }: Pick<AccountReport, "customers">,
+  terms: Terms,
+  moment: Instant,
+): readonly Ending[] => {
+  const holdings = customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
+    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
+  );
+  const purchases = new Map(holdings.map(({ purchase }) => [referenceText(purchase), purchase]));
+  const latest = new Map<string, Ended>();
+  for (const period of accessPeriods(moment, holdings, terms))
+    for (const ended of endedOf(period, moment, terms, purchases)) {
+      const { entitlement, productIdentifier, basePlanIdentifier } = ended.ending;
+      const name = JSON.stringify([
+        entitlement,
+        referenceText(period.holding.purchase),
+        productIdentifier,
+        basePlanIdentifier,
+      ]);
+      if (ended.end >= (latest.get(name)?.end ?? Number.NEGATIVE_INFINITY)) latest.set(name, ended);
+    }
+  // Equal ends may be infinite, whose difference is no number.
+  return [...latest.values()]
+    .toSorted((a, b) => (a.end === b.end ? 0 : b.end - a.end))
+    .map(({ ending }) => ending);
+};

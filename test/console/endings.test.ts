@@ -1,0 +1,193 @@
+import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
+import type { Terms } from "../../lib/entitlements/entitlements.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { endingsOf } from "../../operator/console/endings.ts";
+import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";
+
+const TERMS: Terms = {
+  catalog: aCatalog([
+    aProduct(),
+    aProduct({ store: "android-store" }),
+    aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
+  ]),
+  renewalLeeway: 0,
+};
+
+const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
+  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
+  assertedBy: "credential",
+  linkedAt: NOW,
+  createdAt: NOW,
+  aliases: [],
+  purchases,
+  asking: new Map(),
+});
+
+const endings = (...purchases: readonly Purchase[]) =>
+  endingsOf({ customers: [aCustomer(purchases)] }, TERMS, NOW);
+const end = NOW - 2 * DAY;
+const over = aLine({ startsAt: NOW - 32 * DAY, endsAt: end });
+
+describe("what a purchase gave, and how it ended", () => {
+  test("an active one lasts", () => {
+    expect(endings(aPurchase())).toMatchObject([{ because: "lasts", until: isoTime(NOW + 20 * DAY) }]);
+  });
+
+  test("one without an end lasts for ever, and comes first", () => {
+    const ever = aPurchase({
+      key: "2",
+      lines: [aLine({ transactionIdentifier: "2", nature: "non_consumable", endsAt: null })],
+    });
+    expect(endings(aPurchase(), ever)).toMatchObject([
+      { because: "lasts", until: null },
+      { because: "lasts", until: isoTime(NOW + 20 * DAY) },
+    ]);
+  });
+
+  test.each([
+    ["it was not renewed", aPurchase({ lines: [over] }), "not_renewed", end],
+    ["it was refunded", aPurchase({ lines: [aLine({ revokedAt: NOW - DAY })] }), "refunded", NOW - DAY],
+    [
+      "its payment failed",
+      aPurchase({
+        lines: [over],
+        renewal: aRenewal({ periodEndsAt: end, isInBillingRetry: true, signedAt: end + 1 }),
+      }),
+      "payment_failed",
+      end,
+    ],
+    [
+      "its payment failed after the grace period",
+      aPurchase({
+        lines: [over],
+        renewal: aRenewal({
+          periodEndsAt: end,
+          isInBillingRetry: true,
+          graceEndsAt: end + DAY,
+          signedAt: end + 1,
+        }),
+      }),
+      "grace_over",
+      end + DAY,
+    ],
+    ...(
+      [
+        [1, "cancelled"],
+        [2, "payment_failed"],
+        [3, "price_refused"],
+        [4, "not_for_sale"],
+        [5, "not_renewed"],
+      ] as const
+    ).map(
+      ([expirationIntent, because]) =>
+        [
+          `Apple's reason ${expirationIntent}`,
+          aPurchase({
+            lines: [over],
+            renewal: aRenewal({ periodEndsAt: end, willRenew: false, expirationIntent, signedAt: end + 1 }),
+          }),
+          because,
+          end,
+        ] as const,
+    ),
+    [
+      "Apple's reason of another period is not its reason",
+      aPurchase({
+        lines: [over],
+        renewal: aRenewal({
+          periodEndsAt: end - DAY,
+          willRenew: false,
+          expirationIntent: 1,
+          signedAt: end + 1,
+        }),
+      }),
+      "not_renewed",
+      end,
+    ],
+    [
+      "it was paused",
+      aPurchase({ store: "android-store", lines: [{ ...over, standing: "paused" }] }),
+      "paused",
+      end,
+    ],
+    [
+      "its time was over",
+      aPurchase({
+        lines: [
+          aLine({
+            productIdentifier: "pass",
+            nature: "consumable",
+            startsAt: end - DAY,
+            endsAt: null,
+          }),
+        ],
+      }),
+      "pass_over",
+      end,
+    ],
+  ] as const)("%s", (_, purchase, because, until) => {
+    expect(endings(purchase)).toMatchObject([{ because, until: isoTime(until), changedTo: null }]);
+  });
+
+  test("a change to a product that is not mapped names that product", () => {
+    const gold = aLine({ transactionIdentifier: "2", productIdentifier: "gold", startsAt: end + 1 });
+    expect(endings(aPurchase({ lines: [over, gold] }))).toMatchObject([
+      { productIdentifier: "monthly", because: "changed", changedTo: "gold", until: isoTime(end) },
+    ]);
+  });
+
+  test("a later purchase of another product is no change", () => {
+    const gold = aLine({ transactionIdentifier: "2", productIdentifier: "gold", startsAt: end + DAY });
+    expect(endings(aPurchase({ lines: [over, gold] }))).toMatchObject([{ because: "not_renewed" }]);
+  });
+
+  test("a purchase that another replaced names the product of that", () => {
+    const old = aPurchase({ replacedBy: purchaseKey("2"), replacedAt: end });
+    const gold = aLine({ transactionIdentifier: "2", productIdentifier: "gold", startsAt: end });
+    const replacing = aPurchase({ key: "2", lines: [gold] });
+    expect(endings(old, replacing)).toMatchObject([
+      { because: "changed", changedTo: "gold", until: isoTime(end) },
+    ]);
+    expect(endings(old)).toMatchObject([{ because: "changed", changedTo: null, until: isoTime(end) }]);
+  });
+
+  test("a purchase that was replaced at no known time is not among them", () => {
+    const old = aPurchase({ store: "android-store", replacedBy: purchaseKey("2") });
+    expect(endings(old)).toEqual([]);
+  });
+
+  test("a refund without a date leaves no access that is known", () => {
+    const refunded = aPurchase({ store: "android-store", lines: [aLine({ standing: "revoked" })] });
+    expect(endings(refunded)).toMatchObject([{ because: "refunded", until: null }]);
+  });
+
+  test("renewals of one product are one, with the last end", () => {
+    const first = aLine({ startsAt: NOW - 62 * DAY, endsAt: NOW - 32 * DAY });
+    const renewed = aPurchase({ lines: [first, { ...over, transactionIdentifier: "2", event: "2" }] });
+    expect(endings(renewed)).toMatchObject([{ until: isoTime(end) }]);
+  });
+
+  test("the latest access comes first, though the answer shows the purchase that may come back", () => {
+    const retried = aPurchase({
+      lines: [{ ...over, endsAt: NOW - 20 * DAY }],
+      renewal: aRenewal({ periodEndsAt: NOW - 20 * DAY, isInBillingRetry: true, signedAt: NOW - 19 * DAY }),
+    });
+    const ended = aPurchase({
+      store: "android-store",
+      key: "2",
+      lines: [{ ...over, standing: "expired", transactionIdentifier: null }],
+    });
+    expect(endings(retried, ended).map(({ store, until }) => [store, until])).toEqual([
+      ["android-store", isoTime(end)],
+      ["ios-store", isoTime(NOW - 20 * DAY)],
+    ]);
+  });
+
+  test("what has not begun, or is not mapped, is not among them", () => {
+    const later = aPurchase({ lines: [aLine({ startsAt: NOW + DAY })] });
+    const unmapped = aPurchase({ key: "2", lines: [aLine({ productIdentifier: "gold" })] });
+    expect(endings(later, unmapped)).toEqual([]);
+  });
+});
