@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActRequest } from "../operator/console/acts.ts";
 import { callWithWarnings } from "./server.ts";
-import { Value } from "./text.tsx";
+import { Sentence } from "./text.tsx";
 
 export type Act = ActRequest["act"];
 
@@ -128,7 +128,7 @@ const ActDialog = ({
         {step.at === "asked" && (
           <>
             <p role="alert">
-              <Value>{step.question}</Value>
+              <Sentence>{step.question}</Sentence>
             </p>
             <div class="buttons">
               <button type="button" class="secondary" onClick={() => dialog.current?.close()}>

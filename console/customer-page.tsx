@@ -5,7 +5,7 @@ import { customerOffers } from "./offers.ts";
 import { addressOf } from "./route.ts";
 import { Search } from "./search.tsx";
 import { call } from "./server.ts";
-import { Identifier, Table, Time, Value } from "./text.tsx";
+import { asserterText, Identifier, Table, Time, Value } from "./text.tsx";
 
 /** A customer, linked or not: its identities and purchases. */
 export const CustomerPage = ({
@@ -39,7 +39,7 @@ export const CustomerPage = ({
                   >
                     <Value>{read.link.account}</Value>
                   </a>{" "}
-                  since <Time at={read.link.linkedAt} /> by a {read.link.assertedBy}.
+                  since <Time at={read.link.linkedAt} /> by {asserterText(read.link.assertedBy)}.
                 </>
               )}
             </p>

@@ -2,7 +2,7 @@ import { Acts } from "./act-dialog.tsx";
 import { customerOffers } from "./offers.ts";
 import { addressOf } from "./route.ts";
 import type { Answer } from "./server.ts";
-import { Identifier, Table, Time, Value } from "./text.tsx";
+import { asserterText, Identifier, Sentence, Table, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
 type Customer = Account["customers"][number];
@@ -32,7 +32,7 @@ const PurchaseDetails = ({
     <ul>
       {[...purchase.why, ...asking].map((sentence) => (
         <li key={sentence}>
-          <Value>{sentence}</Value>
+          <Sentence>{sentence}</Sentence>
         </li>
       ))}
       {purchase.renewal !== null && (
@@ -49,18 +49,18 @@ const PurchaseDetails = ({
       )}
     </ul>
     <Table
-      caption="Its lines"
-      headings={["Product", "Status", "From", "To", "Refunded", "Renews", "Verified", "Why"]}
-      empty="It has none."
+      caption="What was bought"
+      headings={["Product", "Status", "Why", "From", "To", "Refunded", "Renews", "Verified"]}
+      empty="Nothing is known of it."
       rows={purchase.lines.map((line) => [
         <Value>{[line.productIdentifier, line.basePlanIdentifier].filter(Boolean).join(" ")}</Value>,
-        line.status ?? line.standing,
+        (line.status ?? line.standing).replaceAll("_", " "),
+        <Sentence>{line.why.join("; ")}</Sentence>,
         <Time at={line.startsAt} />,
         <Time at={line.endsAt} none="no end" />,
         <Time at={line.revokedAt} none="no" />,
         line.willRenew === null ? "–" : line.willRenew ? "yes" : "no",
         <Time at={line.verifiedAt} />,
-        <Value>{line.why.join("; ")}</Value>,
       ])}
     />
   </details>
@@ -92,7 +92,7 @@ export const CustomerSection = ({
         </a>
       </h3>
       <p>
-        Linked <Time at={customer.linkedAt} /> by a {customer.assertedBy}, known since{" "}
+        Linked <Time at={customer.linkedAt} /> by {asserterText(customer.assertedBy)}, known since{" "}
         <Time at={customer.createdAt} />.
         {customer.aliases.length > 0 && ` Merged from ${customer.aliases.join(", ")}.`}
       </p>

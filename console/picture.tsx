@@ -108,7 +108,7 @@ const draw = (lanes: readonly Lane[], moment: string, width: number): Element =>
   return Plot.plot({
     width,
     height: lanes.length * ROW_HEIGHT + 58,
-    marginLeft: 4,
+    marginLeft: 14,
     marginRight: 14,
     marginTop: 34,
     x: { type: "utc", domain: [new Date(first), new Date(last)], label: null, axis: "top", grid: true },
@@ -227,24 +227,24 @@ const PictureTable = ({ rows }: { readonly rows: readonly Row[] }) => (
     <summary>The same as a table</summary>
     <Table
       caption="Purchases over time"
-      headings={["Product", "Transaction", "What", "From", "To", "Access"]}
+      headings={["Product", "What", "Access", "From", "To", "Transaction"]}
       empty="There is no purchase."
       rows={rows.flatMap((row) => [
         ...row.bars.map(({ kind, from, to, active }) => [
           <Value>{labelOf(row)}</Value>,
-          row.transactionIdentifier ?? "–",
           BARS[kind],
+          active ? "yes" : "no",
           <Time at={from} />,
           <Time at={to} none="no end" />,
-          active ? "yes" : "no",
+          row.transactionIdentifier ?? "–",
         ]),
         ...row.marks.map(({ kind, at }) => [
           <Value>{labelOf(row)}</Value>,
-          row.transactionIdentifier ?? "–",
           MARKS[kind][1],
+          "",
           <Time at={at} />,
           "",
-          "",
+          row.transactionIdentifier ?? "–",
         ]),
       ])}
     />

@@ -22,7 +22,7 @@ export const Told = ({ told }: { readonly told: Answer<"account">["told"] }) => 
         )}{" "}
         {told.nextLookAt !== null && (
           <>
-            Time changes it next at <Time at={told.nextLookAt} />.
+            It changes by itself at <Time at={told.nextLookAt} />.
           </>
         )}
       </p>
