@@ -1,10 +1,10 @@
 import { useCallback } from "preact/hooks";
-import { Acts, REASON, type Offer } from "./act-dialog.tsx";
+import { Acts } from "./act-dialog.tsx";
 import { AuditTable } from "./audit-table.tsx";
 import { CustomerSection } from "./customer-section.tsx";
 import { Entitlements, GrantsNothing, LastChange } from "./entitlements.tsx";
 import { Loading, useLoaded } from "./loading.tsx";
-import { reasonOf } from "./offers.ts";
+import { accountOffers } from "./offers.ts";
 import { Picture } from "./picture.tsx";
 import { addressOf } from "./route.ts";
 import { Search } from "./search.tsx";
@@ -13,29 +13,6 @@ import { Told } from "./told.tsx";
 import { counted, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
-
-const accountOffers = ({
-  applicationIdentifier,
-  applicationAccountIdentifier,
-}: Account): readonly Offer[] => {
-  const of = { application: applicationIdentifier, account: applicationAccountIdentifier };
-  return [
-    {
-      label: "Unlink what only clients claimed",
-      about: "Unlinks the customers that no API key has linked.",
-      fields: [REASON],
-      takesAway: true,
-      act: (fields) => ({ act: "account unlink", ...of, reason: reasonOf(fields) }),
-    },
-    {
-      label: "Erase the account",
-      about: "Erases every customer of the account, with all purchases.",
-      fields: [REASON],
-      takesAway: true,
-      act: (fields) => ({ act: "account erase", ...of, reason: reasonOf(fields) }),
-    },
-  ];
-};
 
 const Pages = ({ account }: { readonly account: Account }) => {
   const {
@@ -137,7 +114,10 @@ export const AccountPage = ({
             ))}
             <h2>What operators changed</h2>
             <AuditTable entries={read.audit} />
-            <Acts offers={accountOffers(read)} changed={loaded.again} />
+            <Acts
+              offers={accountOffers(read.applicationIdentifier, read.applicationAccountIdentifier)}
+              changed={loaded.again}
+            />
           </>
         )}
       </Loading>

@@ -11,7 +11,7 @@ interface Field {
   readonly label: string;
   readonly isRequired: boolean;
   readonly placeholder?: string;
-  /** What it holds at first. */
+  /** Initial text; unset: none. */
   readonly value?: string;
 }
 
@@ -19,7 +19,7 @@ interface Field {
 export interface Offer {
   /** The button's words. */
   readonly label: string;
-  /** What it does, in a sentence. */
+  /** Sentence that explains the act. */
   readonly about: string;
   readonly fields: readonly Field[];
   /** The act, from the fields by name. */
@@ -160,7 +160,7 @@ const ActDialog = ({
   );
 };
 
-/** Buttons of what can be done here. */
+/** A button for each act. */
 export const Acts = ({
   offers,
   changed,

@@ -1,95 +1,14 @@
 import { useCallback } from "preact/hooks";
-import { Acts, type Offer } from "./act-dialog.tsx";
+import { Acts } from "./act-dialog.tsx";
 import { AuditTable } from "./audit-table.tsx";
 import { Loading, useLoaded } from "./loading.tsx";
+import { applicationOffers, destinationOffers, keyOffer } from "./offers.ts";
 import { Search } from "./search.tsx";
 import { call, type Answer } from "./server.ts";
 import { counted, Identifier, Table, Time, Value } from "./text.tsx";
 
 type Application = Answer<"application">;
 type Destination = Application["destinations"][number];
-
-const offersOf = ({ identifier: application, scopes }: Application): readonly Offer[] => [
-  {
-    label: "Issue an API key",
-    about: "Makes an API key. It is shown once, here.",
-    fields: [
-      {
-        name: "scope",
-        label: "Scopes, separated by spaces",
-        isRequired: true,
-        value: scopes.join(" "),
-      },
-      {
-        name: "expires",
-        label: "Expires: a time, or a duration such as P90D",
-        isRequired: false,
-        placeholder: "never",
-      },
-      { name: "label", label: "Label", isRequired: false },
-    ],
-    takesAway: false,
-    act: ({ scope = "", expires = "", label = "" }) => ({
-      act: "credential issue",
-      application,
-      scope: scopes.filter((one) => scope.split(/[\s,]+/).includes(one)),
-      expires,
-      label,
-    }),
-  },
-  {
-    label: "Ask the stores about everything",
-    about: "Queues every purchase of every customer. The schedules work them off, at the stores' pace.",
-    fields: [],
-    takesAway: false,
-    act: () => ({ act: "application refresh", application }),
-  },
-  {
-    label: "Look at every account again",
-    about: "Makes every account due for a look: what a changed catalog has changed is told.",
-    fields: [],
-    takesAway: false,
-    act: () => ({ act: "application retell", application }),
-  },
-];
-
-const revoking = (application: string, keyIdentifier: string): Offer => ({
-  label: `Revoke ${keyIdentifier}`,
-  about: `Revokes the key ${keyIdentifier} for ever. Whoever uses it is refused within minutes.`,
-  fields: [],
-  takesAway: false,
-  act: () => ({ act: "credential revoke", application, keyIdentifier }),
-});
-
-const destinationOffers = (application: string, { name, kind }: Destination): readonly Offer[] => [
-  {
-    label: `Resume ${name}`,
-    about: "Ends a pause or suspension: what waits is tried at once.",
-    fields: [],
-    takesAway: false,
-    act: () => ({ act: "destination resume", application, name }),
-  },
-  {
-    label: `Send again to ${name}`,
-    about: "Sends the changes since a time once more, at most 30 days.",
-    fields: [{ name: "since", label: "Since", isRequired: true, placeholder: "2027-01-31T00:00:00Z" }],
-    takesAway: false,
-    act: ({ since = "" }) => ({ act: "destination resend", application, name, since }),
-  },
-  ...(kind === "webhook"
-    ? [
-        {
-          label: `New secret for ${name}`,
-          about:
-            "Makes the webhook's secret anew. It is shown once, here; the one before signs too for a day.",
-          fields: [],
-          // It asks only where the one before was made less than a day ago.
-          takesAway: false,
-          act: () => ({ act: "destination rotate" as const, application, name }),
-        },
-      ]
-    : []),
-];
 
 const HEALTH: Readonly<Record<Destination["health"]["state"], string>> = {
   "takes-messages": "● takes messages",
@@ -179,13 +98,13 @@ const Stores = ({ application }: { readonly application: Application }) => (
   </>
 );
 
-const Keys = ({
-  application,
-  changed,
-}: {
+/** A part of the page from which something can be changed. */
+interface ChangeablePart {
   readonly application: Application;
   readonly changed: () => void;
-}) => (
+}
+
+const Keys = ({ application, changed }: ChangeablePart) => (
   <>
     <Table
       caption="API keys"
@@ -204,19 +123,13 @@ const Keys = ({
     <Acts
       offers={application.credentials
         .filter(({ state }) => state === "valid")
-        .map(({ keyIdentifier }) => revoking(application.identifier, keyIdentifier))}
+        .map(({ keyIdentifier }) => keyOffer(application.identifier, keyIdentifier))}
       changed={changed}
     />
   </>
 );
 
-const Destinations = ({
-  application,
-  changed,
-}: {
-  readonly application: Application;
-  readonly changed: () => void;
-}) => (
+const Destinations = ({ application, changed }: ChangeablePart) => (
   <>
     <Table
       caption="Destinations"
@@ -247,7 +160,7 @@ const Destinations = ({
   </>
 );
 
-/** An application: what it sells, its stores, keys and destinations, and what was changed. */
+/** An application: catalog, stores, keys, destinations and audit. */
 export const ApplicationPage = ({ application }: { readonly application: string }) => {
   const loaded = useLoaded(useCallback(async () => call("application", { application }), [application]));
   return (
@@ -270,7 +183,7 @@ export const ApplicationPage = ({ application }: { readonly application: string 
           <h2>Destinations</h2>
           <Destinations application={read} changed={loaded.again} />
           <h2>What can be done</h2>
-          <Acts offers={offersOf(read)} changed={loaded.again} />
+          <Acts offers={applicationOffers(read)} changed={loaded.again} />
           <h2>What was changed</h2>
           {read.auditEntries > read.audit.length && (
             <p>

@@ -54,7 +54,7 @@ const EndingLine = ({ ending }: { readonly ending: Ending }) => {
   );
 };
 
-/** Until when, or since when no more: the latest access of any purchase counts, whichever one the answer shows. */
+/** End of access: the latest of all purchases, whichever one the answer shows. */
 const Until = ({
   entitlement,
   last,
@@ -74,7 +74,7 @@ const Until = ({
   );
 };
 
-/** What an account is entitled to, and why. */
+/** Entitlements of an account, with the reasons. */
 export const Entitlements = ({ account }: { readonly account: Account }) =>
   account.entitlements.length === 0 ? (
     <p>No entitlement: nothing that is linked to this account now grants one.</p>
@@ -100,7 +100,7 @@ export const Entitlements = ({ account }: { readonly account: Account }) =>
     </ul>
   );
 
-/** The latest that an operator changed, where nothing gives access: it may be why. */
+/** Newest audit entry, where no entitlement is active: it may be the cause. */
 export const LastChange = ({ account }: { readonly account: Account }) => {
   const [last] = account.audit;
   if (last === undefined || account.entitlements.some(({ active }) => active)) return null;
@@ -118,7 +118,7 @@ export const LastChange = ({ account }: { readonly account: Account }) => {
   );
 };
 
-/** So many sentences are shown at once; more are folded. */
+/** Most sentences shown unfolded. */
 const SHOWN_AT_ONCE = 3;
 
 /** Purchases of this page that grant nothing, with the sentence that says why. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 
-/** What is loaded, or why it could not be. */
+/** A loaded value, or the sentence of its failure. */
 interface Loaded<T> {
   readonly value: T | null;
   readonly error: string | null;

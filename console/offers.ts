@@ -1,9 +1,9 @@
 import { REASON, type Offer } from "./act-dialog.tsx";
+import type { Answer } from "./server.ts";
 
-/** The reason that a form gives. */
-export const reasonOf = (fields: Readonly<Record<string, string>>): string => fields["reason"] ?? "";
+const reasonOf = (fields: Readonly<Record<string, string>>): string => fields["reason"] ?? "";
 
-/** What can be done with a customer. */
+/** Acts on a customer. */
 export const customerOffers = (application: string, customer: string): readonly Offer[] => {
   const of = { application, customer };
   return [
@@ -37,3 +37,115 @@ export const customerOffers = (application: string, customer: string): readonly 
     },
   ];
 };
+
+/** Acts on an account. */
+export const accountOffers = (application: string, account: string): readonly Offer[] => {
+  const of = { application, account };
+  return [
+    {
+      label: "Unlink what only clients claimed",
+      about: "Unlinks the customers that no API key has linked.",
+      fields: [REASON],
+      takesAway: true,
+      act: (fields) => ({ act: "account unlink", ...of, reason: reasonOf(fields) }),
+    },
+    {
+      label: "Erase the account",
+      about: "Erases every customer of the account, with all purchases.",
+      fields: [REASON],
+      takesAway: true,
+      act: (fields) => ({ act: "account erase", ...of, reason: reasonOf(fields) }),
+    },
+  ];
+};
+
+/** Acts on an application. */
+export const applicationOffers = ({
+  identifier: application,
+  scopes,
+}: Answer<"application">): readonly Offer[] => [
+  {
+    label: "Issue an API key",
+    about: "Makes an API key. It is shown once, here.",
+    fields: [
+      {
+        name: "scope",
+        label: "Scopes, separated by spaces",
+        isRequired: true,
+        value: scopes.join(" "),
+      },
+      {
+        name: "expires",
+        label: "Expires: a time, or a duration such as P90D",
+        isRequired: false,
+        placeholder: "never",
+      },
+      { name: "label", label: "Label", isRequired: false },
+    ],
+    takesAway: false,
+    act: ({ scope = "", expires = "", label = "" }) => ({
+      act: "credential issue",
+      application,
+      scope: scopes.filter((one) => scope.split(/[\s,]+/).includes(one)),
+      expires,
+      label,
+    }),
+  },
+  {
+    label: "Ask the stores about everything",
+    about: "Queues every purchase of every customer. The schedules work them off, at the stores' pace.",
+    fields: [],
+    takesAway: false,
+    act: () => ({ act: "application refresh", application }),
+  },
+  {
+    label: "Look at every account again",
+    about: "Makes every account due for a look: what a changed catalog has changed is told.",
+    fields: [],
+    takesAway: false,
+    act: () => ({ act: "application retell", application }),
+  },
+];
+
+/** Act on an API key. */
+export const keyOffer = (application: string, keyIdentifier: string): Offer => ({
+  label: `Revoke ${keyIdentifier}`,
+  about: `Revokes the key ${keyIdentifier} for ever. The service may accept it for another minute.`,
+  fields: [],
+  takesAway: false,
+  act: () => ({ act: "credential revoke", application, keyIdentifier }),
+});
+
+/** Acts on a destination. */
+export const destinationOffers = (
+  application: string,
+  { name, kind }: Answer<"application">["destinations"][number],
+): readonly Offer[] => [
+  {
+    label: `Resume ${name}`,
+    about: "Ends a pause or suspension: what waits is tried at once.",
+    fields: [],
+    takesAway: false,
+    act: () => ({ act: "destination resume", application, name }),
+  },
+  {
+    label: `Send again to ${name}`,
+    about: "Sends the changes since a time once more, at most 30 days.",
+    fields: [{ name: "since", label: "Since", isRequired: true, placeholder: "2027-01-31T00:00:00Z" }],
+    takesAway: false,
+    act: ({ since = "" }) => ({ act: "destination resend", application, name, since }),
+  },
+  ...(kind === "webhook"
+    ? [
+        {
+          label: `New secret for ${name}`,
+          about:
+            "Makes the webhook's secret anew. It is shown once, here; the one before signs too for a day.",
+          fields: [],
+          // It asks only where the one before was made less than a day ago.
+          takesAway: false,
+          act: () => ({ act: "destination rotate" as const, application, name }),
+        },
+      ]
+    : []),
+];

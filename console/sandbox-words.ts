@@ -1,11 +1,5 @@
-import { SANDBOX_CHANGES, type SoldPurchase } from "./sandbox.ts";
-
-type Store = SoldPurchase["store"];
-type Of<S extends Store> =
-  (typeof SANDBOX_CHANGES)[S]["plain"][number] | (typeof SANDBOX_CHANGES)[S]["withProduct"][number];
-
-/** What each change of the sandbox stores is, for who does not know their words. */
-const WORDS: { readonly [S in Store]: Readonly<Record<Of<S>, string>> } = {
+/** Changes of the sandbox stores that the page offers, in words. */
+export const CHANGES = {
   "ios-store": {
     renew: "the next period is paid",
     "renew-ahead": "the next period is charged a day before it begins",
@@ -48,15 +42,20 @@ const WORDS: { readonly [S in Store]: Readonly<Record<Of<S>, string>> } = {
     replace: "another product takes its place",
     upgrade: "another product takes its place, as an upgrade",
   },
-};
+} as const;
 
-/** A change in words. */
-export const changeText = (store: Store, change: string): string => {
-  const words: Readonly<Record<string, string>> = WORDS[store];
-  return words[change] ?? change;
-};
+type Store = keyof typeof CHANGES;
 
-/** Periods of subscriptions, as one may choose among them. */
+/** Changes that need another product. */
+const WITH_PRODUCT: ReadonlySet<string> = new Set(["upgrade", "downgrade", "replace"]);
+
+export const needsProduct = (change: string): boolean => WITH_PRODUCT.has(change);
+
+/** The changes of a store, each with its words, in the page's order. */
+export const changesOf = (store: Store): readonly (readonly [change: string, words: string])[] =>
+  Object.entries(CHANGES[store]);
+
+/** Periods of subscriptions, for the choice. */
 export const PERIODS: readonly (readonly [duration: string, name: string])[] = [
   ["P1W", "a week"],
   ["P1M", "a month"],

@@ -1,4 +1,5 @@
 import type { ConsoleSandbox } from "../operator/console/calls.ts";
+import { needsProduct } from "./sandbox-words.ts";
 import { get, post } from "./server.ts";
 
 /** Buying and changing in the local run's stores, and linking as the app's backend does. */
@@ -53,7 +54,7 @@ const androidPurchases = async ({ androidStorePath }: ConsoleSandbox): Promise<r
   });
 };
 
-/** What the sandbox stores have sold, the newest first. */
+/** Purchases of both sandbox stores, the newest first. */
 export const soldPurchases = async (sandbox: ConsoleSandbox): Promise<readonly SoldPurchase[]> => {
   const [ios, android] = await Promise.all([
     iosPurchases(sandbox),
@@ -114,63 +115,13 @@ export const buyAndLink = async (
   });
 };
 
-/** Changes that need nothing else, and those that need a product. */
-export const SANDBOX_CHANGES = {
-  "ios-store": {
-    plain: [
-      "renew",
-      "renew-ahead",
-      "cancel",
-      "resume",
-      "fail-billing",
-      "recover",
-      "expire",
-      "refund",
-      "reverse-refund",
-      "extend",
-      "price-increase",
-      "resubscribe",
-      "restore",
-      "share-with-family",
-      "unshare",
-    ],
-    withProduct: ["upgrade", "downgrade"],
-  },
-  "android-store": {
-    plain: [
-      "renew",
-      "cancel",
-      "restart",
-      "fail-billing",
-      "recover",
-      "grace",
-      "hold",
-      "pause",
-      "resume",
-      "expire",
-      "defer",
-      "refund",
-      "revoke",
-      "refund-partly",
-      "refund-without-revocation",
-      "void-order",
-      "complete",
-      "decline",
-      "consume",
-    ],
-    withProduct: ["replace", "upgrade"],
-  },
-} as const;
-
 /** Changes a purchase in its store, which tells the service. */
 export const change = async (
   purchase: SoldPurchase,
   what: string,
   productIdentifier: string,
 ): Promise<void> => {
-  const withProduct: readonly string[] = SANDBOX_CHANGES[purchase.store].withProduct;
-  const product = withProduct.includes(what) ? { productIdentifier } : {};
-  await post(purchase.path, { change: what, ...product });
+  await post(purchase.path, { change: what, ...(needsProduct(what) && { productIdentifier }) });
 };
 
 export const readClock = async ({ clockPath }: ConsoleSandbox): Promise<string> =>

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { go } from "./route.ts";
 import { useRun } from "./run.tsx";
-import { change, SANDBOX_CHANGES, type SoldPurchase } from "./sandbox.ts";
-import { changeText } from "./sandbox-words.ts";
+import { change, type SoldPurchase } from "./sandbox.ts";
+import { changesOf, needsProduct } from "./sandbox-words.ts";
 import { call } from "./server.ts";
 import { Identifier, Value } from "./text.tsx";
 
-/** A purchase of the sandbox stores, and what can happen to it. */
+/** A purchase of the sandbox stores, with its changes. */
 export const Sold = ({
   application,
   purchase,
@@ -19,17 +19,16 @@ export const Sold = ({
   readonly products: readonly string[];
   readonly changed: () => void;
 }) => {
-  const changes = SANDBOX_CHANGES[purchase.store];
-  const [what, setWhat] = useState<string>(changes.plain[0]);
+  const changes = changesOf(purchase.store);
+  const [what, setWhat] = useState(changes[0]?.[0] ?? "");
   const { run, isBusy, outcome } = useRun(changed);
-  const needsProduct = changes.withProduct.some((one) => one === what);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
     const product = String(new FormData(event.currentTarget).get("product") ?? "");
     run(async () => {
       await change(purchase, what, product);
-      return `Done: ${changeText(purchase.store, what)} (${what}).`;
+      return `Done: ${new Map(changes).get(what)} (${what}).`;
     });
   };
   const toAccount = async (): Promise<string> => {
@@ -51,14 +50,14 @@ export const Sold = ({
           <label>
             What happens to it
             <select value={what} onChange={({ currentTarget }) => setWhat(currentTarget.value)}>
-              {[...changes.plain, ...changes.withProduct].map((one) => (
+              {changes.map(([one, words]) => (
                 <option key={one} value={one}>
-                  {changeText(purchase.store, one)}
+                  {words}
                 </option>
               ))}
             </select>
           </label>
-          {needsProduct && (
+          {needsProduct(what) && (
             <label>
               To product
               <input name="product" required list="products" autoComplete="off" />

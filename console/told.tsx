@@ -1,7 +1,7 @@
 import type { Answer } from "./server.ts";
 import { Table, Time, Value } from "./text.tsx";
 
-/** What an account was told, and what waits for each destination. */
+/** Last version that was told of an account, and the messages that wait. */
 export const Told = ({ told }: { readonly told: Answer<"account">["told"] }) => {
   if (told === null) return <p>The application is told of no changes.</p>;
   return (

@@ -1,14 +1,13 @@
+import { onceLoaded } from "../lib/once-loaded.ts";
 import { requiredVariable } from "./configuration.ts";
 import { readSecret } from "./secrets.ts";
 
 const MASTER_SECRET = requiredVariable("MASTER_SECRET");
 
-/** Errors are logged by their names alone: this one's leads to the runbook. */
+/** Named for the log, which has names of errors alone; the runbook lists it. */
 export class MasterSecretError extends Error {
   override readonly name = "MasterSecretError";
 }
-
-let reading: Promise<Uint8Array> | undefined;
 
 const read = async (name: string): Promise<Uint8Array> => {
   const text = await readSecret(name);
@@ -23,10 +22,4 @@ const read = async (name: string): Promise<Uint8Array> => {
  *
  * @throws MasterSecretError where there is no such secret, or the function may not read it
  */
-export const masterSecret = async (): Promise<Uint8Array> => {
-  reading ??= read(MASTER_SECRET).catch((error: unknown) => {
-    reading = undefined;
-    throw error;
-  });
-  return reading;
-};
+export const masterSecret = onceLoaded(async () => read(MASTER_SECRET));

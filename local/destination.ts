@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import { accountChange } from "../lib/contract/schemas.ts";
 import { ACCOUNT_CHANGED } from "../lib/telling/change.ts";
 import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
-import { parseJson, readText } from "./request-text.ts";
+import { parseJson } from "../lib/bounded-text.ts";
+import { readText } from "./request-text.ts";
 
 export const DESTINATION_PATH = "/sandbox/destination";
 

@@ -3,7 +3,8 @@ import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
 import { LocalError } from "./local-error.ts";
-import { parseJson, readText } from "./request-text.ts";
+import { parseJson } from "../lib/bounded-text.ts";
+import { readText } from "./request-text.ts";
 import { ACCOUNT } from "./template.ts";
 
 const TARGET = "secretsmanager.";

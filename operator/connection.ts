@@ -1,5 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { onceLoaded } from "../lib/once-loaded.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/telling/allowed-destinations.ts";
@@ -44,16 +45,6 @@ const isOfThisMachine: TrustsOrigin = (origin) => {
   return protocol === "http:" && LOCAL_HOSTS.has(hostname);
 };
 
-/** A load that fails is repeated at the next call: the console is connected for hours. */
-const keptOnceLoaded = <T>(load: () => Promise<T>): (() => Promise<T>) => {
-  let loading: Promise<T> | undefined;
-  return () =>
-    (loading ??= load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    }));
-};
-
 /** Table name from the option, or else from `TABLE_NAME`. */
 export const tableName = (option: string | undefined, environment: Environment): string => {
   const name = option || environment["TABLE_NAME"];
@@ -91,7 +82,8 @@ export const connect = async (table: string, environment: Environment): Promise<
     store: { client: DynamoDBDocumentClient.from(client), name: table },
     trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
     allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
-    masterSecret: keptOnceLoaded(() => readMasterSecret({ table, environment, isLocal, client: options })),
+    // The console is connected for hours, so a failure is not kept.
+    masterSecret: onceLoaded(() => readMasterSecret({ table, environment, isLocal, client: options })),
     caller: () => readCaller({ environment, isLocal, client: options }),
     close: () => client.destroy(),
   };

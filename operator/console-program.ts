@@ -3,7 +3,7 @@ import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 import type { ComposeAccountReport, Session } from "./session.ts";
 
-/** What the console's command needs of the program's world. */
+/** Dependencies of the command. */
 interface ConsoleWorld extends Pick<Session, "now" | "wait" | "waitForIndex"> {
   readonly composeAccountReport: ComposeAccountReport;
   readonly out: (text: string) => void;

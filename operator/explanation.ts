@@ -1,4 +1,4 @@
-import type { ReportedCustomer } from "../lib/administration/account-report.ts";
+import { reportedHoldings, type ReportedCustomer } from "../lib/administration/account-report.ts";
 import type { Status } from "../lib/contract/schemas.ts";
 import type { Catalog } from "../lib/entitlements/catalog.ts";
 import {
@@ -124,9 +124,7 @@ export const explain = (
   customers: readonly ReportedCustomer[],
   terms: Terms,
 ): readonly ExplainedCustomer[] => {
-  const holdings = customers.map(({ customerIdentifier, assertedBy, purchases }) =>
-    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
-  );
+  const holdings = customers.map((customer) => reportedHoldings([customer]));
   const grants = grantsAt(moment, holdings.flat(), terms);
   const best = bestGrants(grants);
   const grantsOf = Map.groupBy(grants, ({ holding }) => holding);

@@ -1,7 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
 import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
-import { entitlementsAt, type AssertedBy } from "../entitlements/entitlements.ts";
+import { entitlementsAt, type AssertedBy, type Holding } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
@@ -24,6 +24,14 @@ export interface ReportedCustomer {
   /** Next store query of each purchase, by `referenceText`. */
   readonly asking: ReadonlyMap<string, Asking>;
 }
+
+/** Holdings of reported customers, with all their purchases. */
+export const reportedHoldings = (
+  customers: readonly Pick<ReportedCustomer, "customerIdentifier" | "assertedBy" | "purchases">[],
+): readonly Holding[] =>
+  customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
+    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
+  );
 
 /** Next store query of each purchase, by `referenceText`. */
 export const askingsOf = (

@@ -7,7 +7,7 @@ interface MessageKind {
   readonly data: () => z.ZodMiniType;
 }
 
-/** What destinations are sent, by the message's `type`. */
+/** Messages to destinations, by `type`. */
 export const MESSAGES = {
   "account.entitlements_changed": {
     summary: "Be told that what an account is entitled to has changed",

@@ -11,7 +11,7 @@ import { momentAt } from "./moment.ts";
 import { lineName, referenceText, type Line } from "./purchase.ts";
 import type { Instant } from "./time.ts";
 
-/** What a span of a line is: its period, or what follows the period's end. */
+/** Kind of a span: the period, or one after the period's end. */
 export type SpanKind =
   "period" | "grace_period" | "billing_retry" | "silent_retry" | "renewal_leeway" | "paused" | "revoked";
 
@@ -34,7 +34,7 @@ export interface AccessPeriod {
 
 const nameOf = ({ holding, line }: Access): string => `${referenceText(holding.purchase)} ${lineName(line)}`;
 
-/** What active access after the end of a period is. */
+/** Kind of active access after the end of a period. */
 const kindAfterEnd = ({ holding, line }: Access): SpanKind =>
   isRetriedSilently(holding.purchase.store, line) ? "silent_retry" : "renewal_leeway";
 

@@ -2,7 +2,8 @@ import type { ServerResponse } from "node:http";
 import * as z from "zod";
 import { isoTime, parsePeriod, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
-import { parseJson, readText } from "../request-text.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { readText } from "../request-text.ts";
 import type { MovedClock } from "./moved-clock.ts";
 import { ImpossibleMove, type Timekeeper } from "./timekeeper.ts";
 

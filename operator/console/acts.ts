@@ -19,9 +19,10 @@ const destructive = { ...acting, reason: text };
 const of = <Name extends string, Fields extends z.ZodRawShape>(act: Name, fields: Fields) =>
   z.strictObject({ act: z.literal(act), application: text, ...fields });
 
-/** What the page can do: commands of the command line, by their names and options. */
+/** Acts of the page: commands of the command line, by their names and options. */
 const act = z.discriminatedUnion("act", [
-  of("customer unlink", { ...destructive, customer: text, to: text.optional() }),
+  // An empty account would make an unlinking of a move.
+  of("customer unlink", { ...destructive, customer: text, to: text.min(1).optional() }),
   of("customer erase", { ...destructive, customer: text }),
   of("customer refresh", { ...acting, customer: text }),
   of("account unlink", { ...destructive, account: text }),

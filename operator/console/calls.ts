@@ -3,7 +3,7 @@ import type { ComposeAccountReport, Session } from "../session.ts";
 import { actRequest, runAct } from "./acts.ts";
 import { listApplications, readAccount, readApplication, readCustomer, search } from "./reading.ts";
 
-/** What one call of the page works with. */
+/** Dependencies of a call. */
 export interface ConsoleSession {
   readonly session: Session;
   readonly composeAccountReport: ComposeAccountReport;
@@ -11,7 +11,7 @@ export interface ConsoleSession {
   readonly sandbox: ConsoleSandbox | null;
 }
 
-/** What the page needs of a local run, to buy in its stores and to link. */
+/** Paths and key of a local run, for buying in its stores and linking. */
 export interface ConsoleSandbox {
   /** Application whose API key the page has. */
   readonly applicationIdentifier: string;
@@ -34,7 +34,7 @@ const call = <Input, Output>(
 const text = z.string().max(4096);
 const application = { application: text };
 
-/** What the page asks of the server, by name. Each is a POST of its input to `api/<name>`, below the page. */
+/** Calls of the page by name. Each is a POST of its input to `api/<name>` below the page's path. */
 export const CALLS = {
   start: call(z.strictObject({}), async ({ session, sandbox }) => ({
     table: session.table.name,

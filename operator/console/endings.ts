@@ -1,6 +1,6 @@
-import { accessPeriods, type AccessPeriod } from "../../lib/entitlements/access-periods.ts";
+import type { AccessPeriod } from "../../lib/entitlements/access-periods.ts";
 import type { AccountReport } from "../../lib/administration/account-report.ts";
-import type { Holding, Terms } from "../../lib/entitlements/entitlements.ts";
+import type { Terms } from "../../lib/entitlements/entitlements.ts";
 import { isRevoked, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 
@@ -27,7 +27,7 @@ const INTENTS: ReadonlyMap<number | null, Because> = new Map([
   [4, "not_for_sale"],
 ]);
 
-/** What one product of one purchase gave of an entitlement, and how that ended. */
+/** Access that one product of one purchase gave to an entitlement, and its end. */
 export interface Ending {
   readonly entitlement: string;
   readonly store: Purchase["store"];
@@ -122,18 +122,22 @@ const endedOf = (
 /**
  * When each purchase of an account gave access for the last time, and why no more: the latest end first, one for each
  * product of a purchase. Pure.
+ *
+ * @param periods of all the account's purchases, at the moment
  */
 export const endingsOf = (
   { customers }: Pick<AccountReport, "customers">,
+  periods: readonly AccessPeriod[],
   terms: Terms,
   moment: Instant,
 ): readonly Ending[] => {
-  const holdings = customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
-    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
+  const purchases = new Map(
+    customers.flatMap((customer) =>
+      customer.purchases.map((purchase) => [referenceText(purchase), purchase]),
+    ),
   );
-  const purchases = new Map(holdings.map(({ purchase }) => [referenceText(purchase), purchase]));
   const latest = new Map<string, Ended>();
-  for (const period of accessPeriods(moment, holdings, terms))
+  for (const period of periods)
     for (const ended of endedOf(period, moment, terms, purchases)) {
       const { entitlement, productIdentifier, basePlanIdentifier } = ended.ending;
       const name = JSON.stringify([

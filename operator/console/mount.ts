@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { boundedText, parseJson } from "../../lib/bounded-text.ts";
 import { requireTableFormat } from "../../lib/table/format.ts";
 import type { Connection } from "../connection.ts";
 import { sentenceOf } from "../operator-error.ts";
@@ -63,20 +64,8 @@ const sendJson = (response: ServerResponse, status: number, body: unknown): void
   send(response, status, "application/json", JSON.stringify(body));
 
 /** A body's JSON; undefined: it is none, or too large. */
-const readJson = async (request: IncomingMessage): Promise<unknown> => {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    size += chunk.length;
-    if (size > LARGEST_BODY) return undefined;
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  } catch {
-    return undefined;
-  }
-};
+const readJson = async (request: IncomingMessage): Promise<unknown> =>
+  parseJson(await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY));
 
 /** Serves the console at `/console`; returns false, without side effects, for other paths. */
 export const createConsole = (options: ConsoleOptions) => {

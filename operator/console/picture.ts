@@ -1,10 +1,9 @@
 import type { AccountReport } from "../../lib/administration/account-report.ts";
-import { accessPeriods, type AccessSpan, type SpanKind } from "../../lib/entitlements/access-periods.ts";
-import type { Holding, Terms } from "../../lib/entitlements/entitlements.ts";
+import type { AccessPeriod, AccessSpan, SpanKind } from "../../lib/entitlements/access-periods.ts";
 import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 
-/** What a bar of the picture is; `unmapped`: a line that the catalog gives nothing for. */
+/** Kind of a bar; `unmapped`: the catalog has no product for the line. */
 export type BarKind = SpanKind | "unmapped";
 
 export type MarkKind = "verified" | "refund" | "refund-reversed" | "replaced" | "asked-next";
@@ -58,28 +57,24 @@ const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] =>
  * The shown purchases of an account over time: when each line gave or will give access, by the rules of the answer, and what
  * was heard of it. Oldest first within a purchase. Pure.
  *
+ * @param periods of all the account's purchases
  * @param shown keys of the purchases, by `referenceText`, in their order
  */
 export const pictureOf = (
   { customers }: Pick<AccountReport, "customers">,
-  terms: Terms,
-  moment: Instant,
+  periods: readonly AccessPeriod[],
   shown: readonly string[],
 ): readonly PictureRow[] => {
-  const holdings = customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
-    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
-  );
   const asking = new Map(customers.flatMap((customer) => [...customer.asking]));
-  const byReference = new Map(holdings.map(({ purchase }) => [referenceText(purchase), purchase]));
-  const periods = Map.groupBy(accessPeriods(moment, holdings, terms), ({ holding }) =>
-    referenceText(holding.purchase),
-  );
+  const purchases = customers.flatMap((customer) => customer.purchases);
+  const byReference = new Map(purchases.map((purchase) => [referenceText(purchase), purchase]));
+  const periodsOf = Map.groupBy(periods, ({ holding }) => referenceText(holding.purchase));
   return shown.flatMap((reference) => {
     const purchase = byReference.get(reference);
     if (purchase === undefined) return [];
     const next = asking.get(reference);
     const askedAt = next?.outcome === "due" ? next.at : null;
-    const known = new Map(periods.get(reference)?.map((period) => [lineName(period.line), period]));
+    const known = new Map(periodsOf.get(reference)?.map((period) => [lineName(period.line), period]));
     return purchase.lines.map((line): PictureRow => {
       const period = known.get(lineName(line));
       return {

@@ -1,6 +1,8 @@
 import type { Application } from "../../lib/applications/application.ts";
+import { reportedHoldings } from "../../lib/administration/account-report.ts";
 import { concerns } from "../../lib/administration/audit.ts";
 import { reportDestinations } from "../../lib/administration/destinations.ts";
+import { accessPeriods } from "../../lib/entitlements/access-periods.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
@@ -37,7 +39,7 @@ const AUDIT_ENTRIES = 100;
 
 export const listApplications = async ({ applications }: Session) => applications.list();
 
-/** What maps to nothing: products without an entitlement, and entitlements that no product grants. */
+/** Products without an entitlement, and entitlements that no product grants. */
 const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportApplication>>["manifest"]) => {
   const granted = new Set(products.flatMap(({ grants }) => grants));
   return {
@@ -48,7 +50,7 @@ const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportA
   };
 };
 
-/** Everything of an application: what it sells, its stores, queues, keys, destinations and audit. */
+/** An application: catalog, stores, queues, keys, destinations and audit. */
 export const readApplication = async (session: Session, identifier: string) => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
   const [report, credentials, destinations, audit] = await Promise.all([
@@ -57,21 +59,16 @@ export const readApplication = async (session: Session, identifier: string) => {
     reportDestinations(session.deliveries, application),
     auditEntriesOf(session, application),
   ]);
-  const { manifest, lastNotifications, queues, sweeps } = report;
+  const { manifest, lastNotifications, queues } = report;
   return {
     moment: isoTime(session.moment),
     identifier: application.identifier,
     name: application.name,
-    transfers: application.transfers,
-    renewalLeewayMilliseconds: application.renewalLeeway,
-    iosStore: manifest.stores["ios-store"].map(
-      ({ bundleIdentifier, appAppleIdentifier, environments, serverApi }) => ({
-        bundleIdentifier,
-        appAppleIdentifier: appAppleIdentifier ?? null,
-        environments,
-        serverApiKey: serverApi?.keyIdentifier ?? null,
-      }),
-    ),
+    iosStore: manifest.stores["ios-store"].map(({ bundleIdentifier, environments, serverApi }) => ({
+      bundleIdentifier,
+      environments,
+      serverApiKey: serverApi?.keyIdentifier ?? null,
+    })),
     // Credentials are named by their kind alone.
     androidStore: application.androidStore.map(
       ({ packageName, environments, credential, notifications }) => ({
@@ -95,7 +92,6 @@ export const readApplication = async (session: Session, identifier: string) => {
       because: health.because,
       pausedUntil: health.because === null ? null : isoTime(health.pausedUntil),
     })),
-    sweeps,
     scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
@@ -143,12 +139,12 @@ export const readAccount = async (
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
   const shown = json.customers.flatMap(({ purchases }) => purchases);
   const sought = await soughtAccount(session, application, account, report.customers);
+  const periods = accessPeriods(moment, reportedHoldings(report.customers), application);
   return {
     ...json,
     page: asked.page,
-    renewalLeewayMilliseconds: application.renewalLeeway,
-    endings: fewOf(endingsOf(report, application, moment)),
-    picture: pictureOf(report, application, moment, shown.map(referenceText)),
+    endings: fewOf(endingsOf(report, periods, application, moment)),
+    picture: pictureOf(report, periods, shown.map(referenceText)),
     asking: shown.map((purchase) => ({
       store: purchase.store,
       environment: purchase.environment,
@@ -172,7 +168,7 @@ export const readCustomer = async (
   return { ...customerReportJson(customer), moment: isoTime(session.moment) };
 };
 
-/** Who is known by a text: an account with customers, and customers with a purchase of that name. */
+/** The account of this identifier, and the customers with a purchase of this name. */
 export const search = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,

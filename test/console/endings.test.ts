@@ -1,4 +1,5 @@
-import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { accessPeriods } from "../../lib/entitlements/access-periods.ts";
 import type { Terms } from "../../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
@@ -25,8 +26,10 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   asking: new Map(),
 });
 
-const endings = (...purchases: readonly Purchase[]) =>
-  endingsOf({ customers: [aCustomer(purchases)] }, TERMS, NOW);
+const endings = (...purchases: readonly Purchase[]) => {
+  const customers = [aCustomer(purchases)];
+  return endingsOf({ customers }, accessPeriods(NOW, reportedHoldings(customers), TERMS), TERMS, NOW);
+};
 const end = NOW - 2 * DAY;
 const over = aLine({ startsAt: NOW - 32 * DAY, endsAt: end });
 

@@ -229,6 +229,21 @@ test("everything can be done with the keyboard, and a dialog gives the focus bac
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Erase the customer …");
+    // A whole act: its reason, its question, and the outcome.
+    await page.getByRole("button", { name: "Unlink …" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Tab");
+    await page.getByLabel("Reason, for the audit").focus();
+    await page.keyboard.type("by keyboard");
+    await page.keyboard.press("Enter");
+    const yes = page.getByRole("button", { name: "Yes, do it" });
+    await yes.waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    expect(await yes.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await page.keyboard.press("Enter");
+    await page.getByText("is no longer linked to account by-keyboard").waitFor();
   }));
 
 const HOSTILE = [

@@ -1,4 +1,5 @@
-import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { accessPeriods } from "../../lib/entitlements/access-periods.ts";
 import type { Terms } from "../../lib/entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
@@ -23,9 +24,12 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
 
 const TERMS: Terms = { catalog: aCatalog(), renewalLeeway: 0 };
 
+const pictureIn = (customers: readonly ReportedCustomer[], shown: readonly string[]) =>
+  pictureOf({ customers }, accessPeriods(NOW, reportedHoldings(customers), TERMS), shown);
+
 const pictured = (purchase: Purchase) => {
   const customers = [aCustomer([purchase])];
-  return pictureOf({ customers }, TERMS, NOW, [referenceText(purchase)]);
+  return pictureIn(customers, [referenceText(purchase)]);
 };
 /** Bars as `kind from to`, in days from now. */
 const barsOf = (purchase: Purchase) =>
@@ -87,7 +91,7 @@ describe("the picture of a purchase", () => {
       aPurchase({ key: `purchase-${index}`, lines: [line] }),
     );
     const shown = all.slice(100, 125).map(referenceText);
-    const rows = pictureOf({ customers: [aCustomer(all)] }, TERMS, NOW, shown);
+    const rows = pictureIn([aCustomer(all)], shown);
     expect(rows.map(({ key }) => key)).toEqual(all.slice(100, 125).map(({ key }) => key));
   });
 });

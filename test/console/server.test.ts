@@ -320,6 +320,71 @@ describe("the console's calls", () => {
     expect(await answerOf("act", { act, confirmed: claimed })).toEqual(asked);
   });
 
+  /** Does an act, and answers its question with yes. */
+  const done = async (act: object): Promise<Json> => {
+    const first = await answerOf("act", { act: { ...act, application: app.identifier } });
+    if (first.outcome === "done") return first;
+    const confirmed = first.question;
+    return answerOf("act", { act: { ...act, application: app.identifier }, confirmed });
+  };
+  const newestEntry = async (): Promise<Json> =>
+    (await answerOf("application", { application: app.identifier })).audit[0];
+
+  test("move a customer to another account, and to none with an empty name", async () => {
+    const customer = await linked("user-1");
+    const move = { act: "customer unlink", customer, reason: "two accounts" };
+    const moved = await done({ ...move, to: "user-2" });
+    expect(moved.text).toBe(`Customer ${customer} is linked to account user-2.`);
+    expect((await app.read("user-2")).body.entitlements).toHaveLength(1);
+    expect((await newestEntry()).action).toBe("move");
+    const { status } = await call("act", { act: { ...move, application: app.identifier, to: "" } });
+    expect([status, (await app.read("user-2")).body.entitlements?.length]).toEqual([400, 1]);
+    await done({ ...move, to: "user-1" });
+  });
+
+  test("queue a customer's purchases, and those of all", async () => {
+    const customer = await linked("user-1");
+    expect((await done({ act: "customer refresh", customer })).outcome).toBe("done");
+    expect(await newestEntry()).toMatchObject({ action: "refresh", customer });
+    const all = await done({ act: "application refresh" });
+    expect(all.text).toContain("customer");
+    expect(await newestEntry()).toMatchObject({ action: "refresh", customer: null });
+  });
+
+  test("unlink what clients claimed, and erase an account or a customer", async () => {
+    const claimed = app
+      .device()
+      .request({ originalTransactionIdentifier: "9002", transactionIdentifier: "9002" });
+    expect((await app.synchronize(claimed, "claimer")).status).toBe(200);
+    const unlinked = await done({ act: "account unlink", account: "claimer", reason: "shared device" });
+    expect(unlinked.text).toBe("1 customer of account claimer is no longer linked to it.");
+    const mine = app
+      .device()
+      .request({ originalTransactionIdentifier: "9003", transactionIdentifier: "9003" });
+    expect((await app.link(mine, "leaver")).status).toBe(200);
+    const erased = await done({ act: "account erase", account: "leaver", reason: "asked for it" });
+    expect(erased.text).toBe("Account leaver is erased: 1 customer.");
+    expect(await newestEntry()).toMatchObject({ action: "erase", reason: "asked for it" });
+    const other = app
+      .device()
+      .request({ originalTransactionIdentifier: "9004", transactionIdentifier: "9004" });
+    const { customerIdentifier } = (await app.link(other, "another")).body;
+    const gone = await done({ act: "customer erase", customer: customerIdentifier, reason: "asked for it" });
+    expect(gone.text).toMatch(/^Customer .* is erased: 1 purchase/);
+    expect((await app.read("another")).body.entitlements).toEqual([]);
+  });
+
+  test("say what the command says where an application tells nobody, or has no such destination", async () => {
+    const retold = await call("act", { act: { act: "application retell", application: app.identifier } });
+    expect([retold.status, retold.body.message]).toEqual([422, expect.stringContaining("tells no changes")]);
+    for (const act of ["destination resume", "destination rotate", "destination resend"]) {
+      const since = act === "destination resend" ? { since: new Date().toISOString() } : {};
+      const asked = { act: { act, application: app.identifier, name: "backend", ...since } };
+      const { status, body } = await call("act", asked);
+      expect([status, body.message]).toEqual([422, expect.stringContaining("has no destination backend")]);
+    }
+  });
+
   test("issue a key once, and revoke it", async () => {
     const issued = await answerOf("act", {
       act: { act: "credential issue", application: app.identifier, scope: ["entitlements:read"], label: "" },

@@ -61,9 +61,8 @@ test(
               : span === undefined
                 ? ["expired"]
                 : [STATUS_OF[span.kind]];
-            expect(statuses.size === 0 && (isSaid || span === undefined) ? expected : [...statuses]).toEqual(
-              expected,
-            );
+            const isAbsent = statuses.size === 0 && (isSaid || span === undefined);
+            expect(isAbsent ? expected : [...statuses]).toEqual(expected);
           }
         }
       }),

@@ -1,0 +1,14 @@
+import { CHANGES, changesOf, needsProduct } from "../../console/sandbox-words.ts";
+import { CHANGES as ANDROID_CHANGES } from "../../sandbox/android-store/changes.ts";
+import { changeSchema } from "../../sandbox/ios-store/change.ts";
+
+test.each(changesOf("ios-store"))("the sandbox App Store knows the change %s", (change) => {
+  const product = needsProduct(change) ? { productIdentifier: "com.example.gold" } : {};
+  expect(changeSchema.safeParse({ change, ...product }).error).toBeUndefined();
+  // Without its product, a change that needs one is refused.
+  expect(changeSchema.safeParse({ change }).success).toBe(!needsProduct(change));
+});
+
+test("the sandbox of Google Play knows each of its changes", () => {
+  expect(ANDROID_CHANGES).toEqual(expect.arrayContaining(Object.keys(CHANGES["android-store"])));
+});
