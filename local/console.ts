@@ -51,6 +51,7 @@ export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
       allowsDestination: allowedDestinations(options.destinations),
       masterSecret: () => Promise.resolve(new TextEncoder().encode(masterSecret)),
       caller: () => Promise.resolve({ name: "local", problem: null }),
+      clock: (now) => Promise.resolve(now),
       close: () => undefined,
     },
     // DynamoDB Local's index does not lag behind its table.

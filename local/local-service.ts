@@ -181,10 +181,8 @@ const start = async (
     androidPublisherUrl: options.androidPublisherUrl,
   });
   const masterSecret = localMasterSecret(folder);
-  const secretsManager = createSecretsManager(
-    options.secretsFolder ?? null,
-    region,
-    new Map([...stores.secrets, [masterSecretName(TABLE_NAME), masterSecret]]),
+  const secretsManager = createSecretsManager(options.secretsFolder ?? null, region, (name) =>
+    name === masterSecretName(TABLE_NAME) ? masterSecret : stores.secret(name),
   );
   const { demoAndroidStore, demoAppStore } = stores;
   const demoStores = { demoAndroidStore, demoAppStore, demoDestination: `${address}${DESTINATION_PATH}` };

@@ -32,8 +32,8 @@ export interface SandboxStores {
   /** Credential with which the demo application reads Android purchases. */
   readonly demoAndroidStore: DemoAndroidStore;
   readonly demoAppStore: DemoAppStore;
-  /** Secrets of the sandbox, by name. */
-  readonly secrets: ReadonlyMap<string, string>;
+  /** Text of a secret of the sandbox; undefined: it has none of that name. */
+  readonly secret: (name: string) => string | undefined;
   /** Keys of the Android store's push tokens; null if another store replaces it. */
   readonly googleCertificatesUrl: string | null;
   /** Token of the demo's Android purchase; null if another store replaces the sandbox's. */
@@ -48,8 +48,8 @@ const CHAIN_FILE = "sandbox-ios-store.json";
 const SERVER_KEY_FILE = "sandbox-app-store-key.json";
 /** Secret that holds the sandbox's key of the App Store Server API. */
 const SERVER_KEY_SECRET = "sandbox/app-store-key";
-/** Secrets that hold the credential of the sandbox's Android Publisher API: by its own name, and as the README's manifest has it. */
-const PUBLISHER_SECRETS = ["sandbox/play", "customer-entitlements/trails"];
+/** Prefix of the secrets that a deployed service may read: here, each is the credential of the sandbox's Android Publisher API. */
+const SECRET_PREFIX = "customer-entitlements/";
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
 /** Service account that the sandbox Android store pushes as. */
 export const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
@@ -185,10 +185,10 @@ export const createSandboxStores = ({
         secret: SERVER_KEY_SECRET,
       },
     },
-    secrets: new Map([
-      [SERVER_KEY_SECRET, serverKey.privateKey],
-      ...PUBLISHER_SECRETS.map((name) => [name, publisherSecret] as const),
-    ]),
+    secret: (name) => {
+      if (name === SERVER_KEY_SECRET) return serverKey.privateKey;
+      return name.startsWith(SECRET_PREFIX) ? publisherSecret : undefined;
+    },
     googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
     androidPurchaseToken,
     liveExamples: createLiveExamples({ ios, android, signer: chain, androidPurchaseToken, now }),

@@ -27,14 +27,14 @@ const secretFiles = (folder: string): Map<string, string> =>
  * asked for. Only names of files that the folder holds are found, and those of the sandbox.
  *
  * @param folder null: there are only the sandbox's secrets
- * @param ofSandbox secrets by name; a file of that name takes a secret's place
+ * @param ofSandbox the sandbox's secret of a name; a file of that name takes its place
  * @throws LocalError if there is no such folder
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
 export const createSecretsManager = (
   folder: string | null,
   region: string,
-  ofSandbox: ReadonlyMap<string, string> = new Map(),
+  ofSandbox: (name: string) => string | undefined = () => undefined,
 ): Mount => {
   if (folder !== null && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new LocalError(
@@ -47,7 +47,7 @@ export const createSecretsManager = (
       return { status: 400, body: { __type: "ValidationException", message: z.prettifyError(wanted.error) } };
     const name = wanted.data.SecretId;
     const file = folder === null ? undefined : secretFiles(folder).get(name);
-    const secret = file === undefined ? ofSandbox.get(name) : readFileSync(file, "utf8");
+    const secret = file === undefined ? ofSandbox(name) : readFileSync(file, "utf8");
     if (secret === undefined)
       return {
         status: 400,

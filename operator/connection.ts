@@ -1,5 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import type { Instant } from "../lib/entitlements/time.ts";
 import { onceLoaded } from "../lib/once-loaded.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
@@ -7,6 +8,7 @@ import { allowedDestinations, type AllowsDestination } from "../lib/telling/allo
 import { readCaller, type Caller } from "./caller.ts";
 import { readMasterSecret } from "./master-secret.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
+import { serviceClock } from "./service-clock.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -25,6 +27,8 @@ export interface Connection extends Place {
   readonly masterSecret: () => Promise<Uint8Array>;
   /** Asks for the AWS identity of the shell. Never rejects. */
   readonly caller: () => Promise<Caller>;
+  /** The clock of the table's service: that of a local run may be ahead of this machine's. Never rejects. */
+  readonly clock: (now: () => Instant) => Promise<() => Instant>;
   close(): void;
 }
 
@@ -85,6 +89,7 @@ export const connect = async (table: string, environment: Environment): Promise<
     // The console is connected for hours, so a failure is not kept.
     masterSecret: onceLoaded(() => readMasterSecret({ table, environment, isLocal, client: options })),
     caller: () => readCaller({ environment, isLocal, client: options }),
+    clock: (now) => serviceClock({ environment, isLocal, isOfThisMachine }, now),
     close: () => client.destroy(),
   };
 };

@@ -85,7 +85,8 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
 
   const answer = async (act: (session: Session) => Promise<Answer>): Promise<void> =>
     connected(async (connection) => {
-      const answered = await act(openSession(connection, { ...world, warn }));
+      const now = await connection.clock(world.now);
+      const answered = await act(openSession(connection, { ...world, now, warn }));
       if (answered.unfinished) unfinished();
       const { json } = program.opts<GlobalOptions>();
       world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);

@@ -66,19 +66,16 @@ export const createTestStores = (
   const publisherUrl = address + ANDROID_PREFIX;
   const { issuerIdentifier, keyIdentifier, privateKey } = ios.serverKey;
   const serverApi = { issuerIdentifier, keyIdentifier, secret: SERVER_KEY_SECRET };
-  const secrets = createSecretsManager(
-    null,
-    "us-east-1",
-    new Map([
-      [SERVER_KEY_SECRET, privateKey],
-      [MASTER_SECRET, randomBytes(48).toString("base64url")],
-    ]),
-  );
+  const secrets = new Map([
+    [SERVER_KEY_SECRET, privateKey],
+    [MASTER_SECRET, randomBytes(48).toString("base64url")],
+  ]);
+  const secretsManager = createSecretsManager(null, "us-east-1", (name) => secrets.get(name));
   return {
     ios,
     android,
     chain,
-    mounts: [ios.handle, android.handle, secrets],
+    mounts: [ios.handle, android.handle, secretsManager],
     environment: {
       IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
       APP_STORE_SERVER_URL: address + IOS_PREFIX,

@@ -133,12 +133,12 @@ const functionsOf = (
     ]),
   );
 
-/** Passes the functions' output on to the request log too. */
-const both =
-  ({ output }: GatewayOptions, requests: RequestLog) =>
+/** Passes the functions' lines on to the request log too; those about a failure are on standard error. */
+const alsoTo =
+  (requests: RequestLog, write: ((line: string) => void) | undefined) =>
   (line: string): void => {
     requests.take(line);
-    output?.(line);
+    write?.(line);
   };
 
 /** Ids under which functions may have logged the request's outcome. A refusal of the gateway's own has none. */
@@ -191,7 +191,9 @@ export const createGateway = (options: GatewayOptions): Gateway => {
   const { clock = createMovedClock(), onRequest } = options;
   const requests = onRequest === undefined ? null : createRequestLog(onRequest);
   const streams: GatewayOptions =
-    requests === null ? options : { ...options, output: both(options, requests) };
+    requests === null
+      ? options
+      : { ...options, log: alsoTo(requests, options.log), output: alsoTo(requests, options.output) };
   let functions = functionsOf(template, streams, clock);
   let authorizers = authorizersOf(template, functions, clock);
   const respondTo = gatewayResponsesOf(template);

@@ -81,6 +81,15 @@ const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
   revoked: "the API key is revoked",
 };
 
+/** Reasons why a store was not asked, which the functions log in a word. */
+const CREDENTIAL_OF_STORE_BECAUSE: Readonly<Record<string, string>> = {
+  secretIsUnreadable:
+    "there is no secret of the manifest's name: begin it with customer-entitlements/, or start with --secrets and a file of that name",
+  secretIsNoServiceAccount: "the manifest's secret is no service account's key",
+  secretIsNoPrivateKey: "the manifest's secret is not the text of a .p8 file",
+  workloadIdentityIsNoExternalAccount: "the manifest's workload identity is no external account",
+};
+
 /** The most telling known reason. */
 const reasonText = (
   line: FunctionLine | null,
@@ -96,6 +105,8 @@ const reasonText = (
   const { because, refusedBecause, storeStatus, storeReason } = line ?? {};
   if (because !== undefined) return CREDENTIAL_BECAUSE[because] ?? because;
   if (refusedBecause !== undefined) return `${message} (${refusedBecause.replaceAll("_", " ")})`;
+  const unasked = CREDENTIAL_OF_STORE_BECAUSE[storeReason ?? ""];
+  if (unasked !== undefined) return unasked;
   if (storeStatus !== undefined || storeReason !== undefined)
     return `the store answered ${[storeStatus, storeReason].filter((part) => part !== undefined).join(" ")}`;
   return message;
@@ -112,8 +123,8 @@ export const requestText = (request: AnsweredRequest, line: FunctionLine | null)
   ].join("");
 };
 
-/** Longest wait for a function's line, which may come after its answer. */
-const LINE_COMES_WITHIN_MILLISECONDS = 300;
+/** Longest wait for a function's line, which may come after its answer, on a loaded machine much later. */
+const LINE_COMES_WITHIN_MILLISECONDS = 2000;
 /** Lines kept for pending answers. */
 const MOST_LINES = 1000;
 

@@ -81,7 +81,9 @@ export const createConsole = (options: ConsoleOptions) => {
     const warnings: string[] = [];
     try {
       await requireTableFormat(connection.store);
-      const session = openSession(connection, { ...effects, warn: (line) => void warnings.push(line) });
+      const now = await connection.clock(effects.now);
+      const warn = (line: string): void => void warnings.push(line);
+      const session = openSession(connection, { ...effects, now, warn });
       const answered = await runCall({ session, composeAccountReport, sandbox }, name, body);
       if (answered === null) return sendJson(response, 404, { message: "There is no such call." });
       if (answered.outcome === "refused") return sendJson(response, 400, { message: answered.message });

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   GetSecretValueCommand,
   ListSecretsCommand,
@@ -10,6 +11,8 @@ import {
 import { createSecretsManager } from "../../local/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import { createTokenService } from "../../local/token-service.ts";
+import { startWholeService } from "../support/local-gateway.ts";
+import { operatorOf } from "../support/local-operator.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "secrets-"));
 const folder = join(parent, "folder");
@@ -112,4 +115,53 @@ describe("the local Security Token Service", () => {
     expect((await ask("Action=AssumeRole&Version=2011-06-15")).status).toBe(400);
     expect((await fetch(`${address}/v1`, { method: "POST" })).status).toBe(404);
   });
+});
+
+describe("a local run", () => {
+  test("has every secret whose name a deployed service may read, and says how to get another", async () => {
+    const requests: string[] = [];
+    const service = await startWholeService({ onRequest: (line) => void requests.push(line) });
+    const operator = operatorOf(service);
+    const post = async (path: string, body: object, apiKey = ""): Promise<object> =>
+      (
+        await fetch(service.address + path, {
+          method: "POST",
+          headers: { Authorization: `Bearer ${apiKey}` },
+          body: JSON.stringify(body),
+        })
+      ).json() as Promise<object>;
+
+    const linkOf = async (packageName: string, secretName: string): Promise<object> => {
+      const file = join(parent, "manifest.json");
+      const product = { productIdentifier: "pro", basePlanIdentifier: "yearly" };
+      writeFileSync(
+        file,
+        JSON.stringify({
+          application: { name: packageName },
+          stores: { "android-store": [{ packageName, credential: { secret: secretName } }] },
+          entitlements: { captain: { displayName: "Captain" } },
+          products: [{ store: "android-store", ...product, grants: ["captain"] }],
+        }),
+      );
+      await operator("application", "apply", file, "--yes");
+      const application = (await operator("application", "find", packageName)).trim();
+      const words = ["credential", "issue", "--application", application, "--scope", "customers:write"];
+      const [apiKey] = (await operator(...words)).split("\n");
+      const bought = { packageName, productKind: "subscription" };
+      const sold: object = await post("/sandbox/android-publisher/purchases", { ...bought, ...product });
+      const link = { ...bought, ...sold, applicationAccountIdentifier: "skipper" };
+      return post("/v1/customers/android-store/link", link, apiKey);
+    };
+
+    expect(await linkOf("com.example.tides", "customer-entitlements/tides")).toMatchObject({
+      entitlements: [{ identifier: "captain", active: true }],
+    });
+    expect(await linkOf("com.example.ebb", "play-key")).toMatchObject({ error: "STORE_REJECTED_CREDENTIAL" });
+    const refused = () => requests.find((line) => line.includes("STORE_REJECTED_CREDENTIAL"));
+    while (refused() === undefined) await sleep(20);
+    await service.stop();
+    expect(refused()).toMatch(
+      /STORE_REJECTED_CREDENTIAL: there is no secret of the manifest's name: begin it with customer-entitlements\/, or start with --secrets and a file of that name$/,
+    );
+  }, 60_000);
 });

@@ -6,10 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { DEMO } from "../../local/demo.ts";
 import { freePort } from "../../local/dynamodb-local.ts";
-import { composeAccountReport } from "../../operator/composition.ts";
-import { runOperator } from "../../operator/program.ts";
 import { followPurchases, type FollowedPurchases } from "../support/followed-purchases.ts";
 import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { operatorOf, type RunCommand } from "../support/local-operator.ts";
 
 /** The README's receiver, told by the whole service. */
 
@@ -24,28 +23,7 @@ const receivers: ChildProcess[] = [];
 const [, RECEIVER = ""] =
   /```js\n(import \{ createHmac[^`]*?(?:`[^`\n]*`[^`]*?)*)```/s.exec(readFileSync("README.md", "utf8")) ?? [];
 
-const operator = async (...words: readonly string[]): Promise<string> => {
-  const out: string[] = [];
-  const code = await runOperator(words, {
-    environment: {
-      TABLE_NAME: service.tableName,
-      AWS_ENDPOINT_URL_DYNAMODB: service.dynamoDbEndpoint,
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: service.address,
-      AWS_ENDPOINT_URL_STS: service.address,
-      MASTER_SECRET: "customer-entitlements-master",
-      DESTINATIONS: "any",
-    },
-    now: () => Date.now(),
-    out: (text) => void out.push(text),
-    err: (text) => void out.push(text),
-    composeAccountReport,
-    waitForIndex: () => Promise.resolve(),
-    wait: async (milliseconds) => sleep(milliseconds),
-    ask: null,
-  });
-  expect([words, code, code === 0 ? "" : out.join("")]).toEqual([words, 0, ""]);
-  return out.join("");
-};
+let operator: RunCommand;
 
 /** Starts the receiver, and returns its lines. */
 const receive = async (): Promise<{ readonly lines: string[]; readonly process: ChildProcess }> => {
@@ -74,6 +52,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "receiver.mjs"), RECEIVER);
   service = await startWholeService({ destinations: "any", tell: (line) => void printed.push(line) });
   followed = followPurchases(service);
+  operator = operatorOf(service, { DESTINATIONS: "any" });
   const shown = parse(await operator("application", "show", DEMO.applicationIdentifier));
   const manifest = join(folder, "demo.yaml");
   writeFileSync(

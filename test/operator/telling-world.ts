@@ -51,17 +51,14 @@ export interface Operator {
 }
 
 const startOperator = async (table: TestTable): Promise<Operator> => {
-  const secrets = createSecretsManager(
-    null,
-    "us-east-1",
-    new Map([
-      [masterSecretName(table.name), MASTER],
-      ["short", "short"],
-      ["elsewhere", `${MASTER} of another stage`],
-    ]),
-  );
+  const secrets = new Map([
+    [masterSecretName(table.name), MASTER],
+    ["short", "short"],
+    ["elsewhere", `${MASTER} of another stage`],
+  ]);
+  const secretsManager = createSecretsManager(null, "us-east-1", (name) => secrets.get(name));
   const server = createServer((request, response) => {
-    void secrets(request, response).then((isAnswered) => isAnswered || response.writeHead(404).end());
+    void secretsManager(request, response).then((isAnswered) => isAnswered || response.writeHead(404).end());
   });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const folder = await mkdtemp(join(tmpdir(), "operator-"));

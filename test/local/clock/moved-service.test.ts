@@ -14,6 +14,7 @@ import {
   startWholeService,
   type WholeService,
 } from "../../support/local-gateway.ts";
+import { operatorOf } from "../../support/local-operator.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
@@ -171,6 +172,27 @@ describe("POST /sandbox/clock", () => {
       { apiKey: service.demo.apiKey },
     );
     expect(linked.body.entitlements).toMatchObject([{ identifier: "premium", active: true }]);
+  });
+
+  test("the operator's commands go by the moved clock", async () => {
+    const account = "seen-by-both";
+    const before = await move({ advance: "P1M" });
+    await link(account);
+    const operator = operatorOf(service);
+    const { entitlements } = JSON.parse(
+      await operator("--json", "account", "show", DEMO.applicationIdentifier, account),
+    );
+    expect(entitlements).toEqual((await read(account)).body.entitlements);
+    expect(entitlements).toMatchObject([{ identifier: "offline-maps", active: true }]);
+    const words = ["credential", "issue", "--application", DEMO.applicationIdentifier];
+    const [apiKey = ""] = (
+      await operator(...words, "--scope", "entitlements:read", "--expires", "P1D")
+    ).split("\n");
+    expect((await read(account, apiKey)).status).toBe(200);
+    expect(await now()).toBeLessThan(before + DAY);
+    await move({ advance: "P1D" });
+    await move({ advance: "PT1M" });
+    expect((await read(account, apiKey)).status).toBe(401);
   });
 
   test("an API key ends when the clock passes its end, whatever the authorizer has cached", async () => {
