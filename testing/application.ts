@@ -18,6 +18,8 @@ export type GivenManifest = string | ManifestFields;
 
 /** @throws with every problem of the manifest */
 export const manifestFrom = (given: GivenManifest, trustsOrigin?: TrustsOrigin): Manifest => {
+  if (typeof given === "string" && /^\S+\.(?:ya?ml|json)$/.test(given))
+    throw new Error(`${given} is the name of a file: give the text that is in it.`);
   const reading = readManifest(typeof given === "string" ? given : JSON.stringify(given), trustsOrigin);
   if (reading.outcome === "valid") return reading.manifest;
   throw new Error(`The manifest is not valid:\n${reading.problems.map(problemText).join("\n")}`);
@@ -46,7 +48,7 @@ export const saveApplication = async (table: Table, manifest: Manifest): Promise
   const applied = await applyManifest({ ...manifest, identifier }, identifier, createApplicationTable(table));
   if (applied.outcome === "applied") return identifier;
   throw new Error(
-    `The application could not be applied (${applied.outcome}): a bundle or package belongs to one application, so use other names or the same identifier.`,
+    `The application could not be applied (${applied.outcome}): a bundle or package belongs to one application. A manifest with names of its own is applied once, such as in beforeAll, or names its application: { identifier: <a UUID> }.`,
   );
 };
 

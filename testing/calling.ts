@@ -54,11 +54,17 @@ const refusal = <Name extends EndpointName>(code: ErrorCode): Answer<Name> => {
   };
 };
 
-/** Calls an endpoint: the authorizer's function where it has a scope, then its own. */
+/**
+ * Calls an endpoint: the authorizer's function where it has a scope, then its own.
+ *
+ * @throws naming the endpoints that there are, if it is none of them
+ */
 export const callEndpoint = async <Name extends EndpointName>(
   name: Name,
   { key, ...request }: CalledRequest,
 ): Promise<Answer<Name>> => {
+  if (!Object.hasOwn(endpoints, name))
+    throw new Error(`There is no endpoint ${name}; there are: ${Object.keys(endpoints).join(", ")}.`);
   const headers = { ...(key !== undefined && { Authorization: `Bearer ${key}` }), ...request.headers };
   const asked = { ...request, headers };
   const authorization = await authorize(name, apiGatewayEvent(name, asked).path, headers);

@@ -29,9 +29,28 @@ export const openDynamoDb = async (): Promise<Pick<DynamoDbLocal, "endpoint" | "
   return { endpoint: given, stop: () => Promise.resolve() };
 };
 
-/** Creates a table with the deployed one's keys and index, and returns its name. */
+/** By its text: where a test runner has realms of its own, the SDK wraps the error. */
+const isRefusedConnection = (error: unknown): boolean => String(error).includes("ECONNREFUSED");
+
+/**
+ * Creates a table with the deployed one's keys and index, and returns its name.
+ *
+ * @throws saying what to do where nothing answers
+ */
 export const createTable = async (client: DynamoDBClient): Promise<string> => {
   const name = `test-${randomUUID()}`;
+  await create(client, name).catch((error: unknown) => {
+    if (!isRefusedConnection(error)) throw error;
+    throw new Error(
+      "No DynamoDB answers where AWS_ENDPOINT_URL_DYNAMODB says. Unset the variable in this shell, and one is started.",
+      { cause: error },
+    );
+  });
+  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.05 }, { TableName: name });
+  return name;
+};
+
+const create = async (client: DynamoDBClient, name: string): Promise<void> => {
   await client.send(
     new CreateTableCommand({
       TableName: name,
@@ -52,6 +71,4 @@ export const createTable = async (client: DynamoDBClient): Promise<string> => {
       ],
     }),
   );
-  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.05 }, { TableName: name });
-  return name;
 };

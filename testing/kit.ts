@@ -4,11 +4,11 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import type { EndpointName } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { Table } from "../lib/table/table.ts";
-import type { AndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { signJws } from "../sandbox/ios-store/signing.ts";
 import type { GivenManifest } from "./application.ts";
 import { callEndpoint, invokeEndpoint, type Answer, type CalledRequest } from "./calling.ts";
+import { withAndroidChanges, withIosChanges, type TestAndroidStore } from "./changes.ts";
 import { instantOf, keepTime, type TestClock } from "./clock.ts";
 import { createTable, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
 import { handlerOf, invocationContext } from "./functions.ts";
@@ -31,8 +31,8 @@ export interface Kit {
   readonly table: Table;
   /** Sells, changes what it sold (`change(id, { change: "refund" })`), and answers the App Store Server API. */
   readonly ios: IosStoreSandbox;
-  /** Sells, changes what it sold (`change(token, "refund")`), fails (`failNext`), and answers the Publisher API. */
-  readonly android: AndroidPublisherSandbox;
+  /** Sells, changes what it sold (`change(token, { change: "refund" })`), fails (`failNext`), and answers the Publisher API. */
+  readonly android: TestAndroidStore;
   /**
    * An application: of the given manifest, or one with a bundle and a package of its own that sells
    * {@link DEFAULT_PRODUCTS}. Credentials of the stores in it are replaced by the sandbox's.
@@ -118,8 +118,8 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
   return {
     clock,
     table,
-    ios,
-    android,
+    ios: withIosChanges(ios),
+    android: withAndroidChanges(android),
     application: async (given = defaultManifest()) =>
       createTestApplication(given, { table, stores, now: clock.now }),
     call: async (endpoint, request = {}) => {

@@ -1,4 +1,5 @@
 import { v7 as uuid } from "uuid";
+import type { Manifest } from "../lib/administration/manifest.ts";
 import type { Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
@@ -68,6 +69,15 @@ interface Surroundings {
   readonly now: () => Instant;
 }
 
+/** @throws naming what the application sells instead */
+const requireDefaultProduct = ({ catalog }: Manifest): void => {
+  const sold = catalog.products.filter(({ store }) => store === "android-store");
+  if (sold.some(({ productIdentifier }) => productIdentifier === "premium")) return;
+  throw new Error(
+    `The application sells no "premium": give buyOnAndroid a productIdentifier${sold.length === 0 ? "" : `, such as ${sold.map(({ productIdentifier }) => productIdentifier).join(", ")}`}.`,
+  );
+};
+
 export const createTestApplication = async (
   given: GivenManifest,
   { table, stores, now }: Surroundings,
@@ -91,13 +101,15 @@ export const createTestApplication = async (
         ...(bundle?.appAppleIdentifier != null && { appAppleIdentifier: bundle.appAppleIdentifier }),
         transactions: [...transactions],
       }),
-    buyOnAndroid: (purchase = {}) =>
-      stores.android.buy({
+    buyOnAndroid: (purchase = {}) => {
+      if (purchase.productIdentifier === undefined) requireDefaultProduct(manifest);
+      return stores.android.buy({
         packageName,
         productKind: "subscription",
         productIdentifier: "premium",
         ...(purchase.productKind !== "one_time_product" && { basePlanIdentifier: "monthly" }),
         ...purchase,
-      }),
+      });
+    },
   };
 };

@@ -1,11 +1,9 @@
 import * as z from "zod";
 import { controlError, decode, parseJson, type Answer } from "./answers.ts";
-import { changeDetails, CHANGES } from "./changes.ts";
+import { androidChange } from "./changes.ts";
 import { ImpossibleChange } from "./outcome.ts";
 import { sandboxPurchase } from "./purchases.ts";
 import type { ShopKeeping } from "./shop.ts";
-
-const changeRequest = changeDetails.extend({ change: z.enum(CHANGES) });
 
 /** Developer's endpoints of the sandbox: create, change and inspect purchases. */
 export const createControl = (
@@ -33,7 +31,7 @@ export const createControl = (
         shop.drop(purchaseToken);
         return { status: 204 };
       case "POST": {
-        const wanted = changeRequest.safeParse(parseJson(body));
+        const wanted = androidChange.safeParse(parseJson(body));
         if (!wanted.success) return controlError(400, z.prettifyError(wanted.error));
         const { change, ...details } = wanted.data;
         return { status: 200, body: presented(shop.change(purchaseToken, change, details)) };

@@ -7,16 +7,21 @@ import { promisify } from "node:util";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 
 const DOCUMENT = readFileSync("docs/testing.md", "utf8");
-const [first = "", second = ""] = [...DOCUMENT.matchAll(/```ts\n([^`]*)```/g)].map(([, code]) => code);
+const [first = "", ofTime = "", ofNode = ""] = DOCUMENT.split("```ts\n")
+  .slice(1)
+  .map((text) => text.slice(0, text.indexOf("```")));
 
-test("the first example is a test of this run", () => {
-  expect(first).toBe(readFileSync("test/testing/example.test.ts", "utf8"));
+test.each([
+  ["first", first, "example.test.ts"],
+  ["second", ofTime, "example-time.test.ts"],
+])("the %s example is a test of this run", (_, example, file) => {
+  expect(example).toBe(readFileSync(`test/testing/${file}`, "utf8"));
 });
 
 test("the example for Node's own runner passes", async () => {
   const folder = mkdtempSync(join(tmpdir(), "example-"));
   const file = join(folder, "example.test.ts");
-  writeFileSync(file, second.replace("../testing/index.ts", pathToFileURL(resolve("testing/index.ts")).href));
+  writeFileSync(file, ofNode.replace("../testing/index.ts", pathToFileURL(resolve("testing/index.ts")).href));
   try {
     const { NODE_OPTIONS: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(process.execPath, [file], { env });

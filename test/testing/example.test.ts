@@ -4,7 +4,7 @@ let kit: Kit;
 beforeAll(async () => {
   kit = await startKit();
 });
-afterAll(() => kit.stop());
+afterAll(() => kit?.stop());
 
 test("a refund ends the access", async () => {
   const { key, buyOnIos } = await kit.application();

@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { apiGatewayEvent, startKit, type Kit, type TestApplication } from "../../testing/index.ts";
+import { createTable } from "../../testing/dynamodb.ts";
 import { functionsOf, handlerOf } from "../../testing/functions.ts";
 
 const START = "2026-06-15T12:00:00.000Z";
@@ -81,11 +84,11 @@ test("a second call at one moment comes a millisecond later, the first after a m
 test("what happens to an Android purchase at one moment is answered in its order", async () => {
   const token = app.buyOnAndroid();
   expect((await linkAndroid(token)).body.entitlements).toMatchObject([{ status: "active", willRenew: true }]);
-  kit.android.change(token, "cancel");
+  kit.android.change(token, { change: "cancel" });
   expect((await linkAndroid(token)).body.entitlements).toMatchObject([
     { status: "active", willRenew: false },
   ]);
-  kit.android.change(token, "refund");
+  kit.android.change(token, { change: "refund" });
   expect((await linkAndroid(token)).body.entitlements).toMatchObject([{ active: false }]);
 });
 
@@ -109,7 +112,7 @@ test("stores notify when the test says so, through the endpoints' handlers", asy
     await kit.clock.advance("P2M");
     expect((await read()).body.entitlements).toMatchObject([{ status: "active" }]);
     await kit.ios.change(purchase.originalTransactionIdentifiers[0] ?? "", { change: "refund" });
-    kit.android.change(token, "refund");
+    kit.android.change(token, { change: "refund" });
     await kit.android.pushed();
     expect((await read()).body.entitlements).toMatchObject([{ active: false }]);
   } finally {
@@ -172,6 +175,65 @@ test("an application of one's own manifest is read by the sandbox's credentials"
 
 test("a manifest that is not valid says each problem", async () => {
   await expect(kit.application("application: { name: 7 }")).rejects.toThrow("application.name");
+  await expect(kit.application("trails.yaml")).rejects.toThrow("trails.yaml is the name of a file");
+});
+
+const manifestOf = (name: string): object => ({
+  application: { name },
+  stores: { "android-store": [{ packageName: name, credential: { secret: "any" } }] },
+  entitlements: { captain: {} },
+  products: [{ store: "android-store", productIdentifier: "tides", grants: ["captain"] }],
+});
+
+test("a manifest is applied once, or says which application it is", async () => {
+  const manifest = { ...manifestOf("com.example.once") };
+  await kit.application(manifest);
+  await expect(kit.application(manifest)).rejects.toThrow("is applied once, such as in beforeAll");
+  const identified = {
+    ...manifestOf("com.example.again"),
+    application: { identifier: randomUUID(), name: "Again" },
+  };
+  await kit.application(identified);
+  await expect(kit.application(identified)).resolves.toMatchObject({ packageName: "com.example.again" });
+});
+
+test("a purchase names its product where the application does not sell the default one", async () => {
+  const tides = await kit.application({ ...manifestOf("com.example.tides") });
+  expect(() => tides.buyOnAndroid()).toThrow(
+    'The application sells no "premium": give buyOnAndroid a productIdentifier, such as tides.',
+  );
+  const purchaseToken = tides.buyOnAndroid({ productIdentifier: "tides", productKind: "one_time_product" });
+  const { body } = await kit.call("linkAndroidStoreCustomer", {
+    key: tides.key,
+    body: {
+      packageName: tides.packageName,
+      purchaseToken,
+      productKind: "one_time_product",
+      applicationAccountIdentifier: "user-1",
+    },
+  });
+  expect(body.entitlements).toMatchObject([{ identifier: "captain", active: true }]);
+});
+
+test("a change that a store does not have, and an endpoint that there is not, are named", async () => {
+  const token = app.buyOnAndroid();
+  const { originalTransactionIdentifiers } = await app.buyOnIos({ productIdentifier: "monthly" });
+  // @ts-expect-error -- a test whose types nobody checks
+  expect(() => kit.android.change(token, "cancel")).toThrow('write { change: "cancel" }');
+  // @ts-expect-error -- likewise
+  expect(() => kit.android.change(token, { change: "explode" })).toThrow("no such change");
+  // @ts-expect-error -- likewise
+  await expect(kit.ios.change(originalTransactionIdentifiers[0], "cancel")).rejects.toThrow("no such change");
+  // @ts-expect-error -- likewise
+  await expect(kit.call("readEntitlements")).rejects.toThrow(
+    "There is no endpoint readEntitlements; there are: ",
+  );
+});
+
+test("no table can be made where nothing answers", async () => {
+  const client = new DynamoDBClient({ endpoint: "http://127.0.0.1:1", maxAttempts: 1 });
+  await expect(createTable(client)).rejects.toThrow("Unset the variable in this shell");
+  client.destroy();
 });
 
 test("a changed catalog is seen a minute later", async () => {
