@@ -52,7 +52,10 @@ const isOfThisMachine: TrustsOrigin = (origin) => {
 /** Table name from the option, or else from `TABLE_NAME`. */
 export const tableName = (option: string | undefined, environment: Environment): string => {
   const name = option || environment["TABLE_NAME"];
-  if (!name) throw new OperatorError("No table is named: give --table <name>, or set TABLE_NAME.");
+  if (!name)
+    throw new OperatorError(
+      "No table is named: give --table <name>, or set TABLE_NAME. For the service of npm start, export the lines that it prints.",
+    );
   return name;
 };
 
@@ -77,7 +80,7 @@ export const connect = async (table: string, environment: Environment): Promise<
   const client = new DynamoDBClient(options);
   const resolvedRegion = await client.config.region().catch(() => {
     throw new OperatorError(
-      "No AWS region is configured: set AWS_REGION, or a region in the profile of this shell.",
+      "No AWS region is configured: set AWS_REGION, or a region in the profile of this shell. For the service of npm start, export the lines that it prints.",
     );
   });
   return {
