@@ -52,6 +52,7 @@ const lineOf = (changes: Partial<Line>): Line => ({
   revokedAt: null,
   refundedBy: null,
   mostRefunded: 0,
+  leastRefunded: 0,
   revokedSince: null,
   quantity: 1,
   refundedQuantity: 0,

@@ -121,28 +121,25 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };
 
-type Refund = Pick<Line, "refundedBy" | "mostRefunded">;
+type Refunds = Pick<Line, "refundedBy" | "mostRefunded" | "leastRefunded">;
 
-/** The larger refund; of equal ones, the one seen first. */
-const largerRefund = (a: Refund, b: Refund): Refund => {
-  const order = compare(b.mostRefunded, a.mostRefunded) || compare(a.refundedBy ?? 0, b.refundedBy ?? 0);
-  return order > 0 ? b : a;
+/** The larger refund; of equal ones, the one seen first. And the smallest refund of both. */
+const joinRefunds = (a: Refunds, b: Refunds): Refunds => {
+  const order =
+    compare(b.mostRefunded, a.mostRefunded) || compare(a.refundedBy ?? Infinity, b.refundedBy ?? Infinity);
+  const { refundedBy, mostRefunded } = order > 0 ? b : a;
+  return { refundedBy, mostRefunded, leastRefunded: Math.min(a.leastRefunded, b.leastRefunded) };
 };
 
-/** The answer's lines, with the largest refund of their product in any answer, and when it was first seen. */
-const withLargestRefunds = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
-  const largest = new Map<string, Refund>();
-  for (const line of all.flatMap(({ lines }) => lines)) {
-    if (line.refundedBy === null) continue;
-    const known = largest.get(line.productIdentifier) ?? line;
-    largest.set(line.productIdentifier, largerRefund(known, line));
-  }
-  return answer.lines.map((line) => {
-    const { refundedBy, mostRefunded } = largest.get(line.productIdentifier) ?? line;
-    return refundedBy === line.refundedBy && mostRefunded === line.mostRefunded
-      ? line
-      : { ...line, refundedBy, mostRefunded };
-  });
+/**
+ * The answer's lines, with the largest refund of their product in any answer, when it was first seen, and the smallest
+ * one.
+ */
+const withAllRefunds = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
+  const joined = new Map<string, Refunds>();
+  for (const line of all.flatMap(({ lines }) => lines))
+    joined.set(line.productIdentifier, joinRefunds(joined.get(line.productIdentifier) ?? line, line));
+  return answer.lines.map((line) => ({ ...line, ...joined.get(line.productIdentifier) }));
 };
 
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
@@ -183,7 +180,7 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
             environment,
             verifiedAt,
           )
-        : withLargestRefunds(others.reduce(laterAnswer, first), facts),
+        : withAllRefunds(others.reduce(laterAnswer, first), facts),
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
     replacedBy,
     replacedAt,

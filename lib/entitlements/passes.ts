@@ -7,11 +7,13 @@ export const endOfUnits = (units: number, duration: Period, begins: Instant): In
 
 /**
  * The moment up to which a pass takes up time, from which the next one of its product counts: the end of its units that
- * are not refunded. Refunded units count up to their refund: that time was used, and later passes must not move.
+ * are not refunded. Refunded units count up to their refund: that time was used, and later passes must not move. Units
+ * that no answer showed as paid were never used, so they take up nothing.
  */
 export const takenUntil = (line: Line, duration: Period, begins: Instant): Instant => {
   const lasts = isRevoked(line)
     ? begins
     : endOfUnits(line.quantity - line.refundedQuantity, duration, begins);
-  return Math.max(lasts, Math.min(endOfUnits(line.quantity, duration, begins), line.refundedBy ?? begins));
+  const shown = endOfUnits(line.quantity - line.leastRefunded, duration, begins);
+  return Math.max(lasts, Math.min(shown, line.refundedBy ?? begins));
 };

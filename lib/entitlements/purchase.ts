@@ -50,6 +50,8 @@ export interface Line {
   readonly refundedBy: Instant | null;
   /** Android: largest refunded quantity in any answer. */
   readonly mostRefunded: number;
+  /** Android: smallest refunded quantity in any answer. So many units were never seen to be paid, so they gave no access. */
+  readonly leastRefunded: number;
   /** iOS: earliest signing time of a full or partial revocation under this transaction id; null: never revoked. */
   readonly revokedSince: Instant | null;
   /** Units bought. */
@@ -140,6 +142,7 @@ const LINE_FIELDS = Object.keys({
   revokedAt: true,
   refundedBy: true,
   mostRefunded: true,
+  leastRefunded: true,
   revokedSince: true,
   quantity: true,
   refundedQuantity: true,
@@ -149,7 +152,12 @@ const LINE_FIELDS = Object.keys({
 } satisfies Record<Exclude<keyof Line, "further">, true>) as Exclude<keyof Line, "further">[];
 
 /** Fields joined from all copies or answers, so not part of any single one. */
-const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set(["revokedSince", "refundedBy", "mostRefunded"]);
+const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set([
+  "revokedSince",
+  "refundedBy",
+  "mostRefunded",
+  "leastRefunded",
+]);
 
 const TELLING_FIELDS = LINE_FIELDS.filter((field) => !JOINED_FIELDS.has(field));
 
@@ -175,6 +183,7 @@ export const sameLine = (a: Line, b: Line): boolean =>
     a.revokedAt === b.revokedAt &&
     a.refundedBy === b.refundedBy &&
     a.mostRefunded === b.mostRefunded &&
+    a.leastRefunded === b.leastRefunded &&
     a.revokedSince === b.revokedSince &&
     a.quantity === b.quantity &&
     a.refundedQuantity === b.refundedQuantity &&

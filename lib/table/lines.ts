@@ -42,9 +42,20 @@ const POSITIONS = [
   nullable(isInteger),
 ] as const;
 
-export type EncodedLine = [...known: Guarded<typeof POSITIONS>, ...further: unknown[]];
+const areFirstPositions = arePositions(POSITIONS);
 
-const isEncodedLine: Guard<EncodedLine> = arePositions(POSITIONS);
+/** `leastRefunded` was appended: lines stored before do not have it, nor does one of which it is 0. */
+export type EncodedLine = [
+  ...known: Guarded<typeof POSITIONS>,
+  leastRefunded?: number,
+  ...further: unknown[],
+];
+
+const isEncodedLine: Guard<EncodedLine> = (value): value is EncodedLine => {
+  if (!areFirstPositions(value)) return false;
+  const appended = value[POSITIONS.length];
+  return appended === undefined || isInteger(appended);
+};
 
 /** Positions of a list of lines. */
 export const areEncodedLines: Guard<EncodedLine[]> = isListOf(isEncodedLine);
@@ -57,7 +68,7 @@ export const memberOf = <T>(values: readonly T[], index: number): T => {
   return value;
 };
 
-const encodeLine = (line: Line): EncodedLine => [
+const encodeFirst = (line: Line): Guarded<typeof POSITIONS> => [
   line.transactionIdentifier,
   line.productIdentifier,
   line.basePlanIdentifier,
@@ -77,8 +88,13 @@ const encodeLine = (line: Line): EncodedLine => [
   line.refundedBy,
   line.mostRefunded,
   line.revokedSince,
-  ...(line.further ?? []),
 ];
+
+const encodeLine = (line: Line): EncodedLine => {
+  const { leastRefunded, further = [] } = line;
+  const first = encodeFirst(line);
+  return leastRefunded === 0 && further.length === 0 ? first : [...first, leastRefunded, ...further];
+};
 
 const decodeLine = ([
   transactionIdentifier,
@@ -100,6 +116,7 @@ const decodeLine = ([
   refundedBy,
   mostRefunded,
   revokedSince,
+  leastRefunded = 0,
   ...further
 ]: EncodedLine): Line => ({
   transactionIdentifier,
@@ -115,6 +132,7 @@ const decodeLine = ([
   revokedAt,
   refundedBy,
   mostRefunded,
+  leastRefunded,
   revokedSince,
   quantity,
   refundedQuantity,

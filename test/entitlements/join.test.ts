@@ -296,6 +296,7 @@ describe("the join of facts", () => {
           transactionIdentifier: null,
           productIdentifier: index === 0 ? "odd" : "even",
           mostRefunded,
+          leastRefunded: mostRefunded,
           refundedBy: mostRefunded > 0 ? verifiedAt : null,
           verifiedAt,
         }),

@@ -51,13 +51,13 @@ const line: fc.Arbitrary<Line> = fc
     revokedAt: rarely(instant, none),
     refundedBy: rarely(instant, none),
     revokedSince: rarely(instant, none),
-    units: rarely(pick([3, 0], [3, 1]), pick([1, 0])),
+    units: rarely(pick([3, 0, 0], [3, 1, 0], [3, 1, 1]), pick([1, 0, 0], [1, 0, 1])),
     rented: rarely(pick(true), pick(false)),
     willRenew: rarely(pick(null, false), pick(true)),
     /** Whether it was verified last after its end, or how long before. */
     verified: pick(-DAY, -HALF_DAY, -1, 0, 1, HALF_DAY),
   })
-  .map(({ length, units: [quantity = 1, refundedQuantity = 0], verified, ...one }) => {
+  .map(({ length, units: [quantity = 1, refundedQuantity = 0, leastRefunded = 0], verified, ...one }) => {
     const nature = NATURES_OF[one.productIdentifier] ?? "consumable";
     const endsAt = length === null ? null : (one.startsAt ?? NOW) + length;
     return aLine({
@@ -67,6 +67,7 @@ const line: fc.Arbitrary<Line> = fc
       endsAt: nature === "auto_renewable" ? endsAt : null,
       quantity,
       refundedQuantity,
+      leastRefunded,
       verifiedAt: (endsAt ?? NOW) + verified,
     });
   });

@@ -213,6 +213,40 @@ describe("passes of one product add up", () => {
     expect(statusAt(T + until * DAY - 1, heldBy(ONE, ...ends))).toBe("active");
     expect(statusAt(T + until * DAY, heldBy(ONE, ...ends))).not.toBe("active");
   });
+  /** Google's answer about a pass of `quantity` units, bought at {@link T}. */
+  const heardOf = (quantity: number, refunded: number, at: number, key = "1") =>
+    aPass(
+      key,
+      {
+        nature: "consumable",
+        quantity,
+        refundedQuantity: refunded % quantity,
+        standing: refunded === quantity ? "revoked" : "entitled",
+        refundedBy: refunded === 0 ? null : T + at * DAY,
+        mostRefunded: refunded,
+        leastRefunded: refunded,
+        verifiedAt: T + at * DAY,
+      },
+      { store: "android-store" },
+    );
+  test.each<[what: string, heard: readonly Purchase[], until: number]>([
+    ["one that was first heard of after its refund", [heardOf(1, 1, 9)], 1.25],
+    ["one that was heard of when it was paid", [heardOf(1, 0, 0), heardOf(1, 1, 9)], 2],
+    ["two units, of which one was ever heard of as paid", [heardOf(2, 1, 0), heardOf(2, 2, 9)], 2],
+    ["two of three units, first heard of after their refund", [heardOf(3, 2, 9)], 2],
+    [
+      "many, all first heard of after their refund",
+      ["1", "2", "3"].map((key) => heardOf(1, 1, 9, `a ${key}`)),
+      1.25,
+    ],
+  ])("a refunded pass takes up what was granted of it: %s", (_, heard, until) => {
+    const next = aPass("9", { nature: "consumable", startsAt: T + DAY / 4 }, { store: "android-store" });
+    for (const said of [heard, heard.toReversed()]) {
+      const held = heldBy(ONE, ...joinAll([...said, next]));
+      expect(entitlementsAt(T + DAY, held, catalog)).toMatchObject([{ expiresAt: isoTime(T + until * DAY) }]);
+    }
+  });
+
   test("a pass that is refunded as a whole is revoked, and shows the time", () => {
     const pass = aPass("1", { quantity: 3, revokedAt: T + 5 });
     expect(entitlementsAt(T + 5, heldBy(ONE, pass), catalog)).toMatchObject([

@@ -97,6 +97,7 @@ describe("purchases are the same", () => {
     { refundedQuantity: 9 },
     { refundedBy: 9 },
     { mostRefunded: 9 },
+    { leastRefunded: 9 },
     { rented: true },
     { willRenew: true },
     { verifiedAt: 9 },

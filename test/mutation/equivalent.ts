@@ -20,7 +20,6 @@ const REASONS = {
   sortedLater: "Only the order differs, and the result is sorted later.",
   alwaysNamed: "Only lines of the App Store come here; each has a transaction id and an event.",
   onceInLineage: "Within one lineage there is one copy of each transaction id, so the two lineages differ.",
-  refundKnown: "A line without `refundedBy` has a `mostRefunded` of 0, so it is never the larger refund.",
   nothing: "The value is used only where there is no pass, and then nothing is held for it.",
   message: "The text of an error that the module catches, or that nobody reads: it is never shown.",
   opensslFirst: "OpenSSL has parsed the certificate before, and refuses one of this form.",
@@ -273,11 +272,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "(line) => sameLine(line, first)",
         "() => undefined",
       ],
-      [
-        "return refundedBy === line.refundedBy && mostRefunded === line.mostRefunded",
-        "refundedBy === line.refundedBy && mostRefunded === line.mostRefunded",
-        "false",
-      ],
     ]),
     ...because(REASONS.oneFact, [
       [
@@ -321,7 +315,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "linesText(a.lines) > linesText(b.lines)",
         "linesText(a.lines) >= linesText(b.lines)",
       ],
-      ["return order > 0 ? b : a;", "order > 0", "order >= 0"],
+      ["const { refundedBy, mostRefunded } = order > 0 ? b : a;", "order > 0", "order >= 0"],
       ["return order <= 0 ? a : b;", "order <= 0", "order < 0"],
     ]),
     ...because(REASONS.sortedLater, [
@@ -335,9 +329,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "revokedSince !== null",
         "revokedSince === null",
       ],
-    ]),
-    ...because(REASONS.refundKnown, [
-      ["if (line.refundedBy === null) continue;", "line.refundedBy === null", "false"],
     ]),
   ],
   "lib/entitlements/lineages.ts": [

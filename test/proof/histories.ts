@@ -511,6 +511,9 @@ const SUBSCRIPTION_STATES = [
   "PENDING_PURCHASE_CANCELED",
 ] as const;
 
+/** Place of `CANCELLED` among the states of a one-time purchase. */
+const REFUNDED = 2;
+
 const PERSONS = [null, null, "o1", "o2"] as const;
 
 interface AndroidScript {
@@ -550,6 +553,23 @@ const androidScript: fc.Arbitrary<AndroidScript> = fc.record({
     { minLength: 1, maxLength: 4 },
   ),
 });
+
+/** Passes of one product that queue up. Some are first heard of long after they were refunded. */
+const passScript: fc.Arbitrary<AndroidScript> = fc
+  .record({
+    script: androidScript,
+    begins: fc.integer({ min: 100, max: 130 }),
+    product: choice(1, 5),
+    isRefunded: choice(false, false, true),
+  })
+  .map(({ script, begins, product, isRefunded }) => ({
+    ...script,
+    form: "one-time",
+    begins,
+    product,
+    relation: "none",
+    answers: isRefunded ? script.answers.map((answer) => ({ ...answer, state: REFUNDED })) : script.answers,
+  }));
 
 const ANDROID_SUBSCRIPTIONS = [
   ["premium", "monthly"],
@@ -662,12 +682,17 @@ export interface History {
 const historiesOf = (people: number): fc.Arbitrary<History> =>
   fc.record({
     apple: appleAccounts(people),
-    android: fc.array(androidScript, { maxLength: people + 1 }).map((scripts) =>
-      // A token and the tokens it names are of one environment.
-      scripts.flatMap((script, index) =>
-        androidFacts({ ...script, environment: scripts[0]?.environment ?? "production" }, index),
+    android: fc
+      .oneof(
+        { weight: 4, arbitrary: fc.array(androidScript, { maxLength: people + 1 }) },
+        { weight: 1, arbitrary: fc.array(passScript, { minLength: 2, maxLength: people + 1 }) },
+      )
+      .map((scripts) =>
+        // A token and the tokens it names are of one environment.
+        scripts.flatMap((script, index) =>
+          androidFacts({ ...script, environment: scripts[0]?.environment ?? "production" }, index),
+        ),
       ),
-    ),
   });
 
 export const histories = historiesOf(3);

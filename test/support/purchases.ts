@@ -33,6 +33,7 @@ export const aLine = (line: Partial<Line> = {}): Line => ({
   revokedAt: null,
   refundedBy: line.revokedAt ?? null,
   mostRefunded: 0,
+  leastRefunded: 0,
   revokedSince: line.revokedAt == null ? null : (line.verifiedAt ?? NOW - 1000),
   quantity: 1,
   refundedQuantity: 0,

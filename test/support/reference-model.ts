@@ -224,6 +224,8 @@ interface Given {
   readonly refundedBy: number | null;
   /** Units that are not refunded. */
   readonly units: number;
+  /** Units that an answer showed as not refunded: the others never counted. */
+  readonly shown: number;
   readonly bought: number;
   /** Whether its length comes from the catalog. */
   readonly isPass: boolean;
@@ -622,6 +624,7 @@ const givenByIos = (
         revokedAt,
         refundedBy: fact.revokedAt,
         units,
+        shown: fact.quantity,
         bought: fact.quantity,
         isPass: !isSubscription && product.access !== null,
         kind: isSubscription || fact.type === "non-renewing" ? "subscription" : "one_time_product",
@@ -705,6 +708,7 @@ const givenByAndroid = (
           end: line.expiry,
           refundedBy: null,
           units: 1,
+          shown: 1,
           bought: 1,
           isPass: false,
           kind: "subscription",
@@ -725,17 +729,17 @@ const givenByAndroid = (
     const unitsIn = (said: AndroidOneTimeFact, line: AndroidOneTimeFact["products"][number]): number =>
       said.state === "CANCELLED" ? 0 : (line.unrefunded ?? line.quantity);
     const units = unitsIn(answer, bought);
+    const said = facts.flatMap((other) =>
+      other.kind === "one-time" && other.state !== "PENDING"
+        ? other.products
+            .filter((line) => line.product === productIdentifier)
+            .map((line) => ({ units: unitsIn(other, line), of: line.quantity, at: other.answeredAt }))
+        : [],
+    );
     // Google gives no time of a refund, so the first answer with the largest refund counts.
     const [heard] = sorted(
-      facts.flatMap((said) =>
-        said.kind === "one-time" && said.state !== "PENDING"
-          ? said.products
-              .filter((line) => line.product === productIdentifier)
-              .map((line) => ({ refunded: line.quantity - unitsIn(said, line), at: said.answeredAt }))
-              .filter(({ refunded }) => refunded > 0)
-          : [],
-      ),
-      [({ refunded }) => -refunded, ({ at }) => at],
+      said.filter(({ units, of }) => units < of),
+      [({ units, of }) => units - of, ({ at }) => at],
     );
     return [
       {
@@ -747,6 +751,7 @@ const givenByAndroid = (
         begins: answer.completedAt,
         end: null,
         units,
+        shown: Math.max(...said.map((one) => one.units)),
         bought: bought.quantity,
         refundedBy: heard?.at ?? null,
         isPass: product.access !== null,
@@ -772,8 +777,8 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
     const begins = Math.max(start, ends.get(name) ?? 0);
     const { months, days } = pass.product.access ?? { months: 0, days: 0 };
     const lasting = (units: number): number => after(begins, { months: months * units, days: days * units });
-    // Time used before a refund stays used, whatever is refunded later.
-    const used = pass.refundedBy === null ? begins : Math.min(lasting(pass.bought), pass.refundedBy);
+    // Time used before a refund stays used, whatever is refunded later. Units first seen refunded were never used.
+    const used = pass.refundedBy === null ? begins : Math.min(lasting(pass.shown), pass.refundedBy);
     const over = Math.max(lasting(pass.units), used);
     const end = pass.units > 0 ? over : lasting(pass.bought);
     ends.set(name, Math.max(over, ends.get(name) ?? 0));

@@ -1,4 +1,4 @@
-import { decodeLines, encodedLines } from "../../lib/table/lines.ts";
+import { decodeLines, encodedLines, encodeLines } from "../../lib/table/lines.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
@@ -8,7 +8,7 @@ import { createBatchReader } from "../../lib/table/batch-reader.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
-import { aCatalog, aPurchase, NOW, proven } from "../support/purchases.ts";
+import { aCatalog, aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -78,7 +78,11 @@ test("a malformed item is an error that names its key, and neither its content n
 });
 
 /** Writes an account's item with one line, encoded with the given positions. */
-const holding = async (account: AccountId, at: (part: string) => unknown): Promise<void> => {
+const holding = async (
+  account: AccountId,
+  at: (part: string) => unknown,
+  appended: readonly unknown[] = [0, "of a later version"],
+): Promise<void> => {
   const texts = [null, "p", null];
   const times = [null, null, null, null, NOW];
   const line = [
@@ -95,7 +99,7 @@ const holding = async (account: AccountId, at: (part: string) => unknown): Promi
     null,
     0,
     null,
-    "of a later version",
+    ...appended,
   ];
   await table.client.send(
     new PutCommand({
@@ -135,6 +139,37 @@ test("holdings with positions in the lists are read, and a later version's addit
   expect(found?.holdings).toMatchObject([
     { store: STORES[0], lines: [{ nature: NATURES[0], quantity: 1, further }], further },
   ]);
+});
+
+test.each<[appended: readonly unknown[], leastRefunded: number]>([
+  [[], 0],
+  [[2], 2],
+])("a line that ends with %j is read", async (appended, leastRefunded) => {
+  const account = accountId(`ends with ${JSON.stringify(appended)}`);
+  await holding(account, () => 0, appended);
+  const found = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
+  expect(found).toMatchObject([{ holdings: [{ lines: [{ leastRefunded }] }] }]);
+  expect(found[0]?.holdings[0]?.lines[0]).not.toHaveProperty("further");
+});
+
+test("a line whose smallest refund is no number is malformed", async () => {
+  const account = accountId("ends with a text");
+  await holding(account, () => 0, ["2"]);
+  await expect(createCustomerTable(table, pause).findAccount(APPLICATION, account)).rejects.toThrow(
+    MalformedItemError,
+  );
+});
+
+test("a line's smallest refund is stored after the positions of the earlier version, and only where it is not 0", () => {
+  const [without, with2] = encodeLines([aLine(), aLine({ leastRefunded: 2 })]);
+  expect(with2).toEqual([...(without ?? []), 2]);
+  const lines = [
+    aLine(),
+    aLine({ leastRefunded: 2 }),
+    aLine({ further: ["of a later version"] }),
+    aLine({ leastRefunded: 2, further: ["of a later version"] }),
+  ];
+  expect(decodeLines(encodeLines(lines))).toEqual(lines);
 });
 
 test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", async () => {

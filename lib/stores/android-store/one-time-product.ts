@@ -41,6 +41,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
       revokedAt: null,
       refundedBy: refunded > 0 ? answeredAt : null,
       mostRefunded: refunded,
+      leastRefunded: refunded,
       revokedSince: null,
       quantity,
       refundedQuantity: revoked ? 0 : refunded,

@@ -81,6 +81,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             revokedAt: null,
             refundedBy: null,
             mostRefunded: 0,
+            leastRefunded: 0,
             revokedSince: null,
             quantity: 1,
             refundedQuantity: 0,

@@ -76,6 +76,7 @@ const lineOf = (transaction: Transaction): Line => ({
   ...revocationOf(transaction),
   refundedBy: transaction.revokedAt,
   mostRefunded: 0,
+  leastRefunded: 0,
   revokedSince: transaction.revokedAt === null ? null : transaction.signedAt,
   quantity: transaction.quantity,
   rented: false,

@@ -56,6 +56,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
           revokedAt: null,
           refundedBy: null,
           mostRefunded: 0,
+          leastRefunded: 0,
           revokedSince: null,
           quantity: 1,
           refundedQuantity: 0,
@@ -126,7 +127,7 @@ test.each([
   const mostRefunded = standing === "revoked" ? quantity : refunded;
   const refundedBy = mostRefunded > 0 ? NOW : null;
   expect(purchase.lines).toMatchObject([
-    { standing, quantity, refundedQuantity: refunded, mostRefunded, refundedBy },
+    { standing, quantity, refundedQuantity: refunded, mostRefunded, leastRefunded: mostRefunded, refundedBy },
   ]);
 });
 

@@ -57,6 +57,7 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
           revokedAt: null,
           refundedBy: null,
           mostRefunded: 0,
+          leastRefunded: 0,
           revokedSince: null,
           quantity: 1,
           refundedQuantity: 0,

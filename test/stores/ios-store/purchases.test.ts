@@ -31,6 +31,7 @@ describe("the purchase of a transaction", () => {
               revokedAt: null,
               refundedBy: null,
               mostRefunded: 0,
+              leastRefunded: 0,
               revokedSince: null,
               quantity: 1,
               refundedQuantity: 0,
