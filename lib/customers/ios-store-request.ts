@@ -72,12 +72,12 @@ const invalidAt = (code: keyof typeof INVALID, index: number, why: string): Serv
 /**
  * Verifies JWS of one kind, each distinct one once.
  *
- * @param first what they must agree with
+ * @param agreed the app transaction, and what agrees with it already: what they must agree with
  */
 const verifyAll = async <Payload extends Agreeing>(
   verify: VerifyAll<Payload>,
   code: keyof typeof INVALID,
-  first: Agreeing,
+  [first, ...before]: readonly [Agreeing, ...Agreeing[]],
   compacts: readonly string[],
   trust: Trust,
   moment: Instant,
@@ -86,7 +86,7 @@ const verifyAll = async <Payload extends Agreeing>(
   const indexOf = (index: number): number => compacts.indexOf(distinct[index] ?? "");
   const verdict = await verify(distinct, trust, moment);
   if (verdict.outcome === "rejected") throw invalidAt(code, indexOf(verdict.index), "could not be verified");
-  const other = disagreement(first, verdict.payload);
+  const other = disagreement(first, verdict.payload, before);
   if (other !== null)
     throw invalidAt(code, indexOf(other.index), `has a different ${DISAGREEMENTS[other.field]}`);
   return verdict.payload;
@@ -126,7 +126,7 @@ const verifyRequest = async (
   const transactions = await verifyAll(
     verifier.verifyTransactions,
     "INVALID_TRANSACTION",
-    appTransaction,
+    [appTransaction],
     signedTransactions,
     trust,
     moment,
@@ -135,7 +135,7 @@ const verifyRequest = async (
   const renewalInfos = await verifyAll(
     verifier.verifyRenewalInfos,
     "INVALID_RENEWAL_INFO",
-    { ...appTransaction, appTransactionIdentifier: identity?.value ?? null },
+    [appTransaction, ...transactions],
     signedRenewalInfos,
     trust,
     moment,

@@ -14,6 +14,6 @@ export interface ProvenPurchase {
   readonly purchase: Purchase;
   /** Purchases that it only mentions: as replaced by it, or as the same person's. */
   readonly mentioned: readonly Purchase[];
-  /** Identity named by its own signed payloads; null where they name none. */
+  /** An identity named by its own signed payloads, which agree with the request's; null where they name none. */
   readonly identity: IdentityReference | null;
 }

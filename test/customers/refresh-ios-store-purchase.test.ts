@@ -205,13 +205,6 @@ describe("an answer is not stored", () => {
   test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
     ["of another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))])],
     ["of another environment", facts([signed(renewed("1", { environment: "Sandbox" }))])],
-    [
-      "of two persons in the lineage itself",
-      facts([
-        signed(renewed("1")),
-        signed(renewed("1", { transactionId: "12", appTransactionId: "704000000000099" })),
-      ]),
-    ],
     ["with a forged transaction", facts([signed(renewed("1")), signed(renewed("2"), forged)])],
     [
       "with a forged renewal info",
@@ -465,4 +458,42 @@ test("the person that the answer names is the one that owns the purchase from th
   await refresh(world, statuses(renewed("1", { appTransactionId: "704000000000001" })));
   const named = await world.store({ identities: [device("704000000000001")] });
   expect(named?.holdings.map(({ key }) => key)).toEqual(["1"]);
+});
+
+describe("app transaction ids that differ within the lineage", () => {
+  const [FIRST, SECOND] = ["704000000000001", "704000000000002"];
+  const periods = [
+    renewed("1", {
+      transactionId: "1",
+      purchaseDate: NOW - 10 * DAY,
+      expiresDate: END,
+      appTransactionId: FIRST,
+    }),
+    renewed("1", { appTransactionId: SECOND }),
+    renewed("1", {
+      transactionId: "12",
+      purchaseDate: LATER,
+      expiresDate: LATER + 30 * DAY,
+      appTransactionId: SECOND,
+    }),
+  ];
+
+  test.each([
+    ["alone", []],
+    ["beside another person's", [renewed("2", { appTransactionId: "704000000000099" })]],
+  ])("do not refuse what its store says of it, %s", async (_, others) => {
+    const world = await subscribed("1");
+    const latest = periods.slice(-1);
+    const outcome = await refresh(world, {
+      ...statuses(...latest, ...others),
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: periods.map((one) => signed(one)), next: null },
+        }),
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+    expect(JSON.stringify(purchase)).toContain(`${LATER + 30 * DAY}`);
+  });
 });

@@ -10,7 +10,7 @@ import {
   type VerifiedPurchase,
 } from "../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
-import { purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import type { AndroidFact, Fact, IosFact, IosRenewal, ModelRequest } from "../support/reference-model.ts";
 
@@ -135,17 +135,13 @@ export const toVerifiedFacts = ({
   facts,
   renewals,
 }: ModelRequest): VerifiedFacts => {
-  const named = [
-    appTransaction,
-    ...facts.map((fact) => (fact.store === "ios-store" ? fact.appTransaction : null)),
-  ];
-  const value = named.find((identifier) => identifier !== null);
+  const identity = appTransactionIdentityOf([
+    { environment, appTransactionIdentifier: appTransaction },
+    ...facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : [])),
+  ]);
   return {
     environment,
-    identities:
-      value == null || environment === "xcode"
-        ? []
-        : [{ store: "ios-store", kind: "app-transaction", environment, value }],
+    identities: identity === null ? [] : [identity],
     purchases: toPurchases(facts),
     renewals: renewals.map(toRenewal),
     acknowledgementDue: null,

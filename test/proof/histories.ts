@@ -139,6 +139,8 @@ interface Lineage {
   readonly environment: ModelEnvironment;
   readonly original: string;
   readonly appTransaction: string | null;
+  /** Another app transaction id that some of its transactions carry; null: none. */
+  readonly otherAppTransaction: string | null;
   readonly certificate: string | null;
   /** The lineage that moved here, if any. */
   readonly previous: string | null;
@@ -176,7 +178,13 @@ const subscriptionFacts = (
   let product = at(SUBSCRIPTIONS, first);
   const say = (fact: Omit<IosFact, "signedAt">): IosFact => {
     said += 10;
-    const spoken = { ...fact, signedAt: clock + said };
+    // A lineage's first transaction has been seen with one app transaction id, and its renewals with another.
+    const isOther = lineage.otherAppTransaction !== null && facts.length % 2 === 1;
+    const spoken = {
+      ...fact,
+      signedAt: clock + said,
+      appTransaction: isOther ? lineage.otherAppTransaction : commonOf(lineage).appTransaction,
+    };
     facts.push(spoken);
     return spoken;
   };
@@ -425,6 +433,8 @@ const moved = (facts: readonly IosFact[], { from, to, later, isReissued, names }
       ...transaction,
       ...(isReissued && { transaction: `${transaction.transaction}9` }),
       original: target.original,
+      // It is the same person's there, too.
+      appTransaction: target.appTransaction,
       signedAt: transaction.signedAt + (later ? 3 : -3),
       previous: names ? transaction.original : null,
     },
@@ -454,9 +464,14 @@ const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
     .array(
       fc.record({
         environment: appleEnvironment,
-        lineages: fc.array(fc.record({ script: lineageScript, isNext: choice(false, false, true) }), {
-          maxLength: 4,
-        }),
+        lineages: fc.array(
+          fc.record({
+            script: lineageScript,
+            isNext: choice(false, false, true),
+            otherId: choice("none", "none", "the person's", "another's" as const),
+          }),
+          { maxLength: 4 },
+        ),
         moves: fc.array(
           fc.record<MoveScript>({
             from: fc.nat(40),
@@ -477,12 +492,18 @@ const appleAccounts = (most: number): fc.Arbitrary<readonly AppleAccount[]> =>
         const account = accounts.slice(0, index).filter((other) => other.environment === environment).length;
         const appTransaction = environment === "xcode" ? "0" : `70${account}`;
         const originalOf = (lineage: number): string => `7${account}${String(lineage).padStart(2, "0")}`;
-        const facts = lineages.flatMap(({ script, isNext }, lineage) => {
+        const facts = lineages.flatMap(({ script, isNext, otherId }, lineage) => {
           const described: Lineage = {
             environment,
             original: originalOf(lineage),
             // Older transactions have none.
             appTransaction: lineage % 2 === 0 ? appTransaction : null,
+            otherAppTransaction:
+              environment === "xcode" || lineage % 2 === 1 || otherId === "none"
+                ? null
+                : otherId === "the person's"
+                  ? `71${account}`
+                  : `70${account + 1}`,
             certificate: environment === "xcode" ? `c${account}` : null,
             previous: isNext && lineage > 0 ? originalOf(lineage - 1) : null,
           };
@@ -709,8 +730,11 @@ const KINDS = ["ios", "ios", "ios", "android", "ios-notification", "android-noti
 interface RequestScript {
   readonly kind: (typeof KINDS)[number];
   readonly account: number;
-  /** `modern`: with an app transaction id; `older`: without; `mixed`: without, with facts of several Apple Accounts. */
-  readonly client: "modern" | "modern" | "older" | "mixed";
+  /**
+   * `modern`: with an app transaction id; `by-transactions`: only the transactions carry one; `older`: without; `mixed`:
+   * without, with facts of several Apple Accounts.
+   */
+  readonly client: "modern" | "by-transactions" | "older" | "mixed";
   readonly picks: readonly number[];
   readonly renewals: readonly number[];
   readonly claim: number;
@@ -740,6 +764,7 @@ const requestScript = (kinds: readonly RequestScript["kind"][]): fc.Arbitrary<Re
     account: fc.nat(2),
     client: fc.oneof(
       { weight: 4, arbitrary: fc.constant("modern" as const) },
+      { weight: 1, arbitrary: fc.constant("by-transactions" as const) },
       { weight: 3, arbitrary: fc.constant("older" as const) },
       { weight: 2, arbitrary: fc.constant("mixed" as const) },
     ),
@@ -768,6 +793,19 @@ const androidRequestOf = (
   };
 };
 
+/** The facts of lineages that have an app transaction id in common, or carry none; a request with others is refused. */
+const ofOneAppTransaction = (facts: readonly IosFact[], appTransaction: string | null): IosFact[] => {
+  let common = appTransaction === null ? null : [appTransaction];
+  return [...Map.groupBy(facts, lineageKeyOf).values()].flatMap((lineage) => {
+    const carried = lineage.flatMap((fact) => fact.appTransaction ?? []);
+    const agreed = carried.filter((value) => common?.includes(value) ?? true);
+    if (carried.length === 0) return lineage;
+    if (agreed.length === 0) return [];
+    common = agreed;
+    return lineage;
+  });
+};
+
 const iosRequestOf = (
   apple: readonly AppleAccount[],
   { account: index, client, picks, renewals, claim }: RequestScript,
@@ -778,16 +816,19 @@ const iosRequestOf = (
     client === "mixed"
       ? apple.filter((other) => other.environment === environment).flatMap(({ facts }) => facts)
       : account.facts;
+  const picked = pool.length === 0 ? [] : [...new Set(picks.map((pick) => at(pool, pick)))];
+  const named = client === "modern" ? appTransaction : null;
+  const hasIds = client === "modern" || client === "by-transactions" || environment === "xcode";
   return {
     isNotification: false,
     environment,
-    appTransaction: client === "modern" ? appTransaction : null,
+    appTransaction: named,
     facts:
-      pool.length === 0
-        ? []
-        : [...new Set(picks.map((pick) => at(pool, pick)))].map((fact) =>
-            client === "modern" || environment === "xcode" ? fact : { ...fact, appTransaction: null },
-          ),
+      environment === "xcode"
+        ? picked
+        : hasIds
+          ? ofOneAppTransaction(picked, named)
+          : picked.map((fact) => ({ ...fact, appTransaction: null })),
     renewals:
       account.renewals.length === 0 ? [] : [...new Set(renewals.map((pick) => at(account.renewals, pick)))],
     claim: at(CLAIMS, claim),

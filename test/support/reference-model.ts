@@ -302,14 +302,22 @@ const namesOf = (fact: Fact): string[] => {
   return names;
 };
 
-/** Any signed payload may name the app transaction id. In Xcode it names nobody. */
-const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] =>
-  environment === "xcode"
-    ? []
-    : [
-        appTransaction,
-        ...facts.map((fact) => (fact.store === "ios-store" ? fact.appTransaction : null)),
-      ].flatMap((value) => (value === null ? [] : [appName(environment, value)]));
+/**
+ * The app transaction id of a request: the app transaction's own, or else the one that every lineage carries, if any.
+ * The transactions of one lineage are one person's, so another id among them names nobody; nor does one of two that all
+ * lineages carry. In Xcode it names nobody.
+ */
+const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] => {
+  if (environment === "xcode") return [];
+  const lineages = [...Map.groupBy(facts, purchaseName).values()].map((said) =>
+    said.flatMap((fact) => (fact.store === "ios-store" ? (fact.appTransaction ?? []) : [])),
+  );
+  const [first, ...others] = [appTransaction === null ? [] : [appTransaction], ...lineages].filter(
+    (carried) => carried.length > 0,
+  );
+  const common = new Set(first?.filter((value) => others.every((carried) => carried.includes(value))));
+  return common.size === 1 ? [...common].map((value) => appName(environment, value)) : [];
+};
 
 const namesOfRequest = (request: ModelRequest): string[] => [
   ...appTransactionsOf(request),
@@ -975,6 +983,7 @@ export const createReferenceModel = (
   const ownedNames = (): ReadonlySet<string> => new Set(people.flatMap(({ names }) => [...names]));
   /** On a conflict of accounts: each owner gets the facts of its own purchases, and no link changes. */
   const keepForOwners = (request: ModelRequest): void => {
+    const named = appTransactionsOf(request);
     const groups = [...Map.groupBy(request.facts, purchaseName)].map(([name, said]) => ({
       name,
       said,
@@ -987,7 +996,7 @@ export const createReferenceModel = (
       ),
       apps: said.flatMap((fact) =>
         fact.store === "ios-store" && fact.environment !== "xcode" && fact.appTransaction !== null
-          ? [appName(fact.environment, fact.appTransaction)]
+          ? named
           : [],
       ),
     }));

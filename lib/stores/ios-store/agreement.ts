@@ -1,9 +1,15 @@
 import type { Signed } from "./signed-payload.ts";
 
-/** Fields in which the payloads of one request must agree. A renewal info names no bundle. */
-export interface Agreeing extends Pick<Signed, "environment"> {
-  readonly bundleIdentifier?: string;
+/** A payload as far as its app transaction id goes. */
+export interface NamesAppTransaction {
   readonly appTransactionIdentifier: string | null;
+  /** Its lineage; an app transaction has none. */
+  readonly originalTransactionIdentifier?: string;
+}
+
+/** Fields in which the payloads of one request must agree. A renewal info names no bundle. */
+export interface Agreeing extends NamesAppTransaction, Pick<Signed, "environment"> {
+  readonly bundleIdentifier?: string;
 }
 
 /** First payload of a list that disagrees with those before it, and the field in which it does. */
@@ -12,19 +18,69 @@ export interface Disagreement {
   readonly field: "bundleIdentifier" | "environment" | "appTransactionIdentifier";
 }
 
+interface Carried {
+  readonly value: string;
+  readonly index: number;
+}
+
+/** App transaction ids that each lineage's payloads carry, in order of the first payload that carries one. */
+const carriedByLineage = (payloads: readonly NamesAppTransaction[]): Iterable<readonly Carried[]> => {
+  const carrying = payloads.flatMap(
+    ({ originalTransactionIdentifier: lineage, appTransactionIdentifier: value }, index) =>
+      value === null ? [] : [{ lineage, value, index }],
+  );
+  return Map.groupBy(carrying, ({ lineage }) => lineage).values();
+};
+
+const valuesOf = (lineage: readonly Carried[]): readonly string[] => [
+  ...new Set(lineage.map(({ value }) => value)),
+];
+
+/**
+ * App transaction ids that all lineages which carry any have in common, an app transaction counting as one. `other`: index
+ * of the first payload of a lineage that has none of them in common; null: there is none.
+ */
+const commonIdentifiers = (
+  payloads: readonly NamesAppTransaction[],
+): { readonly common: readonly string[]; readonly other: number | null } => {
+  const [first, ...others] = carriedByLineage(payloads);
+  if (first === undefined) return { common: [], other: null };
+  let common = valuesOf(first);
+  for (const lineage of others) {
+    const carried = valuesOf(lineage);
+    common = common.filter((value) => carried.includes(value));
+    if (common.length === 0) return { common, other: lineage[0]?.index ?? null };
+  }
+  return { common, other: null };
+};
+
+/**
+ * App transaction id of the person: the app transaction's own, otherwise the one that all lineages carry; null where they
+ * carry none, or two.
+ */
+export const commonAppTransaction = (payloads: readonly NamesAppTransaction[]): string | null => {
+  const [value, ...others] = commonIdentifiers(payloads).common;
+  return value === undefined || others.length > 0 ? null : value;
+};
+
 /**
  * Finds the first payload that belongs to another app, environment or Apple Account than those before it; null where all
- * agree. Older payloads, without an app transaction id, agree with any.
+ * agree. App transaction ids are compared lineage by lineage: the payloads of one lineage are one person's, and have been
+ * seen to carry two. Older payloads, without an app transaction id, agree with any.
+ *
+ * @param before payloads of the same request that agree already
  */
-export const disagreement = (first: Agreeing, payloads: readonly Agreeing[]): Disagreement | null => {
-  let account = first.appTransactionIdentifier;
-  for (const [index, payload] of payloads.entries()) {
-    const { bundleIdentifier = first.bundleIdentifier, environment, appTransactionIdentifier } = payload;
+export const disagreement = (
+  first: Agreeing,
+  payloads: readonly Agreeing[],
+  before: readonly Agreeing[] = [],
+): Disagreement | null => {
+  const agreed = [first, ...before];
+  const { other } = commonIdentifiers([...agreed, ...payloads]);
+  for (const [index, { bundleIdentifier = first.bundleIdentifier, environment }] of payloads.entries()) {
     if (bundleIdentifier !== first.bundleIdentifier) return { index, field: "bundleIdentifier" };
     if (environment !== first.environment) return { index, field: "environment" };
-    account ??= appTransactionIdentifier;
-    if (appTransactionIdentifier !== null && appTransactionIdentifier !== account)
-      return { index, field: "appTransactionIdentifier" };
+    if (agreed.length + index === other) return { index, field: "appTransactionIdentifier" };
   }
   return null;
 };

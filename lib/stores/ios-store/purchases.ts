@@ -2,7 +2,9 @@ import { joinAll } from "../../entitlements/join.ts";
 import { mentionedPurchase, type Line, type Nature, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
+import type { Environment } from "../../contract/schemas.ts";
 import type { IdentityReference, ProvenPurchase } from "../../entitlements/proven-purchase.ts";
+import { commonAppTransaction, type NamesAppTransaction } from "./agreement.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** StoreKit testing in Xcode numbers purchases from "0" on each machine, so its ids identify nothing. */
@@ -112,18 +114,24 @@ const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
   return [mentionedPurchase({ store: "ios-store", environment, key: purchaseKey(previous) }, key, from)];
 };
 
-const identityOf = ({
-  environment,
-  appTransactionIdentifier: value,
-}: Pick<Transaction, "environment" | "appTransactionIdentifier">): IdentityReference | null =>
+const identityOf = (environment: Environment, value: string | null): IdentityReference | null =>
   value === null || environment === "xcode"
     ? null
     : { store: "ios-store", kind: "app-transaction", environment, value };
 
-/** Identity named by a request's signed payloads, which all agree; null where none names one. */
+/** Identity named by a request's signed payloads, which agree; null where they name none, or one of two. */
 export const appTransactionIdentityOf = (
-  payloads: readonly Pick<Transaction, "environment" | "appTransactionIdentifier">[],
-): IdentityReference | null => payloads.map(identityOf).find((identity) => identity !== null) ?? null;
+  payloads: readonly (NamesAppTransaction & Pick<Transaction, "environment">)[],
+): IdentityReference | null => {
+  const [first] = payloads;
+  return first === undefined ? null : identityOf(first.environment, commonAppTransaction(payloads));
+};
+
+/** Identity of a lineage. One that carries two ids agrees with the request's: any of them shows that it does. */
+const lineageIdentityOf = (lineage: readonly Transaction[]): IdentityReference | null =>
+  lineage
+    .map(({ environment, appTransactionIdentifier }) => identityOf(environment, appTransactionIdentifier))
+    .find((identity) => identity !== null) ?? null;
 
 /** Purchases that verified transactions prove: one per lineage, in order of first appearance. */
 export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchase[] => {
@@ -148,6 +156,6 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
     if (purchase === undefined) return [];
     const named = lineage.flatMap((transaction) => replaced(transaction, purchase.key));
     const mentioned = named.length === 0 ? named : joinAll(named);
-    return [{ purchase, mentioned, identity: appTransactionIdentityOf(lineage) }];
+    return [{ purchase, mentioned, identity: lineageIdentityOf(lineage) }];
   });
 };

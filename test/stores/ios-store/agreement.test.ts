@@ -1,5 +1,13 @@
-import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
-import { ACCOUNT, aVerifiedAppTransaction, aVerifiedTransaction } from "../../support/ios-store.ts";
+import fc from "fast-check";
+import { disagreement, type Agreeing } from "../../../lib/stores/ios-store/agreement.ts";
+import { appTransactionIdentityOf } from "../../../lib/stores/ios-store/purchases.ts";
+import {
+  ACCOUNT,
+  aVerifiedAppTransaction,
+  aVerifiedRenewalInfo,
+  aVerifiedTransaction,
+} from "../../support/ios-store.ts";
+import { cases } from "../../support/proof.ts";
 
 const OTHER = "704000000000002";
 const appTransaction = aVerifiedAppTransaction();
@@ -16,7 +24,7 @@ describe("the payloads of one request", () => {
     ["environment", { environment: "xcode" }],
     ["appTransactionIdentifier", { appTransactionIdentifier: OTHER }],
   ] as const)("must have the same %s", (field, difference) => {
-    const bad = aVerifiedTransaction(difference);
+    const bad = aVerifiedTransaction({ originalTransactionIdentifier: "9", ...difference });
     expect(disagreement(appTransaction, [good, good, bad, bad])).toEqual({ index: 2, field });
   });
   test("must have one environment, whichever it is", () => {
@@ -35,8 +43,74 @@ describe("the payloads of one request", () => {
   });
   test("must agree with each other when the app transaction has no id", () => {
     const old = aVerifiedAppTransaction({ appTransactionIdentifier: null });
-    const other = aVerifiedTransaction({ appTransactionIdentifier: OTHER });
+    const other = aVerifiedTransaction({
+      originalTransactionIdentifier: "9",
+      appTransactionIdentifier: OTHER,
+    });
     expect(good.appTransactionIdentifier).toBe(ACCOUNT);
     expect(disagreement(old, [good, other])).toEqual({ index: 1, field: "appTransactionIdentifier" });
+  });
+});
+
+describe("the app transaction ids of one lineage", () => {
+  const of = (lineage: string, appTransactionIdentifier: string | null) =>
+    aVerifiedTransaction({ originalTransactionIdentifier: lineage, appTransactionIdentifier });
+  const none = aVerifiedAppTransaction({ appTransactionIdentifier: null });
+  const field = "appTransactionIdentifier";
+
+  test("may differ where one of them is the person's", () => {
+    expect(disagreement(appTransaction, [of("1", OTHER), of("1", null), of("1", ACCOUNT)])).toBeNull();
+    expect(disagreement(none, [of("1", OTHER), of("1", ACCOUNT), of("2", ACCOUNT)])).toBeNull();
+  });
+  test("do not make another lineage the person's", () => {
+    const payloads = [of("1", OTHER), of("1", ACCOUNT), of("2", null), of("2", OTHER)];
+    expect(disagreement(appTransaction, payloads)).toEqual({ index: 3, field });
+    expect(disagreement(none, [of("1", OTHER), of("1", ACCOUNT), of("2", "7")])).toEqual({ index: 2, field });
+  });
+  test("are compared before a later payload's bundle", () => {
+    const elsewhere = aVerifiedTransaction({ bundleIdentifier: "com.example.other" });
+    expect(disagreement(appTransaction, [of("2", OTHER), elsewhere])).toEqual({ index: 0, field });
+    expect(disagreement(appTransaction, [elsewhere, of("2", OTHER)])).toMatchObject({ index: 0 });
+  });
+  test("stand for its renewal infos, too", () => {
+    const info = (lineage: string, value: string) =>
+      aVerifiedRenewalInfo({ originalTransactionIdentifier: lineage, appTransactionIdentifier: value });
+    expect(disagreement(appTransaction, [info("1", OTHER)], [of("1", ACCOUNT)])).toBeNull();
+    expect(disagreement(appTransaction, [info("1", OTHER)], [of("1", null)])).toEqual({ index: 0, field });
+    expect(disagreement(appTransaction, [info("1", ACCOUNT), info("2", OTHER)], [of("1", ACCOUNT)])).toEqual({
+      index: 1,
+      field,
+    });
+    expect(disagreement(none, [info("2", OTHER)], [of("1", ACCOUNT)])).toEqual({ index: 0, field });
+  });
+  test("name the app transaction's, or the one that all lineages carry, and otherwise nobody", () => {
+    const named = (payloads: Parameters<typeof appTransactionIdentityOf>[0]) =>
+      appTransactionIdentityOf(payloads)?.value ?? null;
+    expect(named([appTransaction, of("1", OTHER), of("1", ACCOUNT)])).toBe(ACCOUNT);
+    expect(named([none, of("1", OTHER), of("1", ACCOUNT), of("2", ACCOUNT)])).toBe(ACCOUNT);
+    expect(named([none, of("1", OTHER), of("1", ACCOUNT)])).toBeNull();
+    expect(named([none, of("1", null)])).toBeNull();
+  });
+
+  test("are compared as by the rule in words, in any order of the lineages", () => {
+    const payload = fc.record({
+      originalTransactionIdentifier: fc.constantFrom("1", "2", "3"),
+      appTransactionIdentifier: fc.constantFrom(null, ACCOUNT, OTHER),
+    });
+    fc.assert(
+      fc.property(fc.constantFrom(null, ACCOUNT), fc.array(payload, { maxLength: 6 }), (own, fields) => {
+        const first = aVerifiedAppTransaction({ appTransactionIdentifier: own });
+        const payloads: readonly Agreeing[] = fields.map(aVerifiedTransaction);
+        const lineages = [...Map.groupBy(fields, (one) => one.originalTransactionIdentifier).values()]
+          .map((some) => some.flatMap((one) => one.appTransactionIdentifier ?? []))
+          .filter((carried) => carried.length > 0);
+        const isOnes = (value: string): boolean =>
+          lineages.every((carried: readonly string[]) => carried.includes(value));
+        const agrees = own === null ? lineages.length === 0 || [ACCOUNT, OTHER].some(isOnes) : isOnes(own);
+        expect(disagreement(first, payloads) === null).toBe(agrees);
+        expect(disagreement(first, payloads.toReversed()) === null).toBe(agrees);
+      }),
+      cases(500, 20_000),
+    );
   });
 });

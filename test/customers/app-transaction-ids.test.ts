@@ -1,0 +1,176 @@
+import type { Application } from "../../lib/applications/application.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import {
+  ACCOUNT,
+  anAppTransaction,
+  APPLE_ID,
+  aRenewalInfo,
+  aTransaction,
+  BUNDLE,
+  type Payload,
+} from "../support/ios-store.ts";
+import { aCatalog, aProduct, NOW } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { aName } from "./refreshing.ts";
+import { createWorld } from "./world.ts";
+
+const OTHER = "704000000000002";
+const PRODUCT = "com.example.trails.premium.monthly";
+const chain = makeChain();
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+interface Sent {
+  /** Of the app transaction. */
+  readonly id?: string;
+  readonly transactions: readonly Payload[];
+  readonly renewalInfos?: readonly Payload[];
+  /** Account of a link; without it, the request synchronizes. */
+  readonly account?: string;
+}
+
+/** An application of one bundle that is sent requests; each answers with the customer, or with the error. */
+const anApp = () => {
+  const world = createWorld(table);
+  const application: Application = {
+    ...world.application,
+    identifier: applicationId(aName()),
+    iosStore: [
+      {
+        bundleIdentifier: BUNDLE,
+        appAppleIdentifier: APPLE_ID,
+        environments: ["production"],
+        xcodeCertificates: [],
+        serverApi: null,
+      },
+    ],
+    catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
+  };
+  const found = () => Promise.resolve(application);
+  const customers = {
+    ...world.factStore,
+    directory: { byIdentifier: found, byBundle: found, byPackage: found },
+    verifier: createIosStoreVerifier(),
+    trustedRoots: new Set([fingerprintOf(chain.root)]),
+  };
+  const signed = (payloads: readonly Payload[]): string[] => payloads.map((one) => signJws(one, chain));
+  return async ({ id, transactions, renewalInfos = [], account }: Sent) => {
+    const request = {
+      signedAppTransaction: signJws(anAppTransaction({ appTransactionId: id }), chain),
+      signedTransactions: signed(transactions),
+      signedRenewalInfos: signed(renewalInfos),
+    };
+    const answer =
+      account === undefined
+        ? synchronizeIosStorePurchases(customers, request)
+        : linkIosStoreCustomer(customers, application.identifier, {
+            ...request,
+            applicationAccountIdentifier: account,
+          });
+    return answer.then(
+      ({ customerIdentifier, entitlements }) => ({
+        customer: customerIdentifier,
+        active: entitlements.some(({ active }) => active),
+      }),
+      ({ code, message }: { code: string; message: string }) => ({ code, message }),
+    );
+  };
+};
+
+const of = (lineage: string, appTransactionId: string | undefined, fields: Payload = {}): Payload =>
+  aTransaction({ originalTransactionId: lineage, transactionId: lineage, appTransactionId, ...fields });
+
+/** A subscription whose first transaction has one app transaction id, and its renewal another. */
+const mixed = (lineage: string): readonly Payload[] => [
+  of(lineage, ACCOUNT, { purchaseDate: NOW - 40 * 86_400_000, expiresDate: NOW - 10 * 86_400_000 }),
+  of(lineage, OTHER, { transactionId: `${lineage}1` }),
+];
+
+describe("a subscription whose transactions carry two app transaction ids", () => {
+  test.each([
+    ["the first transaction's", ACCOUNT],
+    ["the renewal's", OTHER],
+    ["no", undefined],
+  ])("counts for an app transaction of %s id", async (_, id) => {
+    expect(await anApp()({ ...(id !== undefined && { id }), transactions: mixed("1") })).toMatchObject({
+      active: true,
+    });
+  });
+
+  test("names the app transaction's id alone", async () => {
+    const send = anApp();
+    const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
+    const person = await send({ id: ACCOUNT, transactions: mixed("1"), account: "person" });
+    expect(person).toMatchObject({ active: true });
+    expect(person).not.toMatchObject(stranger);
+    expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
+  });
+
+  test("names nobody by them where the app transaction has none", async () => {
+    const send = anApp();
+    const first = await send({ id: ACCOUNT, transactions: [of("8", ACCOUNT)], account: "first" });
+    const second = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "second" });
+    const third = await send({ transactions: mixed("1") });
+    expect(third).toMatchObject({ active: true });
+    expect(new Set([first, second, third].map((one) => "customer" in one && one.customer)).size).toBe(3);
+  });
+
+  test("has renewal infos with either", async () => {
+    const renewalInfos = [ACCOUNT, OTHER].map((appTransactionId) =>
+      aRenewalInfo({ originalTransactionId: "1", appTransactionId }),
+    );
+    const send = anApp();
+    expect(await send({ id: ACCOUNT, transactions: mixed("1"), renewalInfos })).toMatchObject({
+      active: true,
+    });
+    expect(await send({ id: ACCOUNT, transactions: [], renewalInfos })).toMatchObject({ active: true });
+  });
+});
+
+describe("a stranger's transactions beside one's own app transaction", () => {
+  const refused = (index: number) => ({
+    code: "INVALID_TRANSACTION",
+    message: `The signed transaction at index ${index} has a different app transaction id than the request's other payloads.`,
+  });
+
+  test("are refused, whatever of one's own comes with them, and nothing is stored", async () => {
+    const send = anApp();
+    const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
+    const own = [of("1", ACCOUNT), of("2", undefined)];
+    const theirs = [of("9", undefined, { transactionId: "90" }), of("9", OTHER)];
+    for (const account of [undefined, "attacker"]) {
+      const named = account === undefined ? {} : { account };
+      expect(await send({ id: ACCOUNT, transactions: theirs, ...named })).toEqual(refused(1));
+      expect(await send({ id: ACCOUNT, transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
+      expect(await send({ transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
+    }
+    expect(await send({ id: ACCOUNT, transactions: [] })).toEqual({ customer: null, active: false });
+    expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
+  });
+
+  test("are refused with one's own subscription that carries two ids, too", async () => {
+    const transactions = [...mixed("1"), of("9", "704000000000003")];
+    expect(await anApp()({ id: ACCOUNT, transactions })).toEqual(refused(2));
+    // Its other id does not vouch for another lineage.
+    expect(await anApp()({ id: ACCOUNT, transactions: [...mixed("1"), of("9", OTHER)] })).toEqual(refused(2));
+  });
+
+  test("are not reached by their renewal infos", async () => {
+    const renewalInfos = [aRenewalInfo({ originalTransactionId: "9", appTransactionId: OTHER })];
+    expect(await anApp()({ id: ACCOUNT, transactions: mixed("1"), renewalInfos })).toMatchObject({
+      code: "INVALID_RENEWAL_INFO",
+    });
+  });
+});
