@@ -8,7 +8,7 @@ import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
 import { isSucceeded, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
-import { BILLING_RETRY_MILLISECONDS, isUndecided, type Renewal } from "./renewal.ts";
+import { BILLING_RETRY_MILLISECONDS, graceEndOf, isUndecided, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
 
 /** Terms of an application by which purchases entitle its accounts. */
@@ -197,8 +197,8 @@ const withRenewal = (line: Line, { willRenew, signedAt }: Renewal): Line => ({
 });
 
 /** End of access, with the billing grace period after the line's own end. */
-const endWithGrace = ({ endsAt }: Line, { graceEndsAt }: Renewal): Instant | null =>
-  endsAt === null || graceEndsAt === null ? endsAt : Math.max(endsAt, graceEndsAt);
+const endWithGrace = ({ endsAt }: Line, renewal: Renewal): Instant | null =>
+  endsAt === null ? endsAt : Math.max(endsAt, graceEndOf(endsAt, renewal) ?? 0);
 
 /** A line that the catalog maps, and its period of access unless something ends it early. */
 export interface Access {
@@ -305,9 +305,9 @@ export const placedAccesses = (
 };
 
 /** Status of a line of the App Store after its end; a grace period goes before the retries. */
-const statusAfterEnd = (moment: Moment, { endsAt }: Line, renewal: Renewal): Status => {
-  if (!moment.hasCome(renewal.graceEndsAt ?? 0)) return "grace_period";
-  return renewal.isInBillingRetry && !moment.hasCome((endsAt ?? 0) + BILLING_RETRY_MILLISECONDS)
+const statusAfterEnd = (moment: Moment, endsAt: Instant, renewal: Renewal): Status => {
+  if (!moment.hasCome(graceEndOf(endsAt, renewal) ?? 0)) return "grace_period";
+  return renewal.isInBillingRetry && !moment.hasCome(endsAt + BILLING_RETRY_MILLISECONDS)
     ? "billing_retry"
     : "expired";
 };
@@ -330,7 +330,7 @@ export const statusAt = (
     case "entitled": {
       const standing = line.standing === "entitled" ? "active" : "grace_period";
       if (renewal !== null && line.endsAt !== null && moment.hasCome(line.endsAt)) {
-        const status = statusAfterEnd(moment, line, renewal);
+        const status = statusAfterEnd(moment, line.endsAt, renewal);
         const isLenient = status !== "grace_period" && mayBeRenewed(store, line, renewal);
         return isLenient && !moment.hasCome(line.endsAt + renewalLeeway) ? "active" : status;
       }

@@ -368,6 +368,7 @@ interface RenewalScript {
   readonly grace: number | null;
   readonly inRetry: boolean;
   readonly intent: number | null;
+  readonly inGrace: boolean;
 }
 
 const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
@@ -378,11 +379,12 @@ const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
   grace: choice(null, null, 0.5, 6, 16),
   inRetry: choice(false, false, true),
   intent: choice(null, null, 2),
+  inGrace: choice(false, false, true),
 });
 
 const renewalOf = (
   facts: readonly IosFact[],
-  { fact, signed, date, renews, grace, inRetry, intent }: RenewalScript,
+  { fact, signed, date, renews, grace, inRetry, intent, inGrace }: RenewalScript,
   index: number,
 ): IosRenewal[] => {
   const periods = facts.filter(({ type }) => type === "subscription");
@@ -406,6 +408,7 @@ const renewalOf = (
       graceEnd,
       inRetry,
       intent,
+      inGrace,
       // No two of one lineage are signed at one moment.
       signedAt: Math.floor((end + signed * DAY) / 10) * 10 + index,
     },
@@ -805,7 +808,12 @@ const iosRequestOf = (
           ? ofOneAppTransaction(picked, named)
           : picked.map((fact) => ({ ...fact, appTransaction: null })),
     renewals:
-      account.renewals.length === 0 ? [] : [...new Set(renewals.map((pick) => at(account.renewals, pick)))],
+      account.renewals.length === 0
+        ? []
+        : [...new Set(renewals.map((pick) => at(account.renewals, pick)))].map((renewal) => ({
+            ...renewal,
+            inGrace: false,
+          })),
     claim: at(CLAIMS, claim),
   };
 };
@@ -903,7 +911,7 @@ export const moments = (
 ): number[] => {
   const ofRenewals = renewals.flatMap(({ graceEnd, renewalDate }) => [
     graceEnd,
-    ...(renewalDate === null ? [] : [0, ...LEEWAYS, 60 * DAY].map((later) => renewalDate + later)),
+    ...(renewalDate === null ? [] : [0, ...LEEWAYS, 28 * DAY, 60 * DAY].map((later) => renewalDate + later)),
   ]);
   const boundaries: readonly (number | null)[] = facts.flatMap((fact) =>
     fact.store === "ios-store"
