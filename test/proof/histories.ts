@@ -76,8 +76,20 @@ const ONE_TIME_STEPS = [
   "reversal",
   "said-again",
   "first-said-again",
+  "another-said-again",
   "bought-anew",
 ] as const;
+
+type OneTimeStep = (typeof ONE_TIME_STEPS)[number];
+
+/** Refunded, bought again, refunded again, and given back; then the first id is said again. */
+const GIVEN_BACK: readonly OneTimeStep[] = [
+  "refund",
+  "bought-anew",
+  "refund",
+  "reversal",
+  "another-said-again",
+];
 
 interface OneTimeScript {
   readonly form: "one-time";
@@ -86,7 +98,7 @@ interface OneTimeScript {
   readonly quantity: number;
   /** Refunds and reversals also cover a family organizer who withdraws and restores a shared purchase. */
   readonly steps: readonly {
-    readonly step: (typeof ONE_TIME_STEPS)[number];
+    readonly step: OneTimeStep | "given-back";
     readonly days: number;
   }[];
 }
@@ -114,7 +126,7 @@ const lineageScript: fc.Arbitrary<LineageScript> = fc.oneof(
       quantity: choice(1, 1, 3),
       steps: fc.array(
         fc.record({
-          step: choice(...ONE_TIME_STEPS),
+          step: choice(...ONE_TIME_STEPS, "given-back" as const),
           days: fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2 })),
         }),
         { maxLength: 4 },
@@ -332,12 +344,17 @@ const oneTimeFacts = (
   };
   let last = first;
   const facts = [first];
-  for (const { step, days } of steps) {
+  const single = steps.flatMap(({ step, days }) =>
+    step === "given-back" ? GIVEN_BACK.map((one) => ({ step: one, days })) : [{ step, days }],
+  );
+  for (const { step, days } of single) {
     clock += days * DAY + 10;
     const copied = (step === "restore" && type !== "consumable") || step === "bought-anew";
     if (step === "bought-anew" && type !== "non-consumable") continue;
+    // As it was said last, refunded or not.
+    const another = facts.findLast(({ transaction }) => transaction !== last.transaction) ?? last;
     last = {
-      ...(step === "first-said-again" ? first : last),
+      ...(step === "first-said-again" ? first : step === "another-said-again" ? another : last),
       signedAt: clock,
       ...(copied && {
         transaction: idOf(lineage, String(facts.length).padStart(2, "0")),

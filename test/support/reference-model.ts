@@ -424,9 +424,9 @@ const eventOf = (ids: readonly Copy[]): Event => {
     const said = latestSigned(everRevoked.map(({ latest }) => latest));
     const since = everRevoked.find(({ latest }) => latest === said)?.revokedSince ?? 0;
     const anew = ids.filter(
-      ({ latest, revokedSince }) =>
+      ({ latest }) =>
         said.type === "non-consumable" &&
-        revokedSince === null &&
+        latest.revokedAt === null &&
         latest.start > (said.revokedAt ?? Infinity) &&
         latest.signedAt > since,
     );
