@@ -74,7 +74,7 @@ export const grantingLines = ({
 /**
  * Whether a later period ends `line` early. An upgraded period does not: its upgrade does. A period of the same product
  * does, unless it was refunded or ends no later, as a restored copy does. A period of another product does, refunded or
- * not, if it starts in the middle of the line, as an upgrade. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it
+ * not, if it starts in the middle of the line, as an upgrade; one that starts with it is another part of a bundle. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it
  * was charged ahead of time, and the line runs to its end.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
@@ -83,7 +83,7 @@ const takesPlaceOf = (next: Line, line: Line): boolean => {
     return false;
   return next.productIdentifier === line.productIdentifier
     ? revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity)
-    : (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
+    : startsAt !== line.startsAt && (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
 };
 
 /** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */

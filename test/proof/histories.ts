@@ -58,6 +58,7 @@ const SUBSCRIPTION_STEPS = [
   "restore-of-earlier",
   "refund-of-copy",
   "extend",
+  "another-part",
 ] as const;
 
 interface SubscriptionScript {
@@ -304,6 +305,10 @@ const subscriptionFacts = (
       case "refund-of-copy":
         clock += days * 3_600_000;
         say({ ...current, transaction: newId(), revokedAt: clock });
+        break;
+      case "another-part":
+        // Another product of the same bundle, with the same dates.
+        say({ ...current, product: other, transaction: newId() });
         break;
       case "extend":
         // Without a web order, a period is named by its end, so an extension makes another period. A refunded period is

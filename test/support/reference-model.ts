@@ -611,7 +611,7 @@ const givenByIos = (
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null
           : // Another product that is charged ahead of time begins at the end of this one.
-            (event.end ?? 0) - other.start > AHEAD),
+            other.start !== event.start && (event.end ?? 0) - other.start > AHEAD),
     );
     const end =
       isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
