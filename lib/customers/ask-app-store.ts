@@ -12,7 +12,7 @@ import type {
   SignedFacts,
 } from "../stores/ios-store/app-store-server.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
-import { renewalsOf, type RenewalInfo } from "../stores/ios-store/renewal-info.ts";
+import { renewalsOf, type StatedRenewalInfo } from "../stores/ios-store/renewal-info.ts";
 import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { IosStoreCustomers } from "./ios-store-request.ts";
@@ -89,7 +89,7 @@ const askAbout = async (
   }
   return {
     outcome: "answered",
-    content: { signedTransactions, signedRenewalInfos: first.content.signedRenewalInfos },
+    content: { ...first.content, signedTransactions },
   };
 };
 
@@ -115,16 +115,24 @@ const verifiedFactsOf = async (
   configuration: IosStoreConfiguration,
   { bundleIdentifier, environment }: AppStoreApp,
   lineage: PurchaseReference,
-  { signedTransactions, signedRenewalInfos }: SignedFacts,
+  { signedTransactions, signedRenewalInfos, signedInGrace = [] }: SignedFacts,
   askedAt: Instant,
 ): Promise<VerifiedFacts | null> => {
   const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
   const transactions = await verifier.verifyTransactions([...new Set(signedTransactions)], trust, now());
   if (transactions.outcome === "rejected") return null;
-  const renewalInfos = await verifier.verifyRenewalInfos([...new Set(signedRenewalInfos)], trust, now());
-  if (renewalInfos.outcome === "rejected") return null;
+  const distinct = [...new Set(signedRenewalInfos)];
+  const verified = await verifier.verifyRenewalInfos(distinct, trust, now());
+  if (verified.outcome === "rejected") return null;
+  const renewalInfos = verified.payload.map((info, index): StatedRenewalInfo => ({
+    ...info,
+    isInGrace: signedInGrace.includes(distinct[index] ?? ""),
+  }));
   const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
-  const factsOf = (own: readonly Transaction[], infos: readonly RenewalInfo[]): VerifiedFacts | null => {
+  const factsOf = (
+    own: readonly Transaction[],
+    infos: readonly StatedRenewalInfo[],
+  ): VerifiedFacts | null => {
     if (disagreement(first, [...own, ...infos]) !== null) return null;
     const identity = appTransactionIdentityOf(own);
     return {
@@ -136,11 +144,11 @@ const verifiedFactsOf = async (
       origin: iosStoreOrigin(configuration, askedAt),
     };
   };
-  const all = factsOf(transactions.payload, renewalInfos.payload);
+  const all = factsOf(transactions.payload, renewalInfos);
   if (all !== null) return all;
   const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
     originalTransactionIdentifier === lineage.key;
-  const alone = factsOf(transactions.payload.filter(isOf), renewalInfos.payload.filter(isOf));
+  const alone = factsOf(transactions.payload.filter(isOf), renewalInfos.filter(isOf));
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 
@@ -208,6 +216,7 @@ export const askAppStore = async (
     content: await verify({
       signedTransactions: both.flatMap(({ signedTransactions }) => signedTransactions),
       signedRenewalInfos: both.flatMap(({ signedRenewalInfos }) => signedRenewalInfos),
+      signedInGrace: both.flatMap(({ signedInGrace = [] }) => signedInGrace),
     }),
   };
 };

@@ -37,7 +37,7 @@ const invalidNotification = (because?: string): ServiceError =>
 /** Null: nothing in it is a fact. */
 const factsOf = (
   configuration: IosStoreConfiguration,
-  { environment }: Notification,
+  { environment, isInGrace }: Notification,
   { transaction, renewalInfo }: NotificationParts,
 ): VerifiedFacts | null => {
   if (transaction === null && renewalInfo === null) return null;
@@ -47,7 +47,7 @@ const factsOf = (
     environment,
     identities: identity === null ? [] : [identity],
     purchases: purchasesOf(transactions),
-    renewals: renewalsOf(renewalInfo === null ? [] : [renewalInfo], transactions),
+    renewals: renewalsOf(renewalInfo === null ? [] : [{ ...renewalInfo, isInGrace }], transactions),
     acknowledgementDue: null,
     origin: iosStoreOrigin(configuration, null),
   };

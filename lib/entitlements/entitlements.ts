@@ -8,7 +8,7 @@ import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
 import { isSucceeded, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
-import { BILLING_RETRY_MILLISECONDS, isUndecided, type Renewal } from "./renewal.ts";
+import { BILLING_RETRY_MILLISECONDS, graceEndOf, isUndecided, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
 
 /** Terms of an application by which purchases entitle its accounts. */
@@ -74,7 +74,7 @@ export const grantingLines = ({
 /**
  * Whether a later period ends `line` early. An upgraded period does not: its upgrade does. A period of the same product
  * does, unless it was refunded or ends no later, as a restored copy does. A period of another product does, refunded or
- * not, if it starts in the middle of the line, as an upgrade. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it
+ * not, if it starts in the middle of the line, as an upgrade; one that starts with it is another part of a bundle. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it
  * was charged ahead of time, and the line runs to its end.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
@@ -83,7 +83,7 @@ const takesPlaceOf = (next: Line, line: Line): boolean => {
     return false;
   return next.productIdentifier === line.productIdentifier
     ? revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity)
-    : (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
+    : startsAt !== line.startsAt && (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
 };
 
 /** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */
@@ -197,8 +197,8 @@ const withRenewal = (line: Line, { willRenew, signedAt }: Renewal): Line => ({
 });
 
 /** End of access, with the billing grace period after the line's own end. */
-const endWithGrace = ({ endsAt }: Line, { graceEndsAt }: Renewal): Instant | null =>
-  endsAt === null || graceEndsAt === null ? endsAt : Math.max(endsAt, graceEndsAt);
+const endWithGrace = ({ endsAt }: Line, renewal: Renewal): Instant | null =>
+  endsAt === null ? endsAt : Math.max(endsAt, graceEndOf(endsAt, renewal) ?? 0);
 
 /** A line that the catalog maps, and its period of access unless something ends it early. */
 export interface Access {
@@ -305,9 +305,9 @@ export const placedAccesses = (
 };
 
 /** Status of a line of the App Store after its end; a grace period goes before the retries. */
-const statusAfterEnd = (moment: Moment, { endsAt }: Line, renewal: Renewal): Status => {
-  if (!moment.hasCome(renewal.graceEndsAt ?? 0)) return "grace_period";
-  return renewal.isInBillingRetry && !moment.hasCome((endsAt ?? 0) + BILLING_RETRY_MILLISECONDS)
+const statusAfterEnd = (moment: Moment, endsAt: Instant, renewal: Renewal): Status => {
+  if (!moment.hasCome(graceEndOf(endsAt, renewal) ?? 0)) return "grace_period";
+  return renewal.isInBillingRetry && !moment.hasCome(endsAt + BILLING_RETRY_MILLISECONDS)
     ? "billing_retry"
     : "expired";
 };
@@ -330,7 +330,7 @@ export const statusAt = (
     case "entitled": {
       const standing = line.standing === "entitled" ? "active" : "grace_period";
       if (renewal !== null && line.endsAt !== null && moment.hasCome(line.endsAt)) {
-        const status = statusAfterEnd(moment, line, renewal);
+        const status = statusAfterEnd(moment, line.endsAt, renewal);
         const isLenient = status !== "grace_period" && mayBeRenewed(store, line, renewal);
         return isLenient && !moment.hasCome(line.endsAt + renewalLeeway) ? "active" : status;
       }

@@ -46,16 +46,16 @@ export const latestCopies = (lines: readonly Line[], environment: Environment): 
 };
 
 /**
- * Copies of a repurchase: transaction ids never revoked, purchased after the refund, and signed after the refund was
- * first signed. A restore from before the refund is not one, however late it is signed again: nobody can buy what they
- * own.
+ * Copies of a repurchase: transaction ids not revoked now, purchased after the refund, and signed after the refund was
+ * first signed. One that was refunded itself, and given back, is a repurchase all the same. A restore from before the
+ * refund is not one, however late it is signed again: nobody can buy what they own.
  */
 const boughtAnew = (copies: readonly Line[], { nature, revokedAt, revokedSince }: Line): readonly Line[] =>
   nature !== "non_consumable"
     ? []
     : copies.filter(
         (copy) =>
-          copy.revokedSince === null &&
+          copy.revokedAt === null &&
           purchaseDate(copy) > (revokedAt ?? Infinity) &&
           copy.verifiedAt > (revokedSince ?? Infinity),
       );
@@ -89,12 +89,12 @@ const decided = (copies: readonly [Line, ...Line[]]): Line => {
 
 /**
  * Copies that determine the event: the deciding one, the last signed one and, after a refund, also the last signed
- * refunded one and the last purchased one that was never refunded.
+ * refunded one and the last purchased one that is not refunded now.
  */
 export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
   if (!isSome(copies) || copies.length === 1) return copies;
   const refunds = refundsOf(copies);
-  const lastPurchased = copies.toSorted(newestCopyFirst).find(({ revokedSince }) => revokedSince === null);
+  const lastPurchased = copies.toSorted(newestCopyFirst).find(({ revokedAt }) => revokedAt === null);
   return [
     ...new Set([
       deciding(copies),

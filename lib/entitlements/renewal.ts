@@ -17,6 +17,8 @@ export interface Renewal {
   readonly isInBillingRetry: boolean;
   /** Apple's number of the reason for which the subscription expires or expired; null: none. */
   readonly expirationIntent: number | null;
+  /** Whether the store said beside it that a billing grace period runs. An app holds it without that word. */
+  readonly isInGrace: boolean;
   readonly signedAt: Instant;
   /** Values that a newer version stored with it; kept as they are. */
   readonly further?: readonly unknown[];
@@ -31,9 +33,10 @@ const textOf = (renewal: Renewal): string =>
     renewal.isInBillingRetry,
     renewal.expirationIntent,
     renewal.signedAt,
+    renewal.isInGrace,
   ]);
 
-/** The later signed one; ties are broken deterministically. */
+/** The later signed one; ties are broken deterministically. Of one renewal info, the copy that tells of a grace period. */
 export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | null => {
   if (a === null || b === null) return a ?? b;
   const order = compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b));
@@ -52,7 +55,23 @@ export const isUndecided = ({
   isInBillingRetry,
   graceEndsAt,
   expirationIntent,
-}: Renewal): boolean => willRenew && !isInBillingRetry && graceEndsAt === null && expirationIntent === null;
+  isInGrace,
+}: Renewal): boolean =>
+  willRenew && !isInBillingRetry && graceEndsAt === null && !isInGrace && expirationIntent === null;
+
+/**
+ * The App Store's longest billing grace period.
+ *
+ * @see https://developer.apple.com/help/app-store-connect/manage-subscriptions/enable-billing-grace-period-for-auto-renewable-subscriptions
+ */
+const LONGEST_GRACE_MILLISECONDS = 28 * 24 * 3600 * 1000;
+
+/**
+ * End of the billing grace period after a period's end; null: none. Apple has been seen to leave out its end: then it lasts
+ * until the store says otherwise, at most the longest.
+ */
+export const graceEndOf = (endsAt: Instant, { graceEndsAt, isInGrace }: Renewal): Instant | null =>
+  graceEndsAt ?? (isInGrace ? endsAt + LONGEST_GRACE_MILLISECONDS : null);
 
 /** Longest time for which the App Store retries a payment after a period's end. */
 export const BILLING_RETRY_MILLISECONDS = 60 * 24 * 3600 * 1000;

@@ -1,7 +1,7 @@
 import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events.ts";
 import { beganLast, periodOf } from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
-import { BILLING_RETRY_MILLISECONDS, type Renewal } from "../entitlements/renewal.ts";
+import { BILLING_RETRY_MILLISECONDS, graceEndOf, type Renewal } from "../entitlements/renewal.ts";
 import { isInstant, type Instant } from "../entitlements/time.ts";
 
 /** Why a purchase is refreshed. */
@@ -84,10 +84,11 @@ const sparseUpTo = (from: Instant, limit: Instant, after: Instant, because: Refr
   after < limit ? [{ at: Math.min(sparseAfter(from, after), limit), because }] : [];
 
 /** Whether the App Store said, at or after the end, that the subscription is over and not in retry. */
-const isSaidOver = (
-  { signedAt, willRenew, isInBillingRetry, graceEndsAt }: Renewal,
-  endsAt: Instant,
-): boolean => signedAt >= endsAt && !willRenew && !isInBillingRetry && (graceEndsAt ?? 0) <= signedAt;
+const isSaidOver = (renewal: Renewal, endsAt: Instant): boolean => {
+  const { signedAt, willRenew, isInBillingRetry } = renewal;
+  const graceEndsAt = graceEndOf(endsAt, renewal) ?? 0;
+  return signedAt >= endsAt && !willRenew && !isInBillingRetry && graceEndsAt <= signedAt;
+};
 
 const ofRunningPeriod = (
   period: Line,
@@ -101,13 +102,14 @@ const ofRunningPeriod = (
   const ahead = endsAt - BEFORE_END;
   const isAhead = ahead > after && ahead > startsAt && renewal?.willRenew !== false;
   const month = startsAt + MONTH;
+  const graceEndsAt = renewal === null ? null : graceEndOf(endsAt, renewal);
   const midway = month > after ? month : periodic(month, QUARTER, after);
   return [
     ...(isAhead ? [{ at: ahead, because: "renewal-ahead" } as const] : []),
     ...upTo(ahead - DAY, midway, "refund"),
     ...upTo(last, denseAfter(endsAt, after), "renewal"),
-    ...(renewal?.graceEndsAt != null && renewal.graceEndsAt > endsAt
-      ? upTo(last, denseAfter(renewal.graceEndsAt, after), "grace-period-end")
+    ...(graceEndsAt !== null && graceEndsAt > endsAt
+      ? upTo(last, denseAfter(graceEndsAt, after), "grace-period-end")
       : []),
     ...(renewal?.periodEndsAt != null && renewal.periodEndsAt > endsAt && !renewal.isInBillingRetry
       ? upTo(last, denseAfter(renewal.signedAt, after), "renewal-unseen")

@@ -11,6 +11,11 @@ export const nullable =
   <T>(is: Guard<T>): Guard<T | null> =>
   (value): value is T | null =>
     value === null || is(value);
+/** A position that older items do not have. */
+export const optional =
+  <T>(is: Guard<T>): Guard<T | undefined> =>
+  (value): value is T | undefined =>
+    value === undefined || is(value);
 export const isPositionIn =
   (values: readonly unknown[]): Guard<number> =>
   (value): value is number =>

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Renewal } from "../entitlements/renewal.ts";
 import { once } from "../once.ts";
-import { arePositions, isBoolean, isInteger, isText, nullable, type Guarded } from "./positions.ts";
+import { arePositions, isBoolean, isInteger, isText, nullable, optional, type Guarded } from "./positions.ts";
 
 /** Renewal infos as stored in purchases and holdings, by position, as lines are. The list may only grow at its end. */
 const POSITIONS = [
@@ -12,6 +12,7 @@ const POSITIONS = [
   isBoolean,
   nullable(isInteger),
   isInteger,
+  optional(isBoolean),
 ] as const;
 
 export type EncodedRenewal = [...known: Guarded<typeof POSITIONS>, ...further: unknown[]];
@@ -28,6 +29,7 @@ export const encodeRenewal = (renewal: Renewal): EncodedRenewal => [
   renewal.isInBillingRetry,
   renewal.expirationIntent,
   renewal.signedAt,
+  renewal.isInGrace,
   ...(renewal.further ?? []),
 ];
 
@@ -39,6 +41,7 @@ export const decodeRenewal = ([
   isInBillingRetry,
   expirationIntent,
   signedAt,
+  isInGrace = false,
   ...further
 ]: EncodedRenewal): Renewal => ({
   periodEndsAt,
@@ -47,6 +50,7 @@ export const decodeRenewal = ([
   graceEndsAt,
   isInBillingRetry,
   expirationIntent,
+  isInGrace,
   signedAt,
   ...(further.length > 0 && { further }),
 });

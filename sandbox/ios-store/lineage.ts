@@ -78,6 +78,8 @@ const subscription = z
     cadence: z.object({ from: instant, periods: z.int().min(0), period }).readonly(),
     /** Null: the product has no billing grace period. */
     gracePeriod: period.nullable(),
+    /** Whether the store leaves out the end of a grace period, as it has been seen to; undefined: it does not. */
+    hidesGraceEnd: z.boolean().optional(),
     autoRenews: z.boolean(),
     /** Start of service without a lapse of 60 days. */
     servedSince: instant,

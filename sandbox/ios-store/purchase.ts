@@ -39,6 +39,8 @@ const boughtTransaction = z
     period: period.optional(),
     /** Grace period while a failed charge is retried, at most a period; default: 16 days; null: the product has none. */
     gracePeriod: period.nullable().optional(),
+    /** Whether renewal infos leave out the grace period's end, so that only the status tells of it; default: they tell it. */
+    hidesGraceEnd: z.boolean().optional(),
     /** Whether the subscription renews; default: it does. */
     renews: z.boolean().optional(),
     /** Consumables and non-renewing subscriptions only; default: 1. */
@@ -96,6 +98,7 @@ export const goodsOf = (transaction: BoughtTransaction, now: Instant): Goods => 
   expiresDate: transaction.expiresDate,
   period: transaction.period ?? MONTH,
   gracePeriod: transaction.gracePeriod === undefined ? GRACE_PERIOD : transaction.gracePeriod,
+  hidesGraceEnd: transaction.hidesGraceEnd ?? false,
   renews: transaction.renews ?? true,
   transactionIdentifier: transaction.transactionIdentifier,
   originalTransactionIdentifier: transaction.originalTransactionIdentifier,

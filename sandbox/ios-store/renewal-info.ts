@@ -6,7 +6,7 @@ import { endOf, latestOf, type Account, type Lineage, type Subscription } from "
 const BILLING_ERROR = 2;
 
 /** Fields that tell what became of the renewal. While nothing has gone wrong, Apple writes none of them. */
-const troubleOf = ({ standing }: Subscription) => {
+const troubleOf = ({ standing, hidesGraceEnd = false }: Subscription) => {
   switch (standing.kind) {
     case "active":
       return {};
@@ -14,7 +14,7 @@ const troubleOf = ({ standing }: Subscription) => {
       return {
         expirationIntent: BILLING_ERROR,
         isInBillingRetryPeriod: true,
-        gracePeriodExpiresDate: standing.endsAt,
+        ...(!hidesGraceEnd && { gracePeriodExpiresDate: standing.endsAt }),
       };
     case "retry":
       return { expirationIntent: BILLING_ERROR, isInBillingRetryPeriod: true };

@@ -17,6 +17,7 @@ export interface Goods {
   readonly expiresDate: Instant | undefined;
   readonly period: Period;
   readonly gracePeriod: Period | null;
+  readonly hidesGraceEnd: boolean;
   readonly renews: boolean;
   /** Undefined: new ones. */
   readonly transactionIdentifier: string | undefined;
@@ -29,6 +30,7 @@ const subscriptionOf = ({
   expiresDate,
   period,
   gracePeriod,
+  hidesGraceEnd,
   renews,
 }: Goods): NonNullable<Lineage["subscription"]> => ({
   standing: { kind: "active" },
@@ -38,6 +40,7 @@ const subscriptionOf = ({
       ? { from: purchaseDate, periods: 1, period }
       : { from: expiresDate, periods: 0, period },
   gracePeriod,
+  ...(hidesGraceEnd && { hidesGraceEnd }),
   autoRenews: renews,
   servedSince: purchaseDate,
   billingFails: false,

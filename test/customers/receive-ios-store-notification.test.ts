@@ -336,6 +336,31 @@ describe("a payment that fails", () => {
     expect(await app.statusAt("a", graceEnds)).toMatchObject({ active: false });
   });
 
+  test("keeps access in a grace period of which only the status tells", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const then = app.at(END + 2000);
+    const parts = {
+      transaction: aTransaction({ signedDate: END + 1000 }),
+      renewalInfo: aRenewalInfo(failing),
+    };
+    const notification = (status: number) =>
+      aNotification(
+        chain,
+        parts,
+        { notificationType: "DID_FAIL_TO_RENEW", signedDate: END + 1500 },
+        { status },
+      );
+    await then.send(notification(3));
+    expect(await app.statusAt("a", END + DAY)).toMatchObject({ status: "billing_retry", active: false });
+    await then.send(notification(4));
+    // The same renewal info, from a device or with another status, takes nothing back.
+    await then.send(notification(3));
+    expect(await app.statusAt("a", END + DAY)).toMatchObject({ status: "grace_period", active: true });
+    await app.at(END + 3 * DAY).notify(null, { ...failing, signedDate: END + 2 * DAY }, {});
+    expect(await app.statusAt("a", END + 3 * DAY)).toMatchObject({ status: "billing_retry", active: false });
+  });
+
   test("is over once it is recovered, and stale news of it ends nothing", async () => {
     const app = aNotifiedApp();
     await app.link("a", {});

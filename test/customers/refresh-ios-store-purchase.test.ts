@@ -497,3 +497,37 @@ describe("app transaction ids that differ within the lineage", () => {
     expect(JSON.stringify(purchase)).toContain(`${LATER + 30 * DAY}`);
   });
 });
+
+test.each([
+  [4, true],
+  [3, false],
+])("status %i beside a renewal info without a grace period's end: in grace %p", async (_, isInGrace) => {
+  const world = await subscribed("1");
+  const info = signed(
+    aRenewalInfo({
+      originalTransactionId: "1",
+      renewalDate: END,
+      isInBillingRetryPeriod: true,
+      expirationIntent: 2,
+      signedDate: ASKED,
+    }),
+  );
+  const outcome = await refresh(world, {
+    subscriptionStatuses: () =>
+      Promise.resolve({
+        outcome: "answered",
+        content: {
+          signedTransactions: [
+            signed(renewed("1", { transactionId: "1", purchaseDate: NOW - 10 * DAY, expiresDate: END })),
+          ],
+          signedRenewalInfos: [info],
+          ...(isInGrace && { signedInGrace: [info] }),
+        },
+      }),
+  });
+  expect(outcome).toEqual({ outcome: "stored" });
+  const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+  expect(purchase).toMatchObject({
+    renewal: [END, true, expect.any(String), null, true, 2, ASKED, isInGrace],
+  });
+});

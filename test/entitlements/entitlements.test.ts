@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { isBeforeReplacement, type Holding } from "../../lib/entitlements/entitlements.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import {
@@ -719,4 +719,21 @@ describe("the order among grants of one entitlement", () => {
     const holdings = [of("1", {}), { ...of("2", lifetime), customerIdentifier: other }];
     expect(entitlementsAt(NOW, holdings, aCatalog())[0]?.customerIdentifier).toBe(other);
   });
+});
+
+test("of two products that start together both count, until one is marked as upgraded", () => {
+  const catalog = aCatalog([aProduct(), aProduct({ productIdentifier: "basic", grants: ["basic"] })], {
+    premium: "Premium",
+    basic: "Basic",
+  });
+  const parts = (basic: Partial<Line>) =>
+    aPurchase({
+      lines: [aLine(), aLine({ transactionIdentifier: "2", productIdentifier: "basic", ...basic })],
+    });
+  const activeOf = (purchase: Purchase) =>
+    entitlementsAt(NOW, [{ customerIdentifier: customerId("1"), assertedBy: null, purchase }], catalog)
+      .filter(({ active }) => active)
+      .map(({ identifier }) => identifier);
+  expect(activeOf(parts({}))).toEqual(["basic", "premium"]);
+  expect(activeOf(parts({ standing: "expired" }))).toEqual(["premium"]);
 });

@@ -132,6 +132,16 @@ describe("the copy that decides a lifetime", () => {
     const refunded = lifetime("100", { revokedAt: 10, verifiedAt: 20, purchasedAt: 1 });
     expect(decidingOf(refunded, lifetime("101", { purchasedAt, verifiedAt: 30 }))).toEqual([decides]);
   });
+  test("is the one bought anew where that was refunded too and given back, however late the first is signed", () => {
+    const anew = { purchasedAt: 30, revokedSince: 41 };
+    const first = (verifiedAt: number) =>
+      lifetime("100", { purchasedAt: 1, revokedAt: 10, revokedSince: 11, verifiedAt });
+    expect(decidingOf(first(11), lifetime("101", { ...anew, revokedAt: 40, verifiedAt: 41 }))).toEqual([
+      "101",
+    ]);
+    for (const verifiedAt of [11, 49, 51, 90])
+      expect(decidingOf(first(verifiedAt), lifetime("101", { ...anew, verifiedAt: 50 }))).toEqual(["101"]);
+  });
   test("is the last signed refund where each of two purchases was refunded", () => {
     const first = lifetime("100", { revokedAt: 10, revokedSince: 20, verifiedAt: 50, purchasedAt: 1 });
     const second = lifetime("101", { revokedAt: 40, revokedSince: 45, verifiedAt: 45, purchasedAt: 30 });

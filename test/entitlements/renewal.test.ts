@@ -63,6 +63,20 @@ describe("a renewal info decides after the end of its period", () => {
     expect(statusAt(END + 16 * DAY, purchase)).toBe(later);
   });
 
+  test("by a grace period of which the store tells no end, for 28 days at most", () => {
+    const purchase = renewing({ signedAt: END + 1, isInGrace: true, isInBillingRetry: true });
+    expect(statusAt(END - 1, purchase)).toBe("active");
+    expect(shownAt(END, [purchase])).toMatchObject({
+      status: "grace_period",
+      expiresAt: isoTime(END + 28 * DAY),
+    });
+    expect(statusAt(END + 28 * DAY - 1, purchase)).toBe("grace_period");
+    expect(statusAt(END + 28 * DAY, purchase)).toBe("billing_retry");
+    const dated = renewing({ signedAt: END + 1, isInGrace: true, graceEndsAt: END + 6 * DAY });
+    expect(statusAt(END + 6 * DAY - 1, dated)).toBe("grace_period");
+    expect(statusAt(END + 6 * DAY, dated)).toBe("expired");
+  });
+
   test("with access until the end of the grace period, signed by whichever was signed later", () => {
     const purchase = renewing({ signedAt: END + 1, graceEndsAt: END + 6 * DAY });
     expect(shownAt(END + DAY, [purchase])).toMatchObject({
@@ -278,6 +292,14 @@ describe("renewal infos are joined", () => {
     const other = { ...earlier, [field]: value };
     expect(sameRenewal(earlier, other)).toBe(false);
     expect(laterRenewal(earlier, other)).toBe(laterRenewal(other, earlier));
+  });
+
+  test("of one moment with the word of a grace period, which an app does not have", () => {
+    const bare = aRenewal({ isInBillingRetry: true });
+    const said = { ...bare, isInGrace: true };
+    expect([laterRenewal(bare, said), laterRenewal(said, bare)]).toEqual([said, said]);
+    const after = { ...bare, signedAt: bare.signedAt + 1 };
+    expect([laterRenewal(after, said), laterRenewal(said, after)]).toEqual([after, after]);
   });
 
   test("of one moment by the greater text", () => {

@@ -134,11 +134,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ],
     ]),
     ...because(REASONS.nullIsZero, [
-      [
-        "endsAt === null || graceEndsAt === null ? endsAt : Math.max(endsAt, graceEndsAt);",
-        "graceEndsAt === null",
-        "false",
-      ],
       ["return willRenew === true && endsAt !== null && lastWord < endsAt;", "endsAt !== null", "true"],
       [
         "event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;",

@@ -124,6 +124,7 @@ export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purcha
       graceEndsAt: info.graceEnd,
       isInBillingRetry: info.inRetry,
       expirationIntent: info.intent,
+      isInGrace: info.inGrace,
       signedAt: info.signedAt,
     },
   );

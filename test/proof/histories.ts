@@ -58,6 +58,7 @@ const SUBSCRIPTION_STEPS = [
   "restore-of-earlier",
   "refund-of-copy",
   "extend",
+  "another-part",
 ] as const;
 
 interface SubscriptionScript {
@@ -76,8 +77,20 @@ const ONE_TIME_STEPS = [
   "reversal",
   "said-again",
   "first-said-again",
+  "another-said-again",
   "bought-anew",
 ] as const;
+
+type OneTimeStep = (typeof ONE_TIME_STEPS)[number];
+
+/** Refunded, bought again, refunded again, and given back; then the first id is said again. */
+const GIVEN_BACK: readonly OneTimeStep[] = [
+  "refund",
+  "bought-anew",
+  "refund",
+  "reversal",
+  "another-said-again",
+];
 
 interface OneTimeScript {
   readonly form: "one-time";
@@ -86,7 +99,7 @@ interface OneTimeScript {
   readonly quantity: number;
   /** Refunds and reversals also cover a family organizer who withdraws and restores a shared purchase. */
   readonly steps: readonly {
-    readonly step: (typeof ONE_TIME_STEPS)[number];
+    readonly step: OneTimeStep | "given-back";
     readonly days: number;
   }[];
 }
@@ -114,7 +127,7 @@ const lineageScript: fc.Arbitrary<LineageScript> = fc.oneof(
       quantity: choice(1, 1, 3),
       steps: fc.array(
         fc.record({
-          step: choice(...ONE_TIME_STEPS),
+          step: choice(...ONE_TIME_STEPS, "given-back" as const),
           days: fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2 })),
         }),
         { maxLength: 4 },
@@ -293,6 +306,10 @@ const subscriptionFacts = (
         clock += days * 3_600_000;
         say({ ...current, transaction: newId(), revokedAt: clock });
         break;
+      case "another-part":
+        // Another product of the same bundle, with the same dates.
+        say({ ...current, product: other, transaction: newId() });
+        break;
       case "extend":
         // Without a web order, a period is named by its end, so an extension makes another period. A refunded period is
         // not extended.
@@ -332,12 +349,17 @@ const oneTimeFacts = (
   };
   let last = first;
   const facts = [first];
-  for (const { step, days } of steps) {
+  const single = steps.flatMap(({ step, days }) =>
+    step === "given-back" ? GIVEN_BACK.map((one) => ({ step: one, days })) : [{ step, days }],
+  );
+  for (const { step, days } of single) {
     clock += days * DAY + 10;
     const copied = (step === "restore" && type !== "consumable") || step === "bought-anew";
     if (step === "bought-anew" && type !== "non-consumable") continue;
+    // As it was said last, refunded or not.
+    const another = facts.findLast(({ transaction }) => transaction !== last.transaction) ?? last;
     last = {
-      ...(step === "first-said-again" ? first : last),
+      ...(step === "first-said-again" ? first : step === "another-said-again" ? another : last),
       signedAt: clock,
       ...(copied && {
         transaction: idOf(lineage, String(facts.length).padStart(2, "0")),
@@ -368,6 +390,7 @@ interface RenewalScript {
   readonly grace: number | null;
   readonly inRetry: boolean;
   readonly intent: number | null;
+  readonly inGrace: boolean;
 }
 
 const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
@@ -378,11 +401,12 @@ const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
   grace: choice(null, null, 0.5, 6, 16),
   inRetry: choice(false, false, true),
   intent: choice(null, null, 2),
+  inGrace: choice(false, false, true),
 });
 
 const renewalOf = (
   facts: readonly IosFact[],
-  { fact, signed, date, renews, grace, inRetry, intent }: RenewalScript,
+  { fact, signed, date, renews, grace, inRetry, intent, inGrace }: RenewalScript,
   index: number,
 ): IosRenewal[] => {
   const periods = facts.filter(({ type }) => type === "subscription");
@@ -406,6 +430,7 @@ const renewalOf = (
       graceEnd,
       inRetry,
       intent,
+      inGrace,
       // No two of one lineage are signed at one moment.
       signedAt: Math.floor((end + signed * DAY) / 10) * 10 + index,
     },
@@ -830,7 +855,12 @@ const iosRequestOf = (
           ? ofOneAppTransaction(picked, named)
           : picked.map((fact) => ({ ...fact, appTransaction: null })),
     renewals:
-      account.renewals.length === 0 ? [] : [...new Set(renewals.map((pick) => at(account.renewals, pick)))],
+      account.renewals.length === 0
+        ? []
+        : [...new Set(renewals.map((pick) => at(account.renewals, pick)))].map((renewal) => ({
+            ...renewal,
+            inGrace: false,
+          })),
     claim: at(CLAIMS, claim),
   };
 };
@@ -928,7 +958,7 @@ export const moments = (
 ): number[] => {
   const ofRenewals = renewals.flatMap(({ graceEnd, renewalDate }) => [
     graceEnd,
-    ...(renewalDate === null ? [] : [0, ...LEEWAYS, 60 * DAY].map((later) => renewalDate + later)),
+    ...(renewalDate === null ? [] : [0, ...LEEWAYS, 28 * DAY, 60 * DAY].map((later) => renewalDate + later)),
   ]);
   const boundaries: readonly (number | null)[] = facts.flatMap((fact) =>
     fact.store === "ios-store"

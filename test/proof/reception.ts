@@ -109,6 +109,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
                 signedRenewalInfo: null,
                 signedAppTransaction: null,
                 consumptionRequestReason: null,
+                isInGrace: renewal?.inGrace ?? false,
                 environment,
                 signedAt: store.now(),
                 xcodeCertificate: null,

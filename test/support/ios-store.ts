@@ -134,6 +134,7 @@ export const aVerifiedNotification = (fields: Partial<Notification> = {}): Notif
   signedRenewalInfo: null,
   signedAppTransaction: null,
   consumptionRequestReason: null,
+  isInGrace: false,
   environment: "production",
   signedAt: NOW - 500,
   xcodeCertificate: null,

@@ -70,6 +70,7 @@ export const aRenewal = (renewal: Partial<Renewal> = {}): Renewal => ({
   graceEndsAt: null,
   isInBillingRetry: false,
   expirationIntent: null,
+  isInGrace: false,
   signedAt: NOW - 1000,
   ...renewal,
 });

@@ -112,6 +112,8 @@ export interface IosRenewal {
   readonly inRetry: boolean;
   /** `expirationIntent`; null: absent. */
   readonly intent: number | null;
+  /** Whether it came beside the status of a billing grace period, which an app does not have. */
+  readonly inGrace: boolean;
   readonly signedAt: number;
 }
 
@@ -251,6 +253,9 @@ const SILENT = 48 * 3_600_000;
 
 /** Longest time for which the App Store retries a payment. */
 const RETRIED = 60 * 86_400_000;
+
+/** Longest billing grace period of the App Store. */
+const LONGEST_GRACE = 28 * 86_400_000;
 
 const iso = (moment: number | null): string | null =>
   moment === null ? null : new Date(moment).toISOString();
@@ -421,9 +426,9 @@ const eventOf = (ids: readonly Copy[]): Event => {
     const said = latestSigned(everRevoked.map(({ latest }) => latest));
     const since = everRevoked.find(({ latest }) => latest === said)?.revokedSince ?? 0;
     const anew = ids.filter(
-      ({ latest, revokedSince }) =>
+      ({ latest }) =>
         said.type === "non-consumable" &&
-        revokedSince === null &&
+        latest.revokedAt === null &&
         latest.start > (said.revokedAt ?? Infinity) &&
         latest.signedAt > since,
     );
@@ -546,13 +551,18 @@ const wentOn = (from: Event, to: Event): boolean =>
   (to.end ?? Infinity) > (from.end ?? Infinity) &&
   (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
+/** The end of the grace period after a period; the longest one where the store tells none. */
+const graceEndOf = (end: number, { graceEnd, inGrace }: IosRenewal): number | null =>
+  graceEnd ?? (inGrace ? end + LONGEST_GRACE : null);
+
 /** Status of a period by the renewal info that speaks of it. */
 const renewedStatus = (end: number, renewal: IosRenewal, leeway: number, moment: number): Status => {
   if (moment < end) return "active";
-  if (moment < (renewal.graceEnd ?? 0)) return "grace_period";
+  const graceEnd = graceEndOf(end, renewal);
+  if (moment < (graceEnd ?? 0)) return "grace_period";
   // Silence since the end, the word that it still renews and nothing else, or the word that a later period was paid, of which no transaction is known.
   const isRenewed = (renewal.renewalDate ?? 0) > end && !renewal.inRetry;
-  const isUndecided = !renewal.inRetry && renewal.graceEnd === null && renewal.intent === null;
+  const isUndecided = !renewal.inRetry && graceEnd === null && renewal.intent === null;
   const isSilent = renewal.renews && (renewal.signedAt < end || isUndecided);
   if ((isSilent || isRenewed) && moment < end + leeway) return "active";
   return renewal.inRetry && moment < end + RETRIED ? "billing_retry" : "expired";
@@ -603,7 +613,7 @@ const givenByIos = (
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null
           : // Another product that is charged ahead of time begins at the end of this one.
-            (event.end ?? 0) - other.start > AHEAD),
+            other.start !== event.start && (event.end ?? 0) - other.start > AHEAD),
     );
     const end =
       isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
@@ -627,7 +637,7 @@ const givenByIos = (
         status: revoked ? "revoked" : status,
         start,
         begins: start,
-        end: end === null ? null : Math.max(end, renewed?.graceEnd ?? 0),
+        end: end === null ? null : Math.max(end, (renewed && graceEndOf(end, renewed)) ?? 0),
         beganLater: isSubscription && start > (end ?? Infinity),
         revokedAt,
         refundedBy: fact.revokedAt,
@@ -845,7 +855,7 @@ const latestRenewal = (renewals: readonly IosRenewal[], home: IosFact | undefine
       ({ environment, lineage }) =>
         home !== undefined && lineageName(environment, lineage) === purchaseName(home),
     ),
-    [({ signedAt }) => -signedAt],
+    [({ signedAt }) => -signedAt, ({ inGrace }) => !inGrace],
   )[0];
 
 /** The entitlements at a moment from facts, each with its customer. */

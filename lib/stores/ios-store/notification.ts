@@ -4,7 +4,7 @@ import { disagreement } from "./agreement.ts";
 import type { AppTransaction } from "./app-transaction.ts";
 import type { JsonObject } from "./encoding.ts";
 import { name } from "./fields.ts";
-import type { RenewalInfo } from "./renewal-info.ts";
+import { isGraceStatus, type RenewalInfo } from "./renewal-info.ts";
 import type { PayloadKind, Signed } from "./signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -28,6 +28,8 @@ export interface NotificationFields {
   readonly signedTransaction: string | null;
   readonly signedRenewalInfo: string | null;
   readonly signedAppTransaction: string | null;
+  /** Whether the subscription's status is a billing grace period. Unlike the type, it is a dated state, so it is a fact. */
+  readonly isInGrace: boolean;
   /** Why a refund is asked for, in Apple's word; null: it does not say. */
   readonly consumptionRequestReason: string | null;
 }
@@ -71,6 +73,7 @@ const schema = once(() =>
           ...appFields(),
           signedTransactionInfo: signedText(),
           signedRenewalInfo: signedText(),
+          status: z.optional(z.unknown()),
           consumptionRequestReason: z.optional(z.unknown()),
         }),
       ),
@@ -127,6 +130,7 @@ export const notificationKind: PayloadKind<Written, NotificationFields> = {
     signedTransaction: data?.signedTransactionInfo ?? null,
     signedRenewalInfo: data?.signedRenewalInfo ?? null,
     signedAppTransaction: appData?.signedAppTransactionInfo ?? null,
+    isInGrace: isGraceStatus(data?.status),
     consumptionRequestReason: wordOrNull(data?.consumptionRequestReason),
   }),
 };

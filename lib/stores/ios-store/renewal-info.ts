@@ -14,7 +14,7 @@ import type { Transaction } from "./transaction.ts";
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
  */
-export interface RenewalInfoFields extends Omit<Renewal, "signedAt"> {
+export interface RenewalInfoFields extends Omit<Renewal, "signedAt" | "isInGrace" | "further"> {
   readonly originalTransactionIdentifier: string;
   readonly productIdentifier: string;
   /** Identifies the Apple Account in this app; null in older ones, or where it is "0". */
@@ -22,6 +22,23 @@ export interface RenewalInfoFields extends Omit<Renewal, "signedAt"> {
 }
 
 export interface RenewalInfo extends RenewalInfoFields, Signed {}
+
+/**
+ * Status of a subscription in its billing grace period. The store tells it beside the renewal info, in signed notifications and
+ * in its own answers.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/status
+ */
+const GRACE_STATUS = 4;
+
+/** Whether a status beside a renewal info is that of a billing grace period; any other value tells nothing. */
+export const isGraceStatus = (status: unknown): boolean => status === GRACE_STATUS;
+
+/** A renewal info, with what the store said beside it. */
+export interface StatedRenewalInfo extends RenewalInfo {
+  /** Whether a billing grace period runs; absent: nothing was said. */
+  readonly isInGrace?: boolean;
+}
 
 /** `autoRenewStatus` of a subscription that renews. */
 const RENEWS = 1;
@@ -83,16 +100,23 @@ const lineageOf = (info: RenewalInfo, transactions: readonly Transaction[]): Pur
 
 /** Renewal infos as facts of their lineages. */
 export const renewalsOf = (
-  infos: readonly RenewalInfo[],
+  infos: readonly StatedRenewalInfo[],
   transactions: readonly Transaction[],
 ): readonly Purchase[] =>
   infos.flatMap((info) => {
     const key = lineageOf(info, transactions);
     if (key === null) return [];
-    const { periodEndsAt, willRenew, renewsInto, graceEndsAt, isInBillingRetry, expirationIntent, signedAt } =
-      info;
     return renewedPurchase(
       { store: "ios-store", environment: info.environment, key },
-      { periodEndsAt, willRenew, renewsInto, graceEndsAt, isInBillingRetry, expirationIntent, signedAt },
+      {
+        periodEndsAt: info.periodEndsAt,
+        willRenew: info.willRenew,
+        renewsInto: info.renewsInto,
+        graceEndsAt: info.graceEndsAt,
+        isInBillingRetry: info.isInBillingRetry,
+        expirationIntent: info.expirationIntent,
+        isInGrace: info.isInGrace === true,
+        signedAt: info.signedAt,
+      },
     );
   });

@@ -1,10 +1,13 @@
 import * as z from "zod/mini";
 import { once } from "../../once.ts";
+import { isGraceStatus } from "./renewal-info.ts";
 
 /** Compact JWS, as the store signed them; not verified yet. */
 export interface SignedFacts {
   readonly signedTransactions: readonly string[];
   readonly signedRenewalInfos: readonly string[];
+  /** Those of them beside which the store says that a billing grace period runs. */
+  readonly signedInGrace?: readonly string[];
 }
 
 /** A page of signed transactions. */
@@ -30,7 +33,11 @@ const statuses = once(() =>
     data: z.array(
       z.object({
         lastTransactions: z.array(
-          z.object({ signedTransactionInfo: jws(), signedRenewalInfo: z.nullish(jws()) }),
+          z.object({
+            signedTransactionInfo: jws(),
+            signedRenewalInfo: z.nullish(jws()),
+            status: z.optional(z.unknown()),
+          }),
         ),
       }),
     ),
@@ -69,9 +76,13 @@ export const readStatuses = (answer: unknown): SignedFacts | null => {
   const read = statuses().safeParse(answer);
   if (!read.success) return null;
   const last = read.data.data.flatMap(({ lastTransactions }) => lastTransactions);
+  const signedInGrace = last.flatMap(({ signedRenewalInfo, status }) =>
+    isGraceStatus(status) ? (signedRenewalInfo ?? []) : [],
+  );
   return {
     signedTransactions: last.map(({ signedTransactionInfo }) => signedTransactionInfo),
     signedRenewalInfos: last.flatMap(({ signedRenewalInfo }) => signedRenewalInfo ?? []),
+    ...(signedInGrace.length > 0 && { signedInGrace }),
   };
 };
 

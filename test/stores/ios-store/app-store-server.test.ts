@@ -165,6 +165,18 @@ const apple = (errorCode: number, headers: Record<string, string> = {}): Scripte
 const tokensUsed = () => new Set(received.map(({ authorization }) => authorization)).size;
 
 describe("a question is asked", () => {
+  test("about the subscriptions of a person, and tells which are in a billing grace period", async () => {
+    const lastTransactions = [
+      { status: 4, signedTransactionInfo: "t1", signedRenewalInfo: "r1" },
+      { status: 3, signedTransactionInfo: "t2", signedRenewalInfo: "r2" },
+      { status: "4", signedTransactionInfo: "t3", signedRenewalInfo: "r3" },
+      { status: 4, signedTransactionInfo: "t4" },
+    ];
+    script = [{ status: 200, body: { data: [{ lastTransactions }] } }];
+    expect(await aClient().client.subscriptionStatuses(APP, TRANSACTION)).toMatchObject({
+      content: { signedRenewalInfos: ["r1", "r2", "r3"], signedInGrace: ["r1"] },
+    });
+  });
   test("about the subscriptions of a person", async () => {
     script = [
       {

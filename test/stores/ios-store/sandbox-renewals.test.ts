@@ -111,6 +111,15 @@ test("without a grace period a failed charge is retried from the period's end on
   expect(failed?.renewalInfo).not.toHaveProperty("gracePeriodExpiresDate");
 });
 
+test("a grace period's end can be left out of the renewal info, so that the status alone tells of it", async () => {
+  const original = await buy({ hidesGraceEnd: true });
+  await under.store.change(original, { change: "fail-billing" });
+  await under.moveTo(months(1));
+  const failed = (await under.pushed()).at(-1);
+  expect(failed?.renewalInfo).not.toHaveProperty("gracePeriodExpiresDate");
+  expect(failed?.renewalInfo).toMatchObject({ isInBillingRetryPeriod: true });
+});
+
 test("a grace period is as long as it is set to, and never longer than a period", async () => {
   const graceEnd = async (fields: object): Promise<number | undefined> => {
     await under.store.change(await buy(fields), { change: "fail-billing" });
