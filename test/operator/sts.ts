@@ -19,7 +19,8 @@ export interface TokenService {
 export const startTokenService = async (arn: string | null = CALLER): Promise<TokenService> => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.headers.authorization ?? "");
+    // A local run is asked for its time too.
+    if (request.method === "POST") asked.push(request.headers.authorization ?? "");
     request.resume();
     response.writeHead(arn === null ? 403 : 200, { "Content-Type": "text/xml" });
     response.end(
