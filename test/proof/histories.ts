@@ -571,6 +571,24 @@ const passScript: fc.Arbitrary<AndroidScript> = fc
     answers: isRefunded ? script.answers.map((answer) => ({ ...answer, state: REFUNDED })) : script.answers,
   }));
 
+/** Subscriptions of which each replaces the one before, or is bought again after it. */
+const chainScript: fc.Arbitrary<readonly AndroidScript[]> = fc
+  .array(
+    fc.tuple(androidScript, choice<"replaces" | "resubscribes">("replaces", "replaces", "resubscribes")),
+    {
+      minLength: 3,
+      maxLength: 5,
+    },
+  )
+  .map((scripts) =>
+    scripts.map(([script, relation], index): AndroidScript => ({
+      ...script,
+      form: "subscription",
+      relation: index === 0 ? "none" : relation,
+      before: index - 1,
+    })),
+  );
+
 const ANDROID_SUBSCRIPTIONS = [
   ["premium", "monthly"],
   ["premium", "yearly"],
@@ -686,6 +704,7 @@ const historiesOf = (people: number): fc.Arbitrary<History> =>
       .oneof(
         { weight: 4, arbitrary: fc.array(androidScript, { maxLength: people + 1 }) },
         { weight: 1, arbitrary: fc.array(passScript, { minLength: 2, maxLength: people + 1 }) },
+        { weight: 1, arbitrary: chainScript },
       )
       .map((scripts) =>
         // A token and the tokens it names are of one environment.
@@ -714,6 +733,8 @@ interface RequestScript {
   readonly picks: readonly number[];
   readonly renewals: readonly number[];
   readonly claim: number;
+  /** Whether Google has dropped every purchase that an answer names. */
+  readonly isDropped: boolean;
   /** The place of the customer to unlink afterwards; none when there are fewer customers. */
   readonly unlinks: number;
 }
@@ -749,14 +770,27 @@ const requestScript = (kinds: readonly RequestScript["kind"][]): fc.Arbitrary<Re
     ),
     renewals: fc.oneof(fc.constant([]), fc.array(fc.nat(12), { maxLength: 2 })),
     claim: fc.nat(CLAIMS.length - 1),
+    isDropped: choice(false, false, true),
     unlinks: fc.nat(7),
   });
 
-/** A link of one of Google's answers, by a credential. */
-const androidRequestOf = (
+/** What Google answers about the tokens of subscriptions while a request about one of them is processed. */
+const answersBeside = (
+  fact: AndroidFact,
   android: readonly AndroidFact[],
-  { picks, claim: claimIndex }: RequestScript,
-): ModelRequest => {
+  { isDropped }: RequestScript,
+): AndroidSubscriptionFact[] => {
+  // Another subscription goes on if this one was never paid; it is told by itself.
+  if (isDropped || fact.state === "PENDING_PURCHASE_CANCELED") return [];
+  const latest = new Map(
+    android.flatMap((other) => (other.kind === "subscription" ? [[other.token, other] as const] : [])),
+  );
+  return [...latest.values()].filter(({ token }) => token !== fact.token);
+};
+
+/** A link of one of Google's answers, by a credential. */
+const androidRequestOf = (android: readonly AndroidFact[], script: RequestScript): ModelRequest => {
+  const { picks, claim: claimIndex } = script;
   const fact = at(android, picks[0] ?? 0);
   return {
     isNotification: false,
@@ -764,6 +798,7 @@ const androidRequestOf = (
     appTransaction: null,
     facts: [fact],
     renewals: [],
+    answers: answersBeside(fact, android, script),
     claim: { account: at(CLAIMS, claimIndex)?.account ?? at(ACCOUNTS, claimIndex), by: "credential" },
   };
 };
@@ -790,13 +825,17 @@ const iosRequestOf = (
           ),
     renewals:
       account.renewals.length === 0 ? [] : [...new Set(renewals.map((pick) => at(account.renewals, pick)))],
+    answers: [],
     claim: at(CLAIMS, claim),
   };
 };
 
-const notificationWith = (parts: Pick<ModelRequest, "environment" | "facts" | "renewals">): ModelRequest => ({
+const notificationWith = (
+  parts: Pick<ModelRequest, "environment" | "facts" | "renewals"> & Partial<ModelRequest>,
+): ModelRequest => ({
   isNotification: true,
   appTransaction: null,
+  answers: [],
   claim: null,
   ...parts,
 });
@@ -816,12 +855,13 @@ const iosNotificationOf = (
 };
 
 /** Google's answer when a notification makes the service ask. */
-const androidNotificationOf = (android: readonly AndroidFact[], { picks }: RequestScript): ModelRequest => {
-  const fact = at(android, picks[0] ?? 0);
+const androidNotificationOf = (android: readonly AndroidFact[], script: RequestScript): ModelRequest => {
+  const fact = at(android, script.picks[0] ?? 0);
   return notificationWith({
     environment: fact.environment,
     facts: [fact.kind === "one-time" ? { ...fact, asked: [] } : fact],
     renewals: [],
+    answers: answersBeside(fact, android, script),
   });
 };
 

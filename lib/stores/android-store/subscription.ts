@@ -93,12 +93,12 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
 
   const isClosed = answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
   const key = purchaseKeyOfToken(purchaseToken);
-  const otherKey = (token: string | null | undefined) => {
-    const other = standing === null || token == null ? null : purchaseKeyOfToken(token);
-    return other === key ? null : other;
-  };
-  const linked = otherKey(answer.linkedPurchaseToken);
-  const expired = otherKey(answer.outOfAppPurchaseContext?.expiredPurchaseToken);
+  const otherToken = (token: string | null | undefined): string | null =>
+    standing === null || token == null || token === purchaseToken ? null : token;
+  const linkedToken = otherToken(answer.linkedPurchaseToken);
+  const expiredToken = otherToken(answer.outOfAppPurchaseContext?.expiredPurchaseToken);
+  const linked = linkedToken === null ? null : purchaseKeyOfToken(linkedToken);
+  const expired = expiredToken === null ? null : purchaseKeyOfToken(expiredToken);
   const [first] = lines;
   // Only an owned purchase replaces another.
   const replaces = first === undefined ? null : linked;
@@ -122,6 +122,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
     goesOn:
       isClosed && answer.linkedPurchaseToken !== purchaseToken ? (answer.linkedPurchaseToken ?? null) : null,
     samePerson: [replaces === null ? linked : null, expired].filter((other) => other !== null),
+    predecessors: [linkedToken, expiredToken].filter((token) => token !== null),
     acknowledgement:
       due && first !== undefined
         ? {

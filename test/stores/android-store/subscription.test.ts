@@ -74,6 +74,7 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
     },
     replaces: null,
     samePerson: [],
+    predecessors: [],
     isClosed: false,
     goesOn: null,
     acknowledgement: null,
