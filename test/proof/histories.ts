@@ -677,7 +677,8 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
               {
                 product: addOn,
                 basePlan: addOnPlan,
-                expiry: line.expiry + DAY,
+                // Google may charge each line at a date of its own.
+                expiry: line.expiry + at([1, -12, 12], days) * DAY,
                 paid: true,
                 renews: true,
                 leaves: null,

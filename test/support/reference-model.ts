@@ -699,9 +699,22 @@ const givenByAndroid = (
         line.expiry <= answer.answeredAt &&
         answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
       const willRenew = renews && answer.state !== "CANCELED";
+      // In a grace period everything that renews keeps its access until the period is over.
+      const end =
+        answer.state === "IN_GRACE_PERIOD" && renews && !isGone
+          ? Math.max(
+              ...answer.lines
+                .filter(
+                  (other) =>
+                    isOwned(other) &&
+                    (other.leaves === "replaced" || (other.renews && other.leaves === null)),
+                )
+                .map(({ expiry }) => expiry),
+            )
+          : line.expiry;
       const grants = state === "active" || state === "grace_period";
-      const lasts = !willRenew ? 0 : answer.answeredAt >= line.expiry ? SILENT : leeway;
-      const silentUntil = line.expiry + lasts;
+      const lasts = !willRenew ? 0 : answer.answeredAt >= end ? SILENT : leeway;
+      const silentUntil = end + lasts;
       return [
         {
           ...common,
@@ -710,7 +723,7 @@ const givenByAndroid = (
           status: isGone || (grants && silentUntil <= moment) ? "expired" : state,
           start: answer.start,
           begins: answer.start,
-          end: line.expiry,
+          end,
           refundedBy: null,
           units: 1,
           shown: 1,
