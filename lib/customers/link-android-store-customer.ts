@@ -17,6 +17,7 @@ import {
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
 } from "./store-android-store-purchase.ts";
+import { UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 export interface AndroidStoreLinking extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
@@ -47,7 +48,15 @@ const storedPurchase = async (
   if (!isOfKind(purchase, productKind, productIdentifier ?? null)) throw new ServiceError("INVALID_PURCHASE");
   // A notification may have stored the purchase, which selects none of its products.
   return selecting(
-    { purchase, replaces: null, samePerson: [], isClosed: true, goesOn: null, acknowledgement: null },
+    {
+      purchase,
+      replaces: null,
+      samePerson: [],
+      predecessors: [],
+      isClosed: true,
+      goesOn: null,
+      acknowledgement: null,
+    },
     productKind,
     productIdentifier == null ? null : [productIdentifier],
   );
@@ -84,9 +93,8 @@ const verifyPurchase = async (
     case "rejected":
       throw new ServiceError("INVALID_PURCHASE");
     case "unavailable":
-      throw new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: answer.retryAfterSeconds });
     case "credential-rejected":
-      throw new ServiceError("STORE_REJECTED_CREDENTIAL");
+      throw new UnansweredLookUpError(answer);
   }
 };
 

@@ -28,6 +28,7 @@ import {
   type AndroidStorePurchases,
 } from "./store-android-store-purchase.ts";
 import { passOn, type RequestPassing } from "./store-request.ts";
+import { UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 export interface AndroidStoreReception extends AndroidStorePurchases, Pick<RequestPassing, "requests"> {
   readonly directory: ApplicationDirectory;
@@ -99,9 +100,8 @@ const ask = async (
     case "gone":
       return "UNUSED";
     case "unavailable":
-      throw new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: answer.retryAfterSeconds });
     case "credential-rejected":
-      throw new ServiceError("STORE_REJECTED_CREDENTIAL");
+      throw new UnansweredLookUpError(answer);
     case "verified":
       if (!configuration.environments.includes(answer.purchase.environment)) return "UNUSED";
       // A notification never widens what a link asked for.

@@ -1,12 +1,23 @@
 import type { Application } from "../applications/application.ts";
+import type { Instant } from "../entitlements/time.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
+import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { failedIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
+import { UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 const READ = 200;
 const TOO_MANY_REQUESTS = 429;
 const SECOND = 1000;
+
+const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
+  if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
+  // An answer that cannot be read says nothing of the others.
+  if (answer.status === READ) return { outcome: "failed" };
+  const isNamed = answer.status === TOO_MANY_REQUESTS;
+  return { outcome: "unavailable", retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null };
+};
 
 /** Asks Google about a purchase by its token, and stores the answer. An acknowledgement that is due is made. */
 export const refreshAndroidStorePurchase = async (
@@ -27,16 +38,8 @@ export const refreshAndroidStorePurchase = async (
     case "gone":
       return { outcome: "over" };
     case "credential-rejected":
-      return { outcome: "credential-rejected" };
-    case "unavailable": {
-      // An answer that cannot be read says nothing of the others.
-      if (answer.status === READ) return { outcome: "failed" };
-      const isNamed = answer.status === TOO_MANY_REQUESTS;
-      return {
-        outcome: "unavailable",
-        retryAt: isNamed ? purchases.now() + answer.retryAfterSeconds * SECOND : null,
-      };
-    }
+    case "unavailable":
+      return unanswered(answer, purchases.now());
     case "verified": {
       const { environment, verifiedAt: askedAt } = answer.purchase;
       if (!configuration.environments.includes(environment)) return { outcome: "failed" };
@@ -48,7 +51,13 @@ export const refreshAndroidStorePurchase = async (
         selecting(answer, productKind, []),
         { source, askedAt },
         null,
-      ).then(() => ({ outcome: "stored" }), failedIfErased);
+      ).then(
+        () => ({ outcome: "stored" }),
+        (error: unknown) =>
+          error instanceof UnansweredLookUpError
+            ? unanswered(error.answer, purchases.now())
+            : failedIfErased(error),
+      );
     }
   }
 };

@@ -10,7 +10,9 @@ import {
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
 import type { FactStore } from "./fact-store.ts";
 import type { Claim } from "./resolve-customer.ts";
-import { storeFacts, type StoringOutcome } from "./store-facts.ts";
+import { storeFacts, type LearnOfMentioned, type StoringOutcome } from "./store-facts.ts";
+import { isOfErased } from "./refresh-outcome.ts";
+import { untoldPredecessors } from "./untold-predecessors.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 export interface AndroidStorePurchases extends FactStore {
@@ -74,11 +76,59 @@ const readWhatGoesOn = async (
   await storeFacts(purchases, application, verifiedFactsOf(answer, { source, askedAt: null }), null);
 };
 
+/** Stores a verified purchase, and acknowledges it where that is due. */
+const storeAndAcknowledge = async (
+  purchases: AndroidStorePurchases,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  facts: VerifiedFacts,
+  claim: Claim | null,
+  learn: LearnOfMentioned | null = null,
+): Promise<StoringOutcome> => {
+  const stored = await storeFacts(purchases, application, facts, claim, learn);
+  const due = facts.acknowledgementDue;
+  const dueSince =
+    stored.outcome === "refused"
+      ? stored.acknowledgementDueSince
+      : (stored.customer?.acknowledgementDueSince ?? null);
+  if (due !== null && dueSince !== null)
+    await acknowledge(purchases, application, configuration, due, dueSince);
+  return stored;
+};
+
+/**
+ * Stores what the store answers of purchases that a verified one names and nobody has told of: without a claim, as if a
+ * notification had told of each in its time. Only a credential's claim goes on where one of them is an erased customer's.
+ */
+const learnOfPredecessors =
+  (
+    purchases: AndroidStorePurchases,
+    application: Application,
+    configuration: AndroidStoreConfiguration,
+    verified: VerifiedPurchase,
+    claim: Claim | null,
+  ): LearnOfMentioned =>
+  async (known) => {
+    const predecessors = await untoldPredecessors(purchases, application, configuration, verified, known);
+    for (const { purchaseToken, verified: predecessor } of predecessors) {
+      const source = sourceOf(configuration, { purchaseToken, productKind: "subscription" });
+      const facts = verifiedFactsOf(predecessor, { source, askedAt: null });
+      await storeAndAcknowledge(purchases, application, configuration, facts, null).catch(
+        (error: unknown) => {
+          if (claim?.assertedBy !== "credential" || !isOfErased(error)) throw error;
+        },
+      );
+    }
+    return predecessors.length > 0;
+  };
+
 /**
  * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to an
- * account, even if this request's link is refused.
+ * account, even if this request's link is refused. Older purchases that it names, and nobody has told of, are looked up and
+ * stored first.
  *
  * @throws ServiceError as `storeFacts` does
+ * @throws UnansweredLookUpError of an older purchase; then nothing is stored
  */
 export const storeAndroidStorePurchase = async (
   purchases: AndroidStorePurchases,
@@ -88,15 +138,14 @@ export const storeAndroidStorePurchase = async (
   question: AndroidStoreQuestion,
   claim: Claim | null,
 ): Promise<StoringOutcome> => {
-  const facts = verifiedFactsOf(verified, question);
-  const stored = await storeFacts(purchases, application, facts, claim);
-  const due = facts.acknowledgementDue;
-  const dueSince =
-    stored.outcome === "refused"
-      ? stored.acknowledgementDueSince
-      : (stored.customer?.acknowledgementDueSince ?? null);
-  if (due !== null && dueSince !== null)
-    await acknowledge(purchases, application, configuration, due, dueSince);
+  const stored = await storeAndAcknowledge(
+    purchases,
+    application,
+    configuration,
+    verifiedFactsOf(verified, question),
+    claim,
+    learnOfPredecessors(purchases, application, configuration, verified, claim),
+  );
   if (verified.goesOn !== null)
     await readWhatGoesOn(purchases, application, configuration, verified.goesOn).catch(() => undefined);
   return stored;

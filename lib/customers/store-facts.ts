@@ -221,16 +221,24 @@ const decideAndWrite = async (
 };
 
 /**
+ * Learns of purchases that the facts mention and of which nothing is known yet, and stores what it learns. True: something
+ * was stored.
+ */
+export type LearnOfMentioned = (known: KnownFacts) => Promise<boolean>;
+
+/**
  * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
  * contention it reads and decides again, so that each answer is true of the state it was written to.
  *
- * @throws ServiceError `CUSTOMER_NOT_FOUND`; `TOO_MANY_REQUESTS` if every attempt conflicts
+ * @param learn called once, before anything is written; null: the facts are all that is to be learned
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`; `TOO_MANY_REQUESTS` if every attempt conflicts; what `learn` throws
  */
 export const storeFacts = async (
   store: FactStore,
   application: Application,
   facts: VerifiedFacts,
   claim: Claim | null,
+  learn: LearnOfMentioned | null = null,
 ): Promise<StoringOutcome> => {
   if (isEmpty(facts) && otherRenewals(facts).length === 0) return NOBODY;
   const ungranted = ungrantedProducts(
@@ -239,9 +247,15 @@ export const storeFacts = async (
   );
   if (ungranted.length > 0) store.onUngranted?.(ungranted);
   const byCredential = claim?.assertedBy === "credential";
+  let learns = learn;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     if (attempt > 1) await store.pause(attempt);
-    const state = await readState(store, application, facts, byCredential, attempt);
+    let state = await readState(store, application, facts, byCredential, attempt);
+    if (typeof state !== "string" && learns !== null) {
+      const hasLearned = await learns(state.known);
+      learns = null;
+      if (hasLearned) state = await readState(store, application, facts, byCredential, attempt);
+    }
     if (state === "nobody") return NOBODY;
     const outcome =
       typeof state === "string" ? state : await decideAndWrite(store, application, facts, claim, state);

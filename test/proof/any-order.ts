@@ -76,8 +76,12 @@ export const expectTrafficAsTheModel = async (
     const waiting = request.facts.flatMap((fact) =>
       fact.store === "android-store" && toReading(fact).acknowledgement !== null ? [fact.token] : [],
     );
-    if (isLinked) for (const token of waiting) mayBeDue.add(token);
-    if (isLinked && expected.outcome === "stored") expect(acknowledged).toEqual(waiting);
+    const asked = request.answers.filter((fact) => toReading(fact).acknowledgement !== null);
+    if (isLinked) for (const token of [...waiting, ...asked.map((fact) => fact.token)]) mayBeDue.add(token);
+    if (isLinked && expected.outcome === "stored")
+      expect(acknowledged.filter((token) => request.answers.every((fact) => fact.token !== token))).toEqual(
+        waiting,
+      );
     expect(acknowledged.filter((token) => !mayBeDue.has(token))).toEqual([]);
     return answer;
   };
@@ -129,6 +133,8 @@ const ofOneAccount = (requests: readonly ModelRequest[]): ModelRequest[] =>
     renewals: request.renewals.filter(
       (renewal) => request.facts.length === 0 || statesLineage(request, renewal),
     ),
+    // What is asked about other purchases depends on what was told before.
+    answers: [],
     claim:
       request.claim === null || (request.claim.by === "client" && request.facts.length === 0)
         ? null

@@ -617,6 +617,24 @@ const passScript: fc.Arbitrary<AndroidScript> = fc
     answers: isRefunded ? script.answers.map((answer) => ({ ...answer, state: REFUNDED })) : script.answers,
   }));
 
+/** Subscriptions of which each replaces the one before, or is bought again after it. */
+const chainScript: fc.Arbitrary<readonly AndroidScript[]> = fc
+  .array(
+    fc.tuple(androidScript, choice<"replaces" | "resubscribes">("replaces", "replaces", "resubscribes")),
+    {
+      minLength: 3,
+      maxLength: 5,
+    },
+  )
+  .map((scripts) =>
+    scripts.map(([script, relation], index): AndroidScript => ({
+      ...script,
+      form: "subscription",
+      relation: index === 0 ? "none" : relation,
+      before: index - 1,
+    })),
+  );
+
 const ANDROID_SUBSCRIPTIONS = [
   ["premium", "monthly"],
   ["premium", "yearly"],
@@ -705,7 +723,8 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
               {
                 product: addOn,
                 basePlan: addOnPlan,
-                expiry: line.expiry + DAY,
+                // Google may charge each line at a date of its own.
+                expiry: line.expiry + at([1, -12, 12], days) * DAY,
                 paid: true,
                 renews: true,
                 leaves: null,
@@ -732,6 +751,7 @@ const historiesOf = (people: number): fc.Arbitrary<History> =>
       .oneof(
         { weight: 4, arbitrary: fc.array(androidScript, { maxLength: people + 1 }) },
         { weight: 1, arbitrary: fc.array(passScript, { minLength: 2, maxLength: people + 1 }) },
+        { weight: 1, arbitrary: chainScript },
       )
       .map((scripts) =>
         // A token and the tokens it names are of one environment.
@@ -763,6 +783,8 @@ interface RequestScript {
   readonly picks: readonly number[];
   readonly renewals: readonly number[];
   readonly claim: number;
+  /** Whether Google has dropped every purchase that an answer names. */
+  readonly isDropped: boolean;
   /** The place of the customer to unlink afterwards; none when there are fewer customers. */
   readonly unlinks: number;
 }
@@ -799,14 +821,27 @@ const requestScript = (kinds: readonly RequestScript["kind"][]): fc.Arbitrary<Re
     ),
     renewals: fc.oneof(fc.constant([]), fc.array(fc.nat(12), { maxLength: 2 })),
     claim: fc.nat(CLAIMS.length - 1),
+    isDropped: choice(false, false, true),
     unlinks: fc.nat(7),
   });
 
-/** A link of one of Google's answers, by a credential. */
-const androidRequestOf = (
+/** What Google answers about the tokens of subscriptions while a request about one of them is processed. */
+const answersBeside = (
+  fact: AndroidFact,
   android: readonly AndroidFact[],
-  { picks, claim: claimIndex }: RequestScript,
-): ModelRequest => {
+  { isDropped }: RequestScript,
+): AndroidSubscriptionFact[] => {
+  // Another subscription goes on if this one was never paid; it is told by itself.
+  if (isDropped || fact.state === "PENDING_PURCHASE_CANCELED") return [];
+  const latest = new Map(
+    android.flatMap((other) => (other.kind === "subscription" ? [[other.token, other] as const] : [])),
+  );
+  return [...latest.values()].filter(({ token }) => token !== fact.token);
+};
+
+/** A link of one of Google's answers, by a credential. */
+const androidRequestOf = (android: readonly AndroidFact[], script: RequestScript): ModelRequest => {
+  const { picks, claim: claimIndex } = script;
   const fact = at(android, picks[0] ?? 0);
   return {
     isNotification: false,
@@ -814,6 +849,7 @@ const androidRequestOf = (
     appTransaction: null,
     facts: [fact],
     renewals: [],
+    answers: answersBeside(fact, android, script),
     claim: { account: at(CLAIMS, claimIndex)?.account ?? at(ACCOUNTS, claimIndex), by: "credential" },
   };
 };
@@ -861,13 +897,17 @@ const iosRequestOf = (
             ...renewal,
             inGrace: false,
           })),
+    answers: [],
     claim: at(CLAIMS, claim),
   };
 };
 
-const notificationWith = (parts: Pick<ModelRequest, "environment" | "facts" | "renewals">): ModelRequest => ({
+const notificationWith = (
+  parts: Pick<ModelRequest, "environment" | "facts" | "renewals"> & Partial<ModelRequest>,
+): ModelRequest => ({
   isNotification: true,
   appTransaction: null,
+  answers: [],
   claim: null,
   ...parts,
 });
@@ -887,12 +927,13 @@ const iosNotificationOf = (
 };
 
 /** Google's answer when a notification makes the service ask. */
-const androidNotificationOf = (android: readonly AndroidFact[], { picks }: RequestScript): ModelRequest => {
-  const fact = at(android, picks[0] ?? 0);
+const androidNotificationOf = (android: readonly AndroidFact[], script: RequestScript): ModelRequest => {
+  const fact = at(android, script.picks[0] ?? 0);
   return notificationWith({
     environment: fact.environment,
     facts: [fact.kind === "one-time" ? { ...fact, asked: [] } : fact],
     renewals: [],
+    answers: answersBeside(fact, android, script),
   });
 };
 

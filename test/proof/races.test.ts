@@ -76,6 +76,7 @@ const requestOf = (
   appTransaction,
   facts,
   renewals: [],
+  answers: [],
   claim,
 });
 

@@ -3,8 +3,15 @@ import type { FactStore } from "../../lib/customers/fact-store.ts";
 import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
+import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { RenewalInfo } from "../../lib/stores/ios-store/renewal-info.ts";
-import type { AndroidFact, IosFact, IosRenewal, ModelRequest } from "../support/reference-model.ts";
+import type {
+  AndroidFact,
+  AndroidSubscriptionFact,
+  IosFact,
+  IosRenewal,
+  ModelRequest,
+} from "../support/reference-model.ts";
 import { toReading, toTransaction } from "./as-verified.ts";
 
 /** The app of an application's store configurations, in production and in the sandbox. */
@@ -66,6 +73,18 @@ export interface Received {
   /** Tokens of the purchases that it made the service acknowledge. */
   readonly acknowledged: readonly string[];
 }
+
+/** Google's answers: it has dropped what it does not answer about. */
+export const lookUpAmong =
+  (answers: readonly AndroidFact[]): AndroidStore["lookUp"] =>
+  (_, { purchaseToken }) => {
+    const fact = answers.find(({ token }) => token === purchaseToken);
+    return Promise.resolve(
+      fact === undefined
+        ? { outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" }
+        : { outcome: "verified", ...toReading(fact) },
+    );
+  };
 
 const unexpected = (): Promise<never> => Promise.reject(new Error("A notification does not call this."));
 
@@ -129,7 +148,10 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
       { signedPayload: "signed by the App Store" },
     );
 
-  const receiveAndroid = (fact: AndroidFact): Promise<unknown> => {
+  const receiveAndroid = (
+    fact: AndroidFact,
+    answers: readonly AndroidSubscriptionFact[],
+  ): Promise<unknown> => {
     const { token: purchaseToken } = fact;
     const member = fact.kind === "subscription" ? "subscriptionNotification" : "oneTimeProductNotification";
     const data = JSON.stringify({ packageName, [member]: { notificationType: 4, purchaseToken } });
@@ -143,11 +165,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
         },
         androidStore: {
           // Google answers for all products of a purchase.
-          lookUp: () =>
-            Promise.resolve({
-              outcome: "verified",
-              ...toReading(fact.kind === "one-time" ? { ...fact, asked: null } : fact),
-            }),
+          lookUp: lookUpAmong([fact.kind === "one-time" ? { ...fact, asked: null } : fact, ...answers]),
           // It stays due, so that an answer from before is no news.
           acknowledge: (_, pending) => {
             acknowledged.push(pending.purchaseToken);
@@ -168,7 +186,9 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
     received.length = 0;
     acknowledged.length = 0;
     const [fact] = request.facts;
-    await (fact?.store === "android-store" ? receiveAndroid(fact) : receiveIos(request, fact));
+    await (fact?.store === "android-store"
+      ? receiveAndroid(fact, request.answers)
+      : receiveIos(request, fact));
     return { received: [...received], acknowledged: [...acknowledged] };
   };
 };

@@ -7,7 +7,8 @@ import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
 import type { StoredCustomer } from "../../lib/customers/records.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
-import { storeFacts } from "../../lib/customers/store-facts.ts";
+import { storeFacts, type LearnOfMentioned } from "../../lib/customers/store-facts.ts";
+import { untoldPredecessors } from "../../lib/customers/untold-predecessors.ts";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
@@ -20,8 +21,8 @@ import { operationsOn } from "../../operator/composition.ts";
 import { keyedHash } from "../support/keyed-hash.ts";
 import { DAY } from "../support/purchases.ts";
 import type { ModelCatalog, ModelProduct, ModelRequest, ModelTerms } from "../support/reference-model.ts";
-import { toVerifiedFacts } from "./as-verified.ts";
-import { directoryOf, inBothStores, receptionOf, type Received } from "./reception.ts";
+import { toReading, toVerifiedFacts } from "./as-verified.ts";
+import { directoryOf, inBothStores, lookUpAmong, receptionOf, type Received } from "./reception.ts";
 
 const sold = (
   store: ModelProduct["store"],
@@ -161,6 +162,21 @@ export const aWorld = (
     if (owner === undefined) return { outcome: "nobody" };
     return others.length > 0 ? { outcome: "refused", code: "IDENTITY_CONFLICT" } : storedAs(owner);
   };
+  /** Learns what a link of one of Google's purchases learns first. */
+  const learningFrom = (request: ModelRequest, store: FactStore): LearnOfMentioned | null => {
+    const [fact] = request.facts;
+    const [configuration] = application.androidStore;
+    if (fact?.store !== "android-store" || configuration === undefined) return null;
+    const lookUps = { ...store, androidStore: { lookUp: lookUpAmong(request.answers) } };
+    return async (known) => {
+      const found = await untoldPredecessors(lookUps, application, configuration, toReading(fact), known);
+      for (const { purchaseToken } of found) {
+        const facts = request.answers.filter(({ token }) => token === purchaseToken);
+        await storeFacts(store, application, toVerifiedFacts({ ...request, facts }), null);
+      }
+      return found.length > 0;
+    };
+  };
   return {
     application: application.identifier,
     submit: async (request, moment) => {
@@ -169,7 +185,9 @@ export const aWorld = (
           ? null
           : { account: accountId(request.claim.account), assertedBy: request.claim.by };
       try {
-        const stored = await storeFacts(factStoreAt(moment), application, toVerifiedFacts(request), claim);
+        const store = factStoreAt(moment);
+        const facts = toVerifiedFacts(request);
+        const stored = await storeFacts(store, application, facts, claim, learningFrom(request, store));
         if (stored.outcome === "refused") return { outcome: "refused", code: stored.code };
         return stored.customer === null ? { outcome: "nobody" } : storedAs(stored.customer);
       } catch (error) {

@@ -137,6 +137,8 @@ export interface ModelRequest {
   readonly appTransaction: string | null;
   readonly facts: readonly Fact[];
   readonly renewals: readonly IosRenewal[];
+  /** What Google answers about other tokens during the request; nothing about those that it has dropped. */
+  readonly answers: readonly AndroidSubscriptionFact[];
   readonly claim: ModelClaim | null;
 }
 
@@ -295,16 +297,19 @@ const previousName = ({ environment, previous, original }: IosFact): string | nu
     ? null
     : lineageName(environment, previous);
 
+/** The tokens of the same person's older purchases that Google's answer names. */
+const olderTokens = (fact: Fact): string[] =>
+  fact.store === "ios-store" || fact.kind === "one-time" || isPending(fact)
+    ? []
+    : [fact.replaces, fact.expired].filter((token) => token !== null);
+
 /** Every name by which a fact identifies a person. */
 const namesOf = (fact: Fact): string[] => {
   const names = [purchaseName(fact)];
-  if (fact.store === "ios-store") {
-    const previous = previousName(fact);
-    return previous === null ? names : [...names, previous];
-  }
-  if (fact.kind === "subscription" && !isPending(fact))
-    for (const other of [fact.replaces, fact.expired]) if (other !== null) names.push(tokenName(fact, other));
-  return names;
+  if (fact.store === "android-store")
+    return [...names, ...olderTokens(fact).map((token) => tokenName(fact, token))];
+  const previous = previousName(fact);
+  return previous === null ? names : [...names, previous];
 };
 
 /**
@@ -712,9 +717,22 @@ const givenByAndroid = (
         line.expiry <= answer.answeredAt &&
         answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
       const willRenew = renews && answer.state !== "CANCELED";
+      // In a grace period everything that renews keeps its access until the period is over.
+      const end =
+        answer.state === "IN_GRACE_PERIOD" && renews && !isGone
+          ? Math.max(
+              ...answer.lines
+                .filter(
+                  (other) =>
+                    isOwned(other) &&
+                    (other.leaves === "replaced" || (other.renews && other.leaves === null)),
+                )
+                .map(({ expiry }) => expiry),
+            )
+          : line.expiry;
       const grants = state === "active" || state === "grace_period";
-      const lasts = !willRenew ? 0 : answer.answeredAt >= line.expiry ? SILENT : leeway;
-      const silentUntil = line.expiry + lasts;
+      const lasts = !willRenew ? 0 : answer.answeredAt >= end ? SILENT : leeway;
+      const silentUntil = end + lasts;
       return [
         {
           ...common,
@@ -723,7 +741,7 @@ const givenByAndroid = (
           status: isGone || (grants && silentUntil <= moment) ? "expired" : state,
           start: answer.start,
           begins: answer.start,
-          end: line.expiry,
+          end,
           refundedBy: null,
           units: 1,
           shown: 1,
@@ -1038,8 +1056,27 @@ export const createReferenceModel = (
     keepRenewals(request, ownedNames());
   };
 
+  /** Google's answers about older tokens of which nothing is known, and about those that these name: the oldest first. */
+  const untold = ({ facts: said, answers }: ModelRequest): AndroidSubscriptionFact[] => {
+    const known = ownedNames();
+    const found: AndroidSubscriptionFact[] = [];
+    const look = (fact: Fact): void => {
+      for (const token of olderTokens(fact)) {
+        const answer = answers.find((other) => other.token === token);
+        if (answer === undefined || known.has(tokenName(fact, token))) continue;
+        if ([...found, ...said].includes(answer)) continue;
+        found.unshift(answer);
+        look(answer);
+      }
+    };
+    said.forEach(look);
+    return found;
+  };
+
   const submit = (request: ModelRequest, moment: number): ModelOutcome => {
     const { claim, environment } = request;
+    for (const fact of untold(request))
+      submit({ ...request, facts: [fact], renewals: [], answers: [], claim: null }, moment);
     const names = namesOfRequest(request);
     const owners = people.filter((person) => names.some((name) => person.names.has(name)));
     keepRenewals(request, ownedNames());

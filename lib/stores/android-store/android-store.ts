@@ -41,7 +41,12 @@ interface Cause {
  */
 export type AndroidStoreAnswer =
   | ({ readonly outcome: "verified" } & VerifiedPurchase)
-  | ({ readonly outcome: "rejected" | "gone" | "credential-rejected" } & Cause)
+  | ({ readonly outcome: "rejected" | "gone" } & Cause)
+  | UnansweredLookUp;
+
+/** A lookup that the store did not answer, or for which it refused the credential. */
+export type UnansweredLookUp =
+  | ({ readonly outcome: "credential-rejected" } & Cause)
   | ({ readonly outcome: "unavailable"; readonly retryAfterSeconds: number } & Cause);
 
 /** Outcome of an acknowledgement; `because` is the outcome of the call that failed. */

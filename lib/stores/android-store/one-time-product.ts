@@ -67,6 +67,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     },
     replaces: null,
     samePerson: [],
+    predecessors: [],
     isClosed: purchaseState !== "PENDING" && answer.purchaseCompletionTime === null,
     goesOn: null,
     acknowledgement:

@@ -35,6 +35,8 @@ export interface VerifiedPurchase {
   readonly replaces: PurchaseKey | null;
   /** Other purchases of the same person, according to the store, that this one did not replace. */
   readonly samePerson: readonly PurchaseKey[];
+  /** Tokens of the purchases in `replaces` and `samePerson`: in memory only, as only their hashes are stored. */
+  readonly predecessors: readonly string[];
   /** Whether the store has nothing more to say of it: it was cancelled before it was paid, or dropped. */
   readonly isClosed: boolean;
   /** Token of the subscription that goes on because this one, which was to replace it, was never paid; null: none. */

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { lineOrder, type Line, type Standing } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGEMENT_PENDING, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
@@ -40,10 +41,14 @@ const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval
 /** Whether the line itself is over at its end. */
 const endsForGood = (item: Item): boolean => !renews(item) || item.deferredItemReplacement !== null;
 
+const lastEndOf = (items: readonly Item[]): Instant =>
+  Math.max(...items.map(({ expiryTime }) => expiryTime ?? 0));
+
 /**
  * Parses the answer of `purchases.subscriptionsv2.get`.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions
+ * @see https://developer.android.com/google/play/billing/subscription-with-addons
  */
 export const readSubscription = (body: unknown, question: Question): Reading => {
   const parsed = subscriptionAnswer().safeParse(body);
@@ -59,7 +64,9 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const owned = items.filter(isOwned);
   // A paid line has an end; without one the answer does not have the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
-  const lastEnd = Math.max(...owned.map(({ expiryTime }) => expiryTime ?? 0));
+  const lastEnd = lastEndOf(owned);
+  // Google: in a grace period all items keep their access, and those with a date of their own in it are charged after it.
+  const graceEnd = standing === "grace_period" ? lastEndOf(owned.filter(renews)) : null;
   const lines =
     standing === null
       ? []
@@ -77,7 +84,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             standing: isOver ? "expired" : standing,
             startsAt: answer.startTime,
             purchasedAt: null,
-            endsAt: item.expiryTime,
+            endsAt: graceEnd !== null && renews(item) && !isOver ? graceEnd : item.expiryTime,
             revokedAt: null,
             refundedBy: null,
             mostRefunded: 0,
@@ -93,12 +100,12 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
 
   const isClosed = answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
   const key = purchaseKeyOfToken(purchaseToken);
-  const otherKey = (token: string | null | undefined) => {
-    const other = standing === null || token == null ? null : purchaseKeyOfToken(token);
-    return other === key ? null : other;
-  };
-  const linked = otherKey(answer.linkedPurchaseToken);
-  const expired = otherKey(answer.outOfAppPurchaseContext?.expiredPurchaseToken);
+  const otherToken = (token: string | null | undefined): string | null =>
+    standing === null || token == null || token === purchaseToken ? null : token;
+  const linkedToken = otherToken(answer.linkedPurchaseToken);
+  const expiredToken = otherToken(answer.outOfAppPurchaseContext?.expiredPurchaseToken);
+  const linked = linkedToken === null ? null : purchaseKeyOfToken(linkedToken);
+  const expired = expiredToken === null ? null : purchaseKeyOfToken(expiredToken);
   const [first] = lines;
   // Only an owned purchase replaces another.
   const replaces = first === undefined ? null : linked;
@@ -122,6 +129,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
     goesOn:
       isClosed && answer.linkedPurchaseToken !== purchaseToken ? (answer.linkedPurchaseToken ?? null) : null,
     samePerson: [replaces === null ? linked : null, expired].filter((other) => other !== null),
+    predecessors: [linkedToken, expiredToken].filter((token) => token !== null),
     acknowledgement:
       due && first !== undefined
         ? {

@@ -31,6 +31,8 @@ export type Act =
       readonly which: number;
       readonly change: AndroidChange;
       readonly details: ChangeDetails;
+      /** Whether a plan change is followed by another at once, so that the app links only the last token. */
+      readonly isRepeated: boolean;
     };
 
 export interface Step {
@@ -188,8 +190,13 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .tuple(which, androidChange)
-      .map(([which, changed]) => ({ kind: "change-android" as const, which, ...changed })),
+      .tuple(which, androidChange, fc.constantFrom(false, true))
+      .map(([which, changed, isRepeated]) => ({
+        kind: "change-android" as const,
+        which,
+        ...changed,
+        isRepeated: isRepeated && changed.details.pending !== true,
+      })),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("share" as const), which, person }) },
 );

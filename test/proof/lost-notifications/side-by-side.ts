@@ -269,7 +269,9 @@ export const standSideBySide = (
       case "change-android": {
         const purchase = androidPurchases[act.which % androidPurchases.length];
         if (purchase === undefined) return;
-        const token = android.change(purchase.token, act.change, act.details);
+        const next = android.change(purchase.token, act.change, act.details);
+        const isNew = next !== purchase.token;
+        const token = isNew && act.isRepeated ? android.change(next, act.change, act.details) : next;
         await android.pushed();
         // A new token is a purchase of its own, which the app links.
         if (token !== purchase.token) await linkToken({ ...purchase, token });

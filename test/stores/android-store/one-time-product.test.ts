@@ -73,6 +73,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
     },
     replaces: null,
     samePerson: [],
+    predecessors: [],
     isClosed: false,
     goesOn: null,
     acknowledgement: null,
@@ -103,6 +104,18 @@ test("a purchase cancelled before payment grants nothing", async () => {
     purchaseStateContext: { purchaseState: "CANCELLED" },
   });
   expect(await verified(answer)).toMatchObject({ purchase: { lines: [] }, acknowledgement: null });
+});
+
+test.each([
+  ["PENDING", false],
+  ["CANCELLED", true],
+  ["PURCHASED", true],
+])("without a time of completion nothing was paid: %s", async (purchaseState, isClosed) => {
+  const { purchaseCompletionTime: _, ...answer } = aOneTimeAnswer({
+    purchaseStateContext: { purchaseState },
+    acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+  });
+  expect(await verified(answer)).toMatchObject({ purchase: { lines: [] }, isClosed, acknowledgement: null });
 });
 
 test.each([

@@ -74,6 +74,7 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
     },
     replaces: null,
     samePerson: [],
+    predecessors: [],
     isClosed: false,
     goesOn: null,
     acknowledgement: null,
@@ -243,6 +244,22 @@ describe("a line that ends before another", () => {
       }),
     );
     expect(purchase.lines).toMatchObject([{ standing }, { standing }]);
+  });
+  test.each([-1, 2])("and renews keeps its access to the end of a grace period: %d", async (own) => {
+    const [kept, inGrace, leaving] = [line("maps", own), line("premium", 14), line("tiles", own, ends)];
+    const { purchase } = await verified(
+      aSubscriptionAnswer({
+        subscriptionState: "SUBSCRIPTION_STATE_IN_GRACE_PERIOD",
+        lineItems: [kept, inGrace, leaving],
+      }),
+    );
+    const endOf = (product: string) =>
+      purchase.lines.find(({ productIdentifier }) => productIdentifier === product)?.endsAt;
+    expect([endOf("maps"), endOf("premium"), endOf("tiles")]).toEqual([
+      NOW + 14 * DAY,
+      NOW + 14 * DAY,
+      NOW + own * DAY,
+    ]);
   });
   test("is not over when the other line is not owned yet", async () => {
     const { latestSuccessfulOrderId: _, ...notOwned } = line("premium", 30);

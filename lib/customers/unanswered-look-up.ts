@@ -1,0 +1,14 @@
+import { ServiceError } from "../contract/errors.ts";
+import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
+
+/** What a request is answered where the Android store did not answer, or refused the credential. */
+export class UnansweredLookUpError extends ServiceError {
+  readonly answer: UnansweredLookUp;
+
+  constructor(answer: UnansweredLookUp) {
+    if (answer.outcome === "unavailable")
+      super("STORE_UNAVAILABLE", { retryAfterSeconds: answer.retryAfterSeconds });
+    else super("STORE_REJECTED_CREDENTIAL");
+    this.answer = answer;
+  }
+}

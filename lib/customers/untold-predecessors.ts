@@ -1,0 +1,91 @@
+import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
+import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
+import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
+import type { KnownFacts } from "./customer-table.ts";
+import type { FactStore } from "./fact-store.ts";
+import { UnansweredLookUpError } from "./unanswered-look-up.ts";
+
+export interface PredecessorLookUps extends Pick<FactStore, "table" | "now"> {
+  readonly androidStore: Pick<AndroidStore, "lookUp">;
+}
+
+/** A verified purchase, and its token. */
+export interface Predecessor {
+  readonly purchaseToken: string;
+  readonly verified: VerifiedPurchase;
+}
+
+/** Steps back from one purchase: more plan changes than anybody makes while nobody tells of them. */
+const MOST_STEPS = 5;
+
+const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) => ({
+  store,
+  environment,
+  key: purchaseKeyOfToken(purchaseToken),
+});
+
+const isUnknown = ({ purchases, erasedPurchases }: KnownFacts, reference: string): boolean =>
+  !purchases.has(reference) && !erasedPurchases.has(reference);
+
+/** Tokens that a purchase names and of which nothing is stored. */
+const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurchase): readonly string[] =>
+  predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token))));
+
+/** The store's answer about a predecessor; null: the store has dropped it, or it is of an environment that is not accepted. */
+const lookUp = async (
+  { androidStore }: PredecessorLookUps,
+  configuration: AndroidStoreConfiguration,
+  purchaseToken: string,
+): Promise<Predecessor | null> => {
+  const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
+  const answer = await androidStore.lookUp(configuration, question);
+  switch (answer.outcome) {
+    case "verified":
+      return configuration.environments.includes(answer.purchase.environment)
+        ? { purchaseToken, verified: answer }
+        : null;
+    case "rejected":
+    case "gone":
+      return null;
+    case "unavailable":
+    case "credential-rejected":
+      throw new UnansweredLookUpError(answer);
+  }
+};
+
+/**
+ * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: nobody has
+ * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first.
+ *
+ * @param known what is stored of the purchase and of those that it names
+ * @returns the answers, the oldest purchase first
+ * @throws UnansweredLookUpError
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2
+ * `linkedPurchaseToken`
+ */
+export const untoldPredecessors = async (
+  lookUps: PredecessorLookUps,
+  { identifier }: Application,
+  configuration: AndroidStoreConfiguration,
+  verified: VerifiedPurchase,
+  known: KnownFacts,
+): Promise<readonly Predecessor[]> => {
+  const found = new Map<string, Predecessor>();
+  let tokens = unknownTo(known, verified);
+  for (let step = 1; tokens.length > 0; step += 1) {
+    const answers = await Promise.all(tokens.map((token) => lookUp(lookUps, configuration, token)));
+    const answered = answers.filter((answer) => answer !== null);
+    for (const one of answered) found.set(one.purchaseToken, one);
+    const named = answered.filter((one) => one.verified.predecessors.length > 0);
+    if (step === MOST_STEPS || named.length === 0) break;
+    const references = named.flatMap((one) =>
+      one.verified.predecessors.map((token) => referenceOf(one.verified.purchase, token)),
+    );
+    const stored = await lookUps.table.findFacts(identifier, [], references, lookUps.now());
+    const next = new Set(named.flatMap((one) => unknownTo(stored, one.verified)));
+    tokens = [...next].filter((token) => !found.has(token));
+  }
+  return [...found.values()].toReversed();
+};

@@ -1,0 +1,299 @@
+import type { Application } from "../../lib/applications/application.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import {
+  sourceOf,
+  storeAndroidStorePurchase,
+  type AndroidStorePurchases,
+} from "../../lib/customers/store-android-store-purchase.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { customerId } from "../../lib/identifiers.ts";
+import type { AndroidStore, AndroidStoreAnswer } from "../../lib/stores/android-store/android-store.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
+import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
+import { aSubscriptionAnswer, aSubscriptionLine, DAY, NOW, PACKAGE_NAME } from "../support/android-store.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aCatalog, aProduct } from "../support/purchases.ts";
+import { createTestTable, type TestTable } from "../support/table.ts";
+import { aName } from "./refreshing.ts";
+import { createWorld } from "./world.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+type Answer = ReturnType<typeof aSubscriptionAnswer> | Exclude<AndroidStoreAnswer, { outcome: "verified" }>;
+
+const GONE: Answer = { outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" };
+const UNKNOWN: Answer = { outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" };
+const BUSY: Answer = { outcome: "unavailable", status: 429, reason: "quotaExceeded", retryAfterSeconds: 7 };
+const REFUSED: Answer = { outcome: "credential-rejected", status: 403, reason: "forbidden" };
+
+const PENDING_ACKNOWLEDGEMENT = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
+const owned = (productId: string, days: number) => ({
+  lineItems: [aSubscriptionLine({ productId, expiryTime: isoTime(NOW + days * DAY) })],
+});
+
+/** Linked for a year. */
+const X = aSubscriptionAnswer(owned("premium", 365));
+/** Replaced X, and was replaced the next day. */
+const Y = aSubscriptionAnswer({
+  ...owned("maps", 0),
+  subscriptionState: "SUBSCRIPTION_STATE_EXPIRED",
+  linkedPurchaseToken: "x",
+});
+const Z = aSubscriptionAnswer({
+  ...PENDING_ACKNOWLEDGEMENT,
+  ...owned("tiles", 30),
+  linkedPurchaseToken: "y",
+});
+
+/** An application whose Android store answers what the test says. */
+const aWorld = (environments: readonly ("production" | "sandbox")[] = ["production", "sandbox"]) => {
+  const plain = createWorld(table);
+  const application: Application = {
+    ...plain.application,
+    identifier: aName(),
+    androidStore: [
+      { packageName: PACKAGE_NAME, credential: { secret: "play" }, environments, notifications: null },
+    ],
+    catalog: aCatalog(
+      ["premium", "maps", "tiles"].map((name) =>
+        aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
+      ),
+    ),
+  };
+  const world = plain.with({ application });
+  const answers = new Map<string, Answer>([["x", X]]);
+  const asked: string[] = [];
+  const acknowledged: string[] = [];
+  let [now, reads] = [NOW, 0];
+  const lookUp: AndroidStore["lookUp"] = async ({ packageName }, { purchaseToken, productKind }) => {
+    asked.push(purchaseToken);
+    expect(productKind).toBe("subscription");
+    const answer = answers.get(purchaseToken) ?? UNKNOWN;
+    if ("outcome" in answer) return Promise.resolve(answer);
+    const question = { packageName, purchaseToken, productIdentifier: null, answeredAt: now };
+    const reading = readSubscription(answer, question);
+    if (reading === null || reading === "product-not-in-purchase")
+      throw new Error("The answer is malformed.");
+    return { outcome: "verified", ...reading };
+  };
+  const purchases: AndroidStorePurchases = {
+    ...world.factStore,
+    table: {
+      ...world.factStore.table,
+      findFacts: (...parameters) => {
+        reads += 1;
+        return world.factStore.table.findFacts(...parameters);
+      },
+    },
+    now: () => now,
+    androidStore: {
+      lookUp,
+      acknowledge: (_, { purchaseToken }) => {
+        acknowledged.push(purchaseToken);
+        return Promise.resolve({ outcome: "acknowledged" });
+      },
+    },
+    acknowledgements: { remove: () => Promise.resolve() },
+  };
+  const [configuration] = application.androidStore;
+  if (configuration === undefined) throw new Error("There is no package.");
+  const directory = {
+    byIdentifier: () => Promise.resolve(application),
+    byBundle: () => Promise.resolve(null),
+    byPackage: () => Promise.resolve(application),
+  };
+  const subscription = (purchaseToken: string) => ({ purchaseToken, productKind: "subscription" }) as const;
+  const link = async (purchaseToken: string, account = "user-1") => {
+    [asked.length, acknowledged.length, reads] = [0, 0, 0];
+    return linkAndroidStoreCustomer({ ...purchases, directory }, application.identifier, {
+      ...subscription(purchaseToken),
+      packageName: PACKAGE_NAME,
+      applicationAccountIdentifier: account,
+    });
+  };
+  const tell = async (purchaseToken: string) => {
+    [asked.length, acknowledged.length, reads] = [0, 0, 0];
+    const answer = await lookUp(configuration, { ...subscription(purchaseToken), productIdentifier: null });
+    if (answer.outcome !== "verified") throw new Error("The test's own purchase has no answer.");
+    const question = { source: sourceOf(configuration, subscription(purchaseToken)), askedAt: null };
+    return storeAndroidStorePurchase(purchases, application, configuration, answer, question, null);
+  };
+  return {
+    world,
+    answers,
+    asked,
+    acknowledged,
+    link,
+    tell,
+    readsOf: async (act: () => Promise<unknown>) => {
+      await act();
+      return reads;
+    },
+    pass: (milliseconds: number) => (now += milliseconds),
+    refresh: (purchaseToken: string) =>
+      refreshAndroidStorePurchase(purchases, application, {
+        application: application.identifier,
+        purchase: {
+          store: "android-store",
+          environment: "production",
+          key: purchaseKeyOfToken(purchaseToken),
+        },
+        dueAt: now,
+        source: sourceOf(configuration, subscription(purchaseToken)),
+      }),
+    activeOf: async (account = "user-1") =>
+      (await world.at(now).read(account)).entitlements
+        .filter(({ active }) => active)
+        .map(({ identifier }) => identifier),
+    items: async () => {
+      const items = await world.items();
+      return items.filter(({ pk }) => String(pk).includes(application.identifier)).length;
+    },
+  };
+};
+
+/** X is linked; of Y, which replaced it, nobody has told; Z replaced Y. */
+const aChain = async (changes: Readonly<Record<string, Answer>> = {}, ...of: Parameters<typeof aWorld>) => {
+  const chain = aWorld(...of);
+  await chain.link("x");
+  chain.pass(DAY);
+  for (const [token, answer] of Object.entries({ y: Y, z: Z, ...changes })) chain.answers.set(token, answer);
+  return chain;
+};
+
+describe("a purchase whose predecessor nobody has told of", () => {
+  test.each(["link", "tell"] as const)(
+    "belongs to the customer of the purchase before that one, which ends: by %s",
+    async (how) => {
+      const chain = await aChain();
+      await chain[how]("z");
+      expect(chain.asked).toEqual(["z", "y"]);
+      expect(await chain.activeOf()).toEqual(["tiles"]);
+      expect(chain.acknowledged).toEqual(["z"]);
+    },
+  );
+  test("and that was bought again outside the app belongs to that purchase's customer", async () => {
+    const chain = await aChain({
+      z: { ...Z, linkedPurchaseToken: null, outOfAppPurchaseContext: { expiredPurchaseToken: "y" } },
+    });
+    await chain.tell("z");
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+  });
+  test("is looked for once it is paid, not while it is pending", async () => {
+    const chain = await aChain({ z: { ...Z, subscriptionState: "SUBSCRIPTION_STATE_PENDING" } });
+    await chain.tell("z");
+    expect(chain.asked).toEqual(["z"]);
+    expect(await chain.activeOf()).toEqual(["premium"]);
+    chain.answers.set("z", Z);
+    chain.pass(DAY);
+    await chain.tell("z");
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+  });
+  test("has the predecessor acknowledged, too, where the store waits for that", async () => {
+    const waiting = { ...Y, ...PENDING_ACKNOWLEDGEMENT, subscriptionState: "SUBSCRIPTION_STATE_CANCELED" };
+    const chain = await aChain({ y: waiting });
+    await chain.tell("z");
+    expect(chain.acknowledged).toEqual(["y", "z"]);
+  });
+  test("is asked about once: a renewal, which names it again, costs no more than any", async () => {
+    const chain = await aChain();
+    // The purchase, what the predecessor names, the predecessor's own facts, and the purchase again.
+    expect(await chain.readsOf(() => chain.tell("z"))).toBe(4);
+    chain.pass(DAY);
+    expect(await chain.readsOf(() => chain.tell("z"))).toBe(1);
+    expect(chain.asked).toEqual(["z"]);
+    chain.answers.set("y", GONE);
+    expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
+    expect(chain.asked).toEqual(["z"]);
+  });
+  test("that the store has dropped is not asked about again", async () => {
+    for (const dropped of [GONE, UNKNOWN]) {
+      const chain = await aChain({ y: dropped });
+      expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
+      expect(chain.asked).toEqual(["z", "y"]);
+      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+      await chain.link("z");
+      expect(chain.asked).toEqual(["z"]);
+    }
+  });
+  test.each([
+    ["does not answer", BUSY, "STORE_UNAVAILABLE", { outcome: "unavailable", retryAt: NOW + DAY + 7000 }],
+    ["refuses the credential", REFUSED, "STORE_REJECTED_CREDENTIAL", { outcome: "credential-rejected" }],
+  ])(
+    "about which the store %s fails the request, and nothing is stored",
+    async (_, answer, code, outcome) => {
+      // The first look-up is answered, the second is not.
+      const chain = await aChain({ y: { ...Y, linkedPurchaseToken: "w" }, w: answer });
+      const before = await chain.items();
+      await expect(chain.link("z")).rejects.toMatchObject({ code });
+      await expect(chain.tell("z")).rejects.toMatchObject({ code });
+      expect(await chain.refresh("z")).toEqual(outcome);
+      expect(await chain.items()).toBe(before);
+      chain.answers.set("w", { ...Y, linkedPurchaseToken: "x" });
+      expect(await chain.refresh("z")).toEqual({ outcome: "stored" });
+      expect(await chain.activeOf()).toEqual(["tiles"]);
+    },
+  );
+  test("is looked for in five steps at most", async () => {
+    const chain = await aChain();
+    const after = (before: string): Answer => ({ ...Y, linkedPurchaseToken: before });
+    for (const [index, token] of ["y1", "y2", "y3", "y4"].entries())
+      chain.answers.set(token, after(["x", "y1", "y2", "y3"][index] ?? ""));
+    chain.answers.set("y", after("y4"));
+    await chain.tell("z");
+    expect(chain.asked).toEqual(["z", "y", "y4", "y3", "y2", "y1"]);
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+
+    const longer = await aChain({ y: after("y4"), y4: after("y3"), y3: after("y2"), y2: after("y1") });
+    longer.answers.set("y1", after("y0")).set("y0", after("x"));
+    await longer.tell("z");
+    expect(longer.asked).toEqual(["z", "y", "y4", "y3", "y2", "y1"]);
+    expect(await longer.activeOf()).toEqual(["premium"]);
+  });
+  test("that names itself by a detour is asked about once", async () => {
+    const chain = await aChain({
+      y: { ...Y, linkedPurchaseToken: "w" },
+      w: { ...Y, linkedPurchaseToken: "y" },
+    });
+    await chain.tell("z");
+    expect(chain.asked).toEqual(["z", "y", "w"]);
+  });
+  test("is not stored where its environment is not accepted", async () => {
+    const chain = await aChain({ y: { ...Y, testPurchase: {} } }, ["production"]);
+    await chain.link("z");
+    expect(chain.asked).toEqual(["z", "y"]);
+    expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+  });
+  test("of a production token belongs to nobody where a licence tester replaced it, and that one is asked about", async () => {
+    const ended = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
+    const chain = await aChain({ x: ended, z: { ...Z, linkedPurchaseToken: "x", testPurchase: {} } });
+    await chain.tell("z");
+    expect(chain.asked).toEqual(["z", "x"]);
+    expect(await chain.activeOf()).toEqual([]);
+    expect(chain.acknowledged).toEqual([]);
+  });
+  test("of an erased customer is refused as that customer's, except to a credential", async () => {
+    const chain = aWorld();
+    const { customerIdentifier } = await chain.link("x");
+    const identifier = customerId(customerIdentifier ?? "");
+    await chain.world.erase({ identifier, holdings: [], acknowledgementDueSince: null });
+    chain.answers.set("y", Y).set("z", Z);
+    await expect(chain.tell("z")).rejects.toMatchObject({ code: "CUSTOMER_NOT_FOUND" });
+    await chain.link("z");
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+  });
+  test("is refused to another account, and stays its customer's", async () => {
+    const chain = await aChain();
+    await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+    expect(chain.acknowledged).toEqual(["z"]);
+  });
+});
