@@ -72,18 +72,22 @@ export const grantingLines = ({
 };
 
 /**
- * Whether a later period ends `line` early. An upgraded period does not: its upgrade does. A period of the same product
- * does, unless it was refunded or ends no later, as a restored copy does. A period of another product does, refunded or
- * not, if it starts in the middle of the line, as an upgrade; one that starts with it is another part of a bundle. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it
- * was charged ahead of time, and the line runs to its end.
+ * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends no
+ * later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the line, as an
+ * upgrade; one that starts with it is another part of a bundle. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
+ * charged ahead of time, and the line runs to its end. A period that was upgraded itself ends nothing, its upgrade does;
+ * but where the store says that `line` was upgraded, the next period of another product is what it was upgraded to.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
   const { nature, standing, revokedAt, startsAt, endsAt } = next;
-  if (nature !== "auto_renewable" || standing === "expired" || (startsAt ?? 0) >= (endsAt ?? Infinity))
-    return false;
-  return next.productIdentifier === line.productIdentifier
-    ? revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity)
-    : startsAt !== line.startsAt && (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
+  if (nature !== "auto_renewable" || (startsAt ?? 0) >= (endsAt ?? Infinity)) return false;
+  if (next.productIdentifier === line.productIdentifier)
+    return standing !== "expired" && revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity);
+  if (startsAt === line.startsAt) return false;
+  return (
+    line.standing === "expired" ||
+    (standing !== "expired" && (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS)
+  );
 };
 
 /** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */

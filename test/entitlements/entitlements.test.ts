@@ -351,6 +351,25 @@ describe("within an iOS lineage the later purchase wins", () => {
     );
     expect(shown).toMatchObject({ status: "expired", expiresAt: isoTime(NOW - DAY) });
   });
+  test.each<[when: string, plus: Partial<Line>]>([
+    ["at once", {}],
+    ["and the upgrade was upgraded too", { standing: "expired" }],
+    ["and the upgrade was refunded", { revokedAt: NOW - 1, revokedSince: NOW - 1 }],
+  ])("a period that is marked as upgraded hours after the upgrade ended with it: %s", (_, changes) => {
+    const upgraded = { ...basic, standing: "expired" as const, verifiedAt: NOW - DAY + 2 * 3_600_000 };
+    const other = {
+      ...basic,
+      transactionIdentifier: "3",
+      event: "w3",
+      productIdentifier: "max",
+      startsAt: NOW,
+    };
+    const [shown] = answer(
+      [aPurchase({ lines: [upgraded, { ...plus, ...changes }, other] })],
+      aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
+    );
+    expect(shown).toMatchObject({ status: "expired", expiresAt: isoTime(NOW - DAY) });
+  });
   test.each<[what: string, other: Parameters<typeof aLine>[0]]>([
     ["a lifetime", { productIdentifier: "plus", nature: "non_consumable", endsAt: null }],
     ["a copy that was restored after its end", { productIdentifier: "plus", endsAt: NOW - 5 * DAY }],

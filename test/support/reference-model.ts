@@ -612,13 +612,14 @@ const givenByIos = (
     const next = counted.slice(place + 1).find(
       (other) =>
         other.fact.type === "subscription" &&
-        !other.fact.upgraded &&
+        (fact.upgraded || !other.fact.upgraded) &&
         other.start < (other.end ?? Infinity) &&
         (other.fact.product === fact.product
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
-            (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null
-          : // Another product that is charged ahead of time begins at the end of this one.
-            other.start !== event.start && (event.end ?? 0) - other.start > AHEAD),
+            (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null && !other.fact.upgraded
+          : // Another product that is charged ahead of time begins at the end of this one. The store says of an upgraded
+            // period that the next product was no such.
+            other.start !== event.start && (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
     );
     const end =
       isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
