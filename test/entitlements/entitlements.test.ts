@@ -386,6 +386,23 @@ describe("within an iOS lineage the later purchase wins", () => {
         expiresAt: isoTime(NOW + 20 * DAY),
       });
   });
+  test("a later period of the same product does not, if it was upgraded itself", () => {
+    const past = { ...basic, startsAt: NOW - 30 * DAY, endsAt: NOW - 2 * DAY };
+    const upgraded = aLine({
+      ...basic,
+      transactionIdentifier: "2",
+      event: "w2",
+      startsAt: NOW - 3 * DAY,
+      endsAt: NOW + 27 * DAY,
+      standing: "expired",
+      verifiedAt: NOW,
+    });
+    const owned = aCatalog([aProduct({ productIdentifier: "basic" })]);
+    expect(only([aPurchase({ lines: [past, upgraded] })], owned, NOW - 3 * DAY)).toMatchObject({
+      status: "active",
+      expiresAt: isoTime(NOW - 2 * DAY),
+    });
+  });
   test("a later period of the same product ends a period at its own start", () => {
     const later = aLine({
       ...basic,
