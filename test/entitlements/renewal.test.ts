@@ -217,6 +217,8 @@ describe("the renewal leeway", () => {
 
   test("is for a transaction that is signed again after the end: that says nothing of the renewal", () => {
     expect(statusAt(END + 1, renewing({}, aLine({ verifiedAt: END + 1 })), LEEWAY)).toBe("active");
+    const retried = renewing({ isInBillingRetry: true }, aLine({ verifiedAt: END + 1 }));
+    expect(statusAt(END + 1, retried, LEEWAY)).toBe("active");
   });
 
   test("is not ended by the word of a later end, before that period's transaction is known", () => {
