@@ -68,15 +68,16 @@ const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
 };
 
 /**
- * The earliest start among the copies of each subscription. The product's first period is kept, because it may have ended
+ * The earliest start among the copies of each product. A subscription's first period is kept, because it may have ended
  * another product's early: that end would move when its cause is forgotten. Compares each copy's own start, as
- * {@link outlasted} does each copy's own end. None in Xcode, where the copy of a restore takes the place of the purchase's.
+ * {@link outlasted} does each copy's own end. None in Xcode, where the copy of a restore takes the place of the purchase's. (What
+ * has no end is kept in any case.)
  */
 const firstStarts = (copies: readonly Line[], environment: Environment): ReadonlyMap<string, Instant> => {
   const starts = new Map<string, Instant>();
   if (environment === "xcode") return starts;
-  for (const { nature, productIdentifier, startsAt } of copies)
-    if (nature === "auto_renewable" && startsAt !== null)
+  for (const { productIdentifier, startsAt } of copies)
+    if (startsAt !== null)
       starts.set(productIdentifier, Math.min(starts.get(productIdentifier) ?? Infinity, startsAt));
   return starts;
 };

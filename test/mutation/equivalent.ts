@@ -250,6 +250,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
     ...because(REASONS.nothing, [["let running: Share[] = [];", "[]", '["Stryker was here"]']]),
   ],
   "lib/entitlements/join.ts": [
+    ...because(REASONS.typeGuard, [["if (startsAt !== null)", "startsAt !== null", "true"]]),
     ...because(REASONS.fastPath, [
       ["if (copies.length <= COPIES_KEPT) return copies;", "copies.length <= COPIES_KEPT", "false"],
       [
