@@ -1,5 +1,9 @@
 import fc from "fast-check";
-import { disagreement, type Agreeing } from "../../../lib/stores/ios-store/agreement.ts";
+import {
+  commonAppTransaction,
+  disagreement,
+  type Agreeing,
+} from "../../../lib/stores/ios-store/agreement.ts";
 import { appTransactionIdentityOf } from "../../../lib/stores/ios-store/purchases.ts";
 import {
   ACCOUNT,
@@ -113,4 +117,15 @@ describe("the app transaction ids of one lineage", () => {
       cases(500, 20_000),
     );
   });
+});
+
+test.each([
+  ["none where nobody names one", [null, null], null],
+  ["the one that all name", ["700", null, "700"], "700"],
+])("the person's app transaction id is %s", (_, named, expected) => {
+  const payloads = named.map((appTransactionIdentifier, index) => ({
+    appTransactionIdentifier,
+    originalTransactionIdentifier: String(index),
+  }));
+  expect(commonAppTransaction(payloads)).toBe(expected);
 });

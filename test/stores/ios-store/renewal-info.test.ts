@@ -188,3 +188,12 @@ test("elsewhere its original transaction id is its lineage", () => {
     },
   ]);
 });
+
+test.each([
+  ["says so", { isInGrace: true }, true],
+  ["says another status", { isInGrace: false }, false],
+  ["says nothing, as an app does", {}, false],
+])("a grace period runs beside it where the store %s", (_, said, isInGrace) => {
+  const [known] = renewalsOf([{ ...aVerifiedRenewalInfo(), ...said }], []);
+  expect(known?.renewal?.isInGrace).toBe(isInGrace);
+});
