@@ -170,8 +170,9 @@ export const Acts = ({
   readonly changed: () => void;
 }) => {
   const [offered, setOffered] = useState<Offer | null>(null);
-  const close = (wasDone: boolean): void => {
-    setOffered(null);
+  // A dialog tells that it was closed a moment after it is gone: the next one may be open by then.
+  const close = (closed: Offer, wasDone: boolean): void => {
+    setOffered((current) => (current === closed ? null : current));
     if (wasDone) changed();
   };
   return (
@@ -188,7 +189,9 @@ export const Acts = ({
           </button>
         ))}
       </div>
-      {offered !== null && <ActDialog offer={offered} close={close} />}
+      {offered !== null && (
+        <ActDialog key={offered.label} offer={offered} close={(wasDone) => close(offered, wasDone)} />
+      )}
     </>
   );
 };
