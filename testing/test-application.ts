@@ -34,7 +34,7 @@ export interface TestApplication extends Omit<AppliedApplication, "issue"> {
   buyOnAndroid(purchase?: Partial<SandboxPurchase>): string;
 }
 
-/** What the default manifest sells; `day_pass` lasts a day. */
+/** Products of the default manifest; `day_pass` lasts a day. */
 export const DEFAULT_PRODUCTS = [
   { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
   { store: "ios-store", productIdentifier: "lifetime", grants: ["premium"] },

@@ -1,7 +1,7 @@
 import { ServiceError } from "../contract/errors.ts";
 import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
 
-/** What a request is answered where the Android store did not answer, or refused the credential. */
+/** A look-up that gave no purchase: the Android store did not answer, or refused the credential. Fails the request. */
 export class UnansweredLookUpError extends ServiceError {
   readonly answer: UnansweredLookUp;
 

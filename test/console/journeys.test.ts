@@ -261,6 +261,7 @@ test("a dialog that is opened at once after another one stays", async () =>
     await page.getByLabel("Reason, for the audit").fill("stays");
     await page.getByRole("button", { name: "Show what it does" }).click();
     await page.getByRole("button", { name: "Yes, do it" }).waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(1);
   }));
 
 const HOSTILE = [

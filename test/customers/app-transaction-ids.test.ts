@@ -6,12 +6,11 @@ import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import {
+  aBundle,
   ACCOUNT,
   anAppTransaction,
-  APPLE_ID,
   aRenewalInfo,
   aTransaction,
-  BUNDLE,
   type Payload,
 } from "../support/ios-store.ts";
 import { aCatalog, aProduct, NOW } from "../support/purchases.ts";
@@ -33,7 +32,7 @@ afterAll(async () => {
 });
 
 interface Sent {
-  /** Of the app transaction. */
+  /** App transaction id. */
   readonly id?: string;
   readonly transactions: readonly Payload[];
   readonly renewalInfos?: readonly Payload[];
@@ -47,15 +46,7 @@ const anApp = () => {
   const application: Application = {
     ...world.application,
     identifier: applicationId(aName()),
-    iosStore: [
-      {
-        bundleIdentifier: BUNDLE,
-        appAppleIdentifier: APPLE_ID,
-        environments: ["production"],
-        xcodeCertificates: [],
-        serverApi: null,
-      },
-    ],
+    iosStore: [aBundle()],
     catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
   };
   const found = () => Promise.resolve(application);

@@ -24,6 +24,7 @@ import {
 } from "../../sandbox/ios-store/signing.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import {
+  aBundle,
   anApp,
   anAppTransaction,
   anEnvelope,
@@ -61,15 +62,7 @@ afterAll(async () => {
 const anApplication = (changes: Partial<Application> = {}): Application => ({
   identifier: applicationId(uuid()),
   name: "Trails",
-  iosStore: [
-    {
-      bundleIdentifier: BUNDLE,
-      appAppleIdentifier: APPLE_ID,
-      environments: ["production", "sandbox"],
-      xcodeCertificates: [],
-      serverApi: null,
-    },
-  ],
+  iosStore: [aBundle({ environments: ["production", "sandbox"] })],
   androidStore: [],
   catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
   transfers: "refuse",

@@ -10,7 +10,7 @@ import type {
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { APPLE_ID, aRenewalInfo, aTransaction, BUNDLE, type Payload } from "../support/ios-store.ts";
+import { aBundle, aRenewalInfo, aTransaction, BUNDLE, type Payload } from "../support/ios-store.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
@@ -38,15 +38,7 @@ const aWorld = (): World => {
   const application: Application = {
     ...world.application,
     identifier: applicationId(aName()),
-    iosStore: [
-      {
-        bundleIdentifier: BUNDLE,
-        appAppleIdentifier: APPLE_ID,
-        environments: ["production"],
-        xcodeCertificates: [],
-        serverApi: KEY,
-      },
-    ],
+    iosStore: [aBundle({ serverApi: KEY })],
     catalog: aCatalog(),
   };
   return world.with({ application });
@@ -236,15 +228,7 @@ test("of an answer about two persons, the lineage that was asked about is stored
 });
 
 describe("nothing is asked", () => {
-  const KEYLESS = [
-    {
-      bundleIdentifier: BUNDLE,
-      appAppleIdentifier: 1,
-      environments: ["production" as const],
-      xcodeCertificates: [],
-      serverApi: null,
-    },
-  ];
+  const KEYLESS = [aBundle()];
   test.each<[what: string, options: Parameters<typeof refresh>[2], outcome: string]>([
     ["about a bundle that is not configured any more", { bundle: "com.example.other" }, "failed"],
     ["about a bundle without a key", { changes: { iosStore: KEYLESS } }, "failed"],

@@ -198,7 +198,7 @@ export const anApplication = async (
   };
 };
 
-/** What a destination's queue holds, by account. */
+/** Versions that wait in a destination's queue, by account. */
 export const waitingAt = async (
   table: TestTable,
   application: ApplicationId,

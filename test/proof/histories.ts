@@ -825,7 +825,7 @@ const requestScript = (kinds: readonly RequestScript["kind"][]): fc.Arbitrary<Re
     unlinks: fc.nat(7),
   });
 
-/** What Google answers about the tokens of subscriptions while a request about one of them is processed. */
+/** Google's answers about the other subscriptions' tokens, for look-ups while a request about `fact` is processed. */
 const answersBeside = (
   fact: AndroidFact,
   android: readonly AndroidFact[],

@@ -4,6 +4,7 @@ import {
   transactionPayload,
   type SandboxCustomer,
 } from "../../sandbox/ios-store/app-store.ts";
+import type { IosStoreConfiguration } from "../../lib/applications/application.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Notification } from "../../lib/stores/ios-store/notification.ts";
 import type { RenewalInfo } from "../../lib/stores/ios-store/renewal-info.ts";
@@ -64,7 +65,7 @@ export const aRenewalInfo = (fields: Payload = {}): Payload => ({
   ...fields,
 });
 
-/** What every `data`, `summary` and `appData` of a notification tells of the app. */
+/** The app fields that `data`, `summary` and `appData` of a notification share. */
 export const anApp = (fields: Payload = {}): Payload => ({
   appAppleId: APPLE_ID,
   bundleId: BUNDLE,
@@ -173,6 +174,16 @@ export const aVerifiedAppTransaction = (fields: Partial<AppTransaction> = {}): A
   environment: "production",
   signedAt: NOW - 2000,
   xcodeCertificate: null,
+  ...fields,
+});
+
+/** An application's configuration for {@link BUNDLE}: production alone, and no key of the App Store Server API. */
+export const aBundle = (fields: Partial<IosStoreConfiguration> = {}): IosStoreConfiguration => ({
+  bundleIdentifier: BUNDLE,
+  appAppleIdentifier: APPLE_ID,
+  environments: ["production"],
+  xcodeCertificates: [],
+  serverApi: null,
   ...fields,
 });
 

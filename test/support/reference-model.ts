@@ -137,7 +137,7 @@ export interface ModelRequest {
   readonly appTransaction: string | null;
   readonly facts: readonly Fact[];
   readonly renewals: readonly IosRenewal[];
-  /** What Google answers about other tokens during the request; nothing about those that it has dropped. */
+  /** Google's answers about other tokens during the request; a token without one is unknown to Google. */
   readonly answers: readonly AndroidSubscriptionFact[];
   readonly claim: ModelClaim | null;
 }

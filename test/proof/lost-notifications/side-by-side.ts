@@ -5,7 +5,7 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange as ImpossibleAndroidChange } from "../../../sandbox/android-store/outcome.ts";
 import { ImpossibleChange } from "../../../sandbox/ios-store/change.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/payloads.ts";
-import { APPLE_ID, BUNDLE } from "../../support/ios-store.ts";
+import { aBundle } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 import { anApplication } from "../world.ts";
 import type { Act, History } from "./histories.ts";
@@ -29,15 +29,7 @@ const applicationWith = (stores: Stores): Application => {
   const { issuerIdentifier, keyIdentifier } = APPLE.serverKey;
   return {
     ...anApplication("0198c0de-0000-7000-8000-000000000001", "refuse", LEEWAY),
-    iosStore: [
-      {
-        bundleIdentifier: BUNDLE,
-        appAppleIdentifier: APPLE_ID,
-        environments: ["production"],
-        xcodeCertificates: [],
-        serverApi: { issuerIdentifier, keyIdentifier, secret: "apple" },
-      },
-    ],
+    iosStore: [aBundle({ serverApi: { issuerIdentifier, keyIdentifier, secret: "apple" } })],
     androidStore: [
       {
         packageName: PACKAGE_NAME,
