@@ -72,7 +72,7 @@ const invalidAt = (code: keyof typeof INVALID, index: number, why: string): Serv
 /**
  * Verifies JWS of one kind, each distinct one once.
  *
- * @param agreed the app transaction, and what agrees with it already: what they must agree with
+ * @param agreed what they must agree with: the app transaction, then payloads that agree with it
  */
 const verifyAll = async <Payload extends Agreeing>(
   verify: VerifyAll<Payload>,
