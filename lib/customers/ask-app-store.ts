@@ -11,6 +11,7 @@ import type {
   AppStoreServer,
   SignedFacts,
 } from "../stores/ios-store/app-store-server.ts";
+import { distinctJws } from "../stores/ios-store/jws.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { renewalsOf, type StatedRenewalInfo } from "../stores/ios-store/renewal-info.ts";
 import type { Transaction } from "../stores/ios-store/transaction.ts";
@@ -119,9 +120,9 @@ const verifiedFactsOf = async (
   askedAt: Instant,
 ): Promise<VerifiedFacts | null> => {
   const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
-  const transactions = await verifier.verifyTransactions([...new Set(signedTransactions)], trust, now());
+  const transactions = await verifier.verifyTransactions(distinctJws(signedTransactions), trust, now());
   if (transactions.outcome === "rejected") return null;
-  const distinct = [...new Set(signedRenewalInfos)];
+  const distinct = distinctJws(signedRenewalInfos);
   const verified = await verifier.verifyRenewalInfos(distinct, trust, now());
   if (verified.outcome === "rejected") return null;
   const renewalInfos = verified.payload.map((info, index): StatedRenewalInfo => ({

@@ -14,6 +14,7 @@ import {
   selfSignedBundle,
   whyRefused,
 } from "../stores/ios-store/app-transaction.ts";
+import { distinctJws } from "../stores/ios-store/jws.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
@@ -82,7 +83,7 @@ const verifyAll = async <Payload extends Agreeing>(
   trust: Trust,
   moment: Instant,
 ): Promise<readonly Payload[]> => {
-  const distinct = [...new Set(compacts)];
+  const distinct = distinctJws(compacts);
   const indexOf = (index: number): number => compacts.indexOf(distinct[index] ?? "");
   const verdict = await verify(distinct, trust, moment);
   if (verdict.outcome === "rejected") throw invalidAt(code, indexOf(verdict.index), "could not be verified");

@@ -32,15 +32,19 @@ export const revokedAsFirst = (line: Line, other: Line): Line => {
   return since === (line.revokedSince ?? Infinity) ? line : { ...line, revokedSince: since };
 };
 
+const laterCopy = (a: Line, b: Line): Line => {
+  const later = laterLine(a, b);
+  return revokedAsFirst(later, later === a ? b : a);
+};
+
 /** Last signed copy of each transaction id. In Xcode every id is "0", so the key includes the event. */
 export const latestCopies = (lines: readonly Line[], environment: Environment): readonly Line[] => {
   const copies = new Map<string, Line>();
   for (const line of lines) {
     const id = line.transactionIdentifier ?? "";
     const key = environment === "xcode" ? `${id} ${eventName(line)}` : id;
-    const known = copies.get(key) ?? line;
-    const later = laterLine(known, line);
-    copies.set(key, revokedAsFirst(later, later === known ? line : known));
+    const known = copies.get(key);
+    copies.set(key, known === undefined ? line : laterCopy(known, line));
   }
   return [...copies.values()];
 };

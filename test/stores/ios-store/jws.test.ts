@@ -1,6 +1,7 @@
 import { createHmac, createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import * as fc from "fast-check";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
+import { distinctJws } from "../../../lib/stores/ios-store/jws.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../support/ios-store.ts";
@@ -301,5 +302,33 @@ describe("32 KiB of anything", () => {
   test("is verified in an unknown field of a valid payload, however deeply nested", async () => {
     const text = JSON.stringify(aTransaction()).replace(/\}$/, `,"new":${deep("[", "]", 9_000)}}`);
     expect(await outcome(signJws(text, chain))).toBe("verified");
+  });
+});
+
+describe("distinct JWS", () => {
+  const SIGNATURE = "s".repeat(86);
+  const OTHER = "t".repeat(86);
+
+  test("are each kept once, in order of first appearance", () => {
+    const [a, b] = [`a.a.${SIGNATURE}`, `b.b.${OTHER}`];
+    expect(distinctJws([b, a, b, b, a])).toEqual([b, a]);
+  });
+  test("are not those that end alike: a JWS hides none behind its signature", () => {
+    const [a, b] = [`a.a.${SIGNATURE}`, `a.b.${SIGNATURE}`];
+    expect(distinctJws([a, b, a])).toEqual([a, b]);
+  });
+  test("differ by their signature's first character", () => {
+    expect(distinctJws([`.${SIGNATURE}`, `.t${SIGNATURE.slice(1)}`])).toHaveLength(2);
+  });
+  test("are the given ones, and none twice that has a signature of its own", () => {
+    const text = fc.constantFrom("", "a", `a${SIGNATURE}`, `b${SIGNATURE}`, OTHER, `${OTHER}a`);
+    fc.assert(
+      fc.property(fc.array(text), (texts) => {
+        const distinct = distinctJws(texts);
+        expect(new Set(distinct)).toEqual(new Set(texts));
+        const own = distinct.filter((one) => !one.endsWith(SIGNATURE));
+        expect(own).toEqual([...new Set(own)]);
+      }),
+    );
   });
 });
