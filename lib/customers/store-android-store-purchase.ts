@@ -128,7 +128,7 @@ const learnOfPredecessors =
  * stored first.
  *
  * @throws ServiceError as `storeFacts` does
- * @throws UnansweredLookUpError of an older purchase; then nothing is stored
+ * @throws UnansweredLookUpError of an older purchase, while there is time to acknowledge this one; then nothing is stored
  */
 export const storeAndroidStorePurchase = async (
   purchases: AndroidStorePurchases,

@@ -1,5 +1,6 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
@@ -33,11 +34,24 @@ const isUnknown = ({ purchases, erasedPurchases }: KnownFacts, reference: string
 const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurchase): readonly string[] =>
   predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token))));
 
-/** The store's answer about a predecessor; null: the store has dropped it, or it is of an environment that is not accepted. */
+/** Less time than this before an acknowledgement's deadline, a purchase waits for no other one's answer. */
+const LAST_DAY = 24 * 3600 * 1000;
+
+const isDueSoon = ({ acknowledgement }: VerifiedPurchase, now: Instant): boolean =>
+  acknowledgement !== null && acknowledgement.deadline - now <= LAST_DAY;
+
+/** HTTP status of an answer that was read, and could not be parsed. */
+const READ = 200;
+
+/**
+ * The store's answer about a predecessor; null: the store has dropped it, its answer cannot be parsed, or it is of an
+ * environment that is not accepted.
+ */
 const lookUp = async (
   { androidStore }: PredecessorLookUps,
   configuration: AndroidStoreConfiguration,
   purchaseToken: string,
+  waits: boolean,
 ): Promise<Predecessor | null> => {
   const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
   const answer = await androidStore.lookUp(configuration, question);
@@ -51,13 +65,16 @@ const lookUp = async (
       return null;
     case "unavailable":
     case "credential-rejected":
+      if (!waits || answer.status === READ) return null;
       throw new UnansweredLookUpError(answer);
   }
 };
 
 /**
  * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: nobody has
- * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first.
+ * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first. One about
+ * which the store does not answer fails the request, so that it is sent again, until the last day of this purchase's
+ * acknowledgement.
  *
  * @param known what is stored of the purchase and of those that it names
  * @returns the answers, the oldest purchase first
@@ -72,10 +89,11 @@ export const untoldPredecessors = async (
   verified: VerifiedPurchase,
   known: KnownFacts,
 ): Promise<readonly Predecessor[]> => {
+  const waits = !isDueSoon(verified, lookUps.now());
   const found = new Map<string, Predecessor>();
   let tokens = unknownTo(known, verified);
   for (let step = 1; tokens.length > 0; step += 1) {
-    const answers = await Promise.all(tokens.map((token) => lookUp(lookUps, configuration, token)));
+    const answers = await Promise.all(tokens.map((token) => lookUp(lookUps, configuration, token, waits)));
     const answered = answers.filter((answer) => answer !== null);
     for (const one of answered) found.set(one.purchaseToken, one);
     const named = answered.filter((one) => one.verified.predecessors.length > 0);

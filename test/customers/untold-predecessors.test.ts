@@ -48,6 +48,7 @@ const Y = aSubscriptionAnswer({
   linkedPurchaseToken: "x",
 });
 const Z = aSubscriptionAnswer({
+  startTime: isoTime(NOW + DAY),
   ...PENDING_ACKNOWLEDGEMENT,
   ...owned("tiles", 30),
   linkedPurchaseToken: "y",
@@ -242,6 +243,36 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(await chain.activeOf()).toEqual(["tiles"]);
     },
   );
+  test.each([
+    ["does not answer", BUSY],
+    ["refuses the credential", REFUSED],
+  ])(
+    "about which the store %s is waited for until the last day of the acknowledgement",
+    async (_, answer) => {
+      const chain = await aChain({ y: answer });
+      chain.pass(2 * DAY - 1);
+      await expect(chain.link("z")).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_/) as unknown });
+      expect(chain.acknowledged).toEqual([]);
+      chain.pass(1);
+      await chain.link("z");
+      expect(chain.acknowledged).toEqual(["z"]);
+      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+    },
+  );
+  test("about which the store does not answer is waited for if no acknowledgement is due", async () => {
+    const chain = await aChain({
+      y: BUSY,
+      z: { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
+    });
+    chain.pass(5 * DAY);
+    await expect(chain.link("z")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+  test("of which the store's answer cannot be read is not waited for", async () => {
+    const chain = await aChain({ y: { ...BUSY, status: 200, reason: "malformedAnswer" } });
+    await chain.link("z");
+    expect(chain.acknowledged).toEqual(["z"]);
+    expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+  });
   test("is looked for in five steps at most", async () => {
     const chain = await aChain();
     const after = (before: string): Answer => ({ ...Y, linkedPurchaseToken: before });
@@ -285,6 +316,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     const { customerIdentifier } = await chain.link("x");
     const identifier = customerId(customerIdentifier ?? "");
     await chain.world.erase({ identifier, holdings: [], acknowledgementDueSince: null });
+    chain.pass(DAY);
     chain.answers.set("y", Y).set("z", Z);
     await expect(chain.tell("z")).rejects.toMatchObject({ code: "CUSTOMER_NOT_FOUND" });
     await chain.link("z");

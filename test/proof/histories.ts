@@ -43,6 +43,7 @@ const SUBSCRIPTION_STEPS = [
   "renew",
   "renew-under-one-web-order",
   "renew-early",
+  "upgrade-after-charge",
   "upgrade",
   "upgrade-unsaid",
   "upgrade-at-once",
@@ -240,6 +241,17 @@ const subscriptionFacts = (
       case "renew-early":
         clock = Math.max(clock, current.end - DAY);
         bought.push(buy(current.end));
+        break;
+      case "upgrade-after-charge":
+        // Between the charge of the next period and its begin. The store may refund that one, mark it, or say nothing.
+        if (clock >= current.end) break;
+        clock = Math.max(clock, current.end - DAY);
+        bought.push(buy(current.end));
+        clock = Math.min(clock + (1 + (days % 20)) * 3_600_000, current.end - 1);
+        if (days % 3 === 1) bought.push(say({ ...at(bought, bought.length - 1), revokedAt: clock }));
+        if (days % 3 === 2) bought.push(say({ ...at(bought, bought.length - 1), upgraded: true }));
+        product = other;
+        bought.push(buy(clock));
         break;
       case "upgrade":
       case "upgrade-unsaid":

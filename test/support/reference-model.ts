@@ -551,8 +551,17 @@ const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undef
   return sorted(sorted(ending.length > 0 ? ending : begun, LINEAGE), [beganBy]).at(-1);
 };
 
+/**
+ * Whether a period of another product cannot be what the person went on to from `event`: it was charged ahead of time, before
+ * that began, or given back before it began itself.
+ */
+const isFromBefore = (other: Event, event: Event): boolean =>
+  other.fact.product !== event.fact.product &&
+  (other.fact.signedAt < event.start || (other.revokedAt !== null && other.revokedAt <= other.start));
+
 /** Whether the person went on from one period to another, which began after it, or at once in its place. */
 const wentOn = (from: Event, to: Event): boolean =>
+  !isFromBefore(to, from) &&
   (to.end ?? Infinity) > (from.end ?? Infinity) &&
   (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
@@ -614,6 +623,7 @@ const givenByIos = (
         other.fact.type === "subscription" &&
         (fact.upgraded || !other.fact.upgraded) &&
         other.start < (other.end ?? Infinity) &&
+        !isFromBefore(other, event) &&
         (other.fact.product === fact.product
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null && !other.fact.upgraded
@@ -718,19 +728,19 @@ const givenByAndroid = (
         line.expiry <= answer.answeredAt &&
         answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
       const willRenew = renews && answer.state !== "CANCELED";
-      // In a grace period everything that renews keeps its access until the period is over.
-      const end =
-        answer.state === "IN_GRACE_PERIOD" && renews && !isGone
-          ? Math.max(
-              ...answer.lines
-                .filter(
-                  (other) =>
-                    isOwned(other) &&
-                    (other.leaves === "replaced" || (other.renews && other.leaves === null)),
-                )
-                .map(({ expiry }) => expiry),
-            )
-          : line.expiry;
+      // In a grace period everything that renews keeps its access. One whose own date has passed in it keeps it until the
+      // period is over, at the latest at the first date that is still ahead. A later date of another line says nothing.
+      const ends = answer.lines
+        .filter(
+          (other) =>
+            isOwned(other) && (other.leaves === "replaced" || (other.renews && other.leaves === null)),
+        )
+        .map(({ expiry }) => expiry);
+      const ahead = ends.filter((expiry) => expiry > answer.answeredAt);
+      const isCarried =
+        answer.state === "IN_GRACE_PERIOD" && renews && !isGone && line.expiry <= answer.answeredAt;
+      const carriedTo = ahead.length > 0 ? Math.min(...ahead) : Math.max(...ends);
+      const end = isCarried ? carriedTo : line.expiry;
       const grants = state === "active" || state === "grace_period";
       const lasts = !willRenew ? 0 : answer.answeredAt >= end ? SILENT : leeway;
       const silentUntil = end + lasts;

@@ -45,6 +45,20 @@ const lastEndOf = (items: readonly Item[]): Instant =>
   Math.max(...items.map(({ expiryTime }) => expiryTime ?? 0));
 
 /**
+ * How long a grace period lasts, at least: to the first date that is ahead. Google extends the date of the declined item to the
+ * grace period's end and leaves later dates as they are, so a later one says nothing of it. At that end all items go on hold.
+ * In it all items keep their access, and those whose own date passes are charged after it.
+ *
+ * @param items those that renew
+ * @see https://developer.android.com/google/play/billing/subscription-with-addons
+ */
+const graceEndOf = (items: readonly Item[], answeredAt: Instant): Instant => {
+  const ends = items.map(({ expiryTime }) => expiryTime ?? 0);
+  const ahead = ends.filter((end) => end > answeredAt);
+  return ahead.length > 0 ? Math.min(...ahead) : Math.max(...ends);
+};
+
+/**
  * Parses the answer of `purchases.subscriptionsv2.get`.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions
@@ -65,8 +79,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   // A paid line has an end; without one the answer does not have the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
   const lastEnd = lastEndOf(owned);
-  // Google: in a grace period all items keep their access, and those with a date of their own in it are charged after it.
-  const graceEnd = standing === "grace_period" ? lastEndOf(owned.filter(renews)) : null;
+  const graceEnd = standing === "grace_period" ? graceEndOf(owned.filter(renews), answeredAt) : null;
   const lines =
     standing === null
       ? []
@@ -84,7 +97,10 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             standing: isOver ? "expired" : standing,
             startsAt: answer.startTime,
             purchasedAt: null,
-            endsAt: graceEnd !== null && renews(item) && !isOver ? graceEnd : item.expiryTime,
+            endsAt:
+              graceEnd !== null && renews(item) && !isOver && (item.expiryTime ?? 0) <= answeredAt
+                ? graceEnd
+                : item.expiryTime,
             revokedAt: null,
             refundedBy: null,
             mostRefunded: 0,

@@ -245,21 +245,39 @@ describe("a line that ends before another", () => {
     );
     expect(purchase.lines).toMatchObject([{ standing }, { standing }]);
   });
-  test.each([-1, 2])("and renews keeps its access to the end of a grace period: %d", async (own) => {
-    const [kept, inGrace, leaving] = [line("maps", own), line("premium", 14), line("tiles", own, ends)];
-    const { purchase } = await verified(
-      aSubscriptionAnswer({
-        subscriptionState: "SUBSCRIPTION_STATE_IN_GRACE_PERIOD",
-        lineItems: [kept, inGrace, leaving],
-      }),
-    );
-    const endOf = (product: string) =>
-      purchase.lines.find(({ productIdentifier }) => productIdentifier === product)?.endsAt;
-    expect([endOf("maps"), endOf("premium"), endOf("tiles")]).toEqual([
-      NOW + 14 * DAY,
-      NOW + 14 * DAY,
-      NOW + own * DAY,
-    ]);
+  describe("in a grace period", () => {
+    const endsOf = async (...lineItems: ReturnType<typeof line>[]): Promise<unknown> => {
+      const { purchase } = await verified(
+        aSubscriptionAnswer({ subscriptionState: "SUBSCRIPTION_STATE_IN_GRACE_PERIOD", lineItems }),
+      );
+      return Object.fromEntries(
+        purchase.lines.map(({ productIdentifier, endsAt }) => [
+          productIdentifier,
+          ((endsAt ?? 0) - NOW) / DAY,
+        ]),
+      );
+    };
+    test("and renews keeps its access to the period's end once its own date has passed", async () => {
+      expect(await endsOf(line("maps", -1), line("premium", 14))).toEqual({ maps: 14, premium: 14 });
+    });
+    test("keeps its own date while that is ahead, for it may be the grace period's end", async () => {
+      expect(await endsOf(line("maps", 2), line("premium", 14))).toEqual({ maps: 2, premium: 14 });
+    });
+    test("ends at the first date that is ahead, not at a later one", async () => {
+      const lines = [line("maps", -1), line("premium", 14), line("tiles", 3)];
+      expect(await endsOf(...lines)).toEqual({ maps: 3, premium: 14, tiles: 3 });
+    });
+    test("ends at the last date if all have passed", async () => {
+      expect(await endsOf(line("maps", -3), line("premium", -1))).toEqual({ maps: -1, premium: -1 });
+    });
+    test("and does not renew ends at its own date", async () => {
+      const lines = [line("maps", -1, ends), line("premium", 14), line("tiles", 2, ends)];
+      expect(await endsOf(...lines)).toEqual({ maps: -1, premium: 14, tiles: 2 });
+    });
+    test("is not lengthened by one that does not renew", async () => {
+      const lines = [line("maps", -1), line("premium", 14), line("tiles", 2, ends)];
+      expect(await endsOf(...lines)).toEqual({ maps: 14, premium: 14, tiles: 2 });
+    });
   });
   test("is not over when the other line is not owned yet", async () => {
     const { latestSuccessfulOrderId: _, ...notOwned } = line("premium", 30);
