@@ -140,9 +140,28 @@ interface StandingLine {
   readonly renewal: Renewal | null;
 }
 
+/** The line, which will renew if its renewal is known already: the App Store charges it up to a day ahead. */
+const withPaidRenewal = (line: Line, later: readonly Line[]): Line => {
+  const { nature, productIdentifier, verifiedAt, endsAt } = line;
+  if (nature !== "auto_renewable" || endsAt === null) return line;
+  const renewal = later.find(
+    (other) =>
+      other.nature === "auto_renewable" &&
+      other.productIdentifier === productIdentifier &&
+      other.standing === "entitled" &&
+      other.revokedAt === null &&
+      other.startsAt === endsAt &&
+      (other.endsAt ?? 0) > endsAt,
+  );
+  return renewal === undefined
+    ? line
+    : { ...line, willRenew: true, verifiedAt: Math.max(verifiedAt, renewal.verifiedAt) };
+};
+
 /**
  * Lines of an iOS purchase's events at the moment: ended at its replacement, unless the event was moved, and where the
- * next period begins. The renewal info speaks of one of them, and not any more once that ended early or was succeeded.
+ * next period begins. The renewal info speaks of one of them, and not any more once that ended early or was succeeded. A
+ * period that was succeeded by its renewal will renew, also before that begins.
  */
 const standingLines = (
   moment: Moment,
@@ -160,9 +179,10 @@ const standingLines = (
   const spokenOf = renewal === null ? undefined : periodOf(renewal, all);
   return lines.map((line, index) => {
     const whole = counting[index]?.line;
-    const speaks =
-      whole !== undefined && whole === spokenOf && line.endsAt === whole.endsAt && !isSucceeded(whole, all);
-    return { line, renewal: speaks ? renewal : null };
+    const isWhole = whole !== undefined && line.endsAt === whole.endsAt;
+    const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
+    if (speaks) return { line, renewal };
+    return { line: isWhole ? withPaidRenewal(line, lines.slice(index + 1)) : line, renewal: null };
   });
 };
 

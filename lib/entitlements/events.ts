@@ -50,7 +50,7 @@ export const latestCopies = (lines: readonly Line[], environment: Environment): 
 };
 
 /**
- * Copies of a repurchase: transaction ids not revoked now, purchased after the refund, and signed after the refund was
+ * Copies of a repurchase: transaction ids not revoked now, purchased after the refund, and not signed before the refund was
  * first signed. One that was refunded itself, and given back, is a repurchase all the same. A restore from before the
  * refund is not one, however late it is signed again: nobody can buy what they own.
  */
@@ -61,7 +61,7 @@ const boughtAnew = (copies: readonly Line[], { nature, revokedAt, revokedSince }
         (copy) =>
           copy.revokedAt === null &&
           purchaseDate(copy) > (revokedAt ?? Infinity) &&
-          copy.verifiedAt > (revokedSince ?? Infinity),
+          copy.verifiedAt >= (revokedSince ?? Infinity),
       );
 
 const refundsOf = (copies: readonly Line[]): readonly Line[] =>

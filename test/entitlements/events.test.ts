@@ -132,6 +132,13 @@ describe("the copy that decides a lifetime", () => {
     const refunded = lifetime("100", { revokedAt: 10, verifiedAt: 20, purchasedAt: 1 });
     expect(decidingOf(refunded, lifetime("101", { purchasedAt, verifiedAt: 30 }))).toEqual([decides]);
   });
+  test.each([
+    ["in the same answer as the refund was bought anew", 20, "101"],
+    ["before the refund was told is not known to be one bought anew", 19, "100"],
+  ])("where another that was purchased after the refund was signed %s", (_, verifiedAt, decides) => {
+    const refunded = lifetime("100", { revokedAt: 10, revokedSince: 20, verifiedAt: 20, purchasedAt: 1 });
+    expect(decidingOf(refunded, lifetime("101", { purchasedAt: 15, verifiedAt }))).toEqual([decides]);
+  });
   test("is the one bought anew where that was refunded too and given back, however late the first is signed", () => {
     const anew = { purchasedAt: 30, revokedSince: 41 };
     const first = (verifiedAt: number) =>

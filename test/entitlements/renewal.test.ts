@@ -181,6 +181,58 @@ describe("a renewal info speaks of one period", () => {
   });
 });
 
+describe("a renewal that is charged a day ahead", () => {
+  const CHARGED = END - DAY + 3_600_000;
+  const said = { periodEndsAt: END + 30 * DAY, signedAt: CHARGED };
+  const first = period("1", NOW - 10 * DAY, END);
+  const ahead = (more: Partial<Line> = {}): Line =>
+    period("2", END, END + 30 * DAY, { verifiedAt: CHARGED, ...more });
+  const shown = (renewal: Partial<Renewal>, ...lines: readonly Line[]) =>
+    shownAt(CHARGED + 1, [renewing({ ...said, ...renewal }, first, ...lines)]);
+
+  test("leaves no doubt that the running period renews, and is the store's last word", () => {
+    const running = { status: "active", expiresAt: isoTime(END), willRenew: true };
+    expect(shown({}, ahead())).toMatchObject({ ...running, lastVerifiedAt: isoTime(CHARGED) });
+    expect(shown({ willRenew: false }, ahead())).toMatchObject(running);
+  });
+  test("is followed by its own word", () => {
+    const purchase = renewing({ ...said, willRenew: false }, first, ahead());
+    expect(shownAt(END, [purchase])).toMatchObject({
+      status: "active",
+      expiresAt: isoTime(END + 30 * DAY),
+      willRenew: false,
+    });
+  });
+  test.each<[what: string, next: Line]>([
+    ["was refunded", ahead({ revokedAt: CHARGED, revokedSince: CHARGED })],
+    ["was upgraded", ahead({ standing: "expired" })],
+    ["is of another product", ahead({ productIdentifier: "yearly" })],
+    ["begins later", ahead({ startsAt: END + 1 })],
+    ["was restored after its end", ahead({ endsAt: END })],
+    ["is a pass", ahead({ nature: "non_renewing", endsAt: null })],
+  ])("does not speak of the running period where it %s", (_, next) => {
+    expect(shownAt(CHARGED + 1, [aPurchase({ lines: [first, next] })])).toMatchObject({
+      productIdentifier: first.productIdentifier,
+      willRenew: null,
+    });
+  });
+  test("does not outdate the running period's own signing", () => {
+    const signedAgain = { ...first, verifiedAt: CHARGED + 1 };
+    const purchase = renewing(said, signedAgain, ahead());
+    expect(shownAt(CHARGED + 2, [purchase])?.lastVerifiedAt).toBe(isoTime(CHARGED + 1));
+  });
+  test("says nothing of a period that ended early, nor of a pass", () => {
+    const upgrade = period("3", END - 10 * DAY, END + 355 * DAY, { productIdentifier: "yearly" });
+    const cut = renewing({}, first, upgrade, ahead({ verifiedAt: END }));
+    const [left] = entitlementsAt(
+      END - DAY,
+      [{ customerIdentifier: SOMEBODY, assertedBy: null, purchase: cut }],
+      aCatalog([aProduct()]),
+    );
+    expect(left).toMatchObject({ expiresAt: isoTime(END - 10 * DAY), willRenew: null });
+  });
+});
+
 describe("the renewal leeway", () => {
   const LEEWAY = 15 * MINUTE;
 

@@ -80,6 +80,7 @@ const ONE_TIME_STEPS = [
   "first-said-again",
   "another-said-again",
   "bought-anew",
+  "refund-told-with-the-next-purchase",
 ] as const;
 
 type OneTimeStep = (typeof ONE_TIME_STEPS)[number];
@@ -368,6 +369,20 @@ const oneTimeFacts = (
     clock += days * DAY + 10;
     const copied = (step === "restore" && type !== "consumable") || step === "bought-anew";
     if (step === "bought-anew" && type !== "non-consumable") continue;
+    if (step === "refund-told-with-the-next-purchase") {
+      if (type !== "non-consumable" || last.revokedAt !== null) continue;
+      // One answer of the store's history has both, signed in one millisecond.
+      const refund = { ...last, revokedAt: clock, revokedShare: null, signedAt: clock + DAY };
+      clock += DAY;
+      last = {
+        ...last,
+        transaction: idOf(lineage, String(facts.length).padStart(2, "0")),
+        start: clock - 1,
+        signedAt: clock,
+      };
+      facts.push(refund, last);
+      continue;
+    }
     // As it was said last, refunded or not.
     const another = facts.findLast(({ transaction }) => transaction !== last.transaction) ?? last;
     last = {

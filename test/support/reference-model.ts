@@ -435,7 +435,7 @@ const eventOf = (ids: readonly Copy[]): Event => {
         said.type === "non-consumable" &&
         latest.revokedAt === null &&
         latest.start > (said.revokedAt ?? Infinity) &&
-        latest.signedAt > since,
+        latest.signedAt >= since,
     );
     if (said.revokedAt !== null)
       fact = anew.length > 0 ? latestSigned(anew.map(({ latest }) => latest)) : said;
@@ -636,6 +636,18 @@ const givenByIos = (
     const revoked = revokedAt !== null && revokedAt <= moment;
     const ended = fact.upgraded || (end !== null && end <= moment);
     const renewed = event.isSpoken && isLast && end === event.natural ? renewal : undefined;
+    // The renewal is paid already, a day before it begins.
+    const paidNext = counted.slice(place + 1).find(
+      (other) =>
+        isSubscription &&
+        end === event.natural &&
+        other.fact.type === "subscription" &&
+        other.fact.product === fact.product &&
+        !other.fact.upgraded &&
+        other.revokedAt === null &&
+        other.start === end &&
+        (other.end ?? 0) > end,
+    );
     const status = fact.upgraded
       ? "expired"
       : renewed !== undefined && end !== null
@@ -662,8 +674,8 @@ const givenByIos = (
         bought: fact.quantity,
         isPass: !isSubscription && product.access !== null,
         kind: isSubscription || fact.type === "non-renewing" ? "subscription" : "one_time_product",
-        willRenew: renewed?.renews ?? null,
-        verifiedAt: Math.max(fact.signedAt, renewed?.signedAt ?? 0),
+        willRenew: renewed?.renews ?? (paidNext === undefined ? null : true),
+        verifiedAt: Math.max(fact.signedAt, (renewed ?? paidNext?.fact)?.signedAt ?? 0),
         place,
       },
     ];
