@@ -251,7 +251,9 @@ describe("a purchase whose predecessor nobody has told of", () => {
     async (_, answer) => {
       const chain = await aChain({ y: answer });
       chain.pass(2 * DAY - 1);
-      await expect(chain.link("z")).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_/) as unknown });
+      await expect(chain.link("z")).rejects.toMatchObject({
+        code: expect.stringMatching(/^STORE_/) as unknown,
+      });
       expect(chain.acknowledged).toEqual([]);
       chain.pass(1);
       await chain.link("z");

@@ -637,17 +637,19 @@ const givenByIos = (
     const ended = fact.upgraded || (end !== null && end <= moment);
     const renewed = event.isSpoken && isLast && end === event.natural ? renewal : undefined;
     // The renewal is paid already, a day before it begins.
-    const paidNext = counted.slice(place + 1).find(
-      (other) =>
-        isSubscription &&
-        end === event.natural &&
-        other.fact.type === "subscription" &&
-        other.fact.product === fact.product &&
-        !other.fact.upgraded &&
-        other.revokedAt === null &&
-        other.start === end &&
-        (other.end ?? 0) > end,
-    );
+    const paidNext = counted
+      .slice(place + 1)
+      .find(
+        (other) =>
+          isSubscription &&
+          end === event.natural &&
+          other.fact.type === "subscription" &&
+          other.fact.product === fact.product &&
+          !other.fact.upgraded &&
+          other.revokedAt === null &&
+          other.start === end &&
+          (other.end ?? 0) > end,
+      );
     const status = fact.upgraded
       ? "expired"
       : renewed !== undefined && end !== null
