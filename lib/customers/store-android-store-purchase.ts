@@ -109,7 +109,14 @@ const learnOfPredecessors =
     claim: Claim | null,
   ): LearnOfMentioned =>
   async (known) => {
-    const predecessors = await untoldPredecessors(purchases, application, configuration, verified, known);
+    const predecessors = await untoldPredecessors(
+      purchases,
+      application,
+      configuration,
+      verified,
+      claim,
+      known,
+    );
     for (const { purchaseToken, verified: predecessor } of predecessors) {
       const source = sourceOf(configuration, { purchaseToken, productKind: "subscription" });
       const facts = verifiedFactsOf(predecessor, { source, askedAt: null });
@@ -128,7 +135,8 @@ const learnOfPredecessors =
  * stored first.
  *
  * @throws ServiceError as `storeFacts` does
- * @throws UnansweredLookUpError of an older purchase, while there is time to acknowledge this one; then nothing is stored
+ * @throws UnansweredLookUpError of an older purchase, unless this one is claimed and must be acknowledged soon; then nothing is
+ * stored
  */
 export const storeAndroidStorePurchase = async (
   purchases: AndroidStorePurchases,

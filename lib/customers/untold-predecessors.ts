@@ -6,6 +6,7 @@ import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
 import type { KnownFacts } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
+import type { Claim } from "./resolve-customer.ts";
 import { UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 export interface PredecessorLookUps extends Pick<FactStore, "table" | "now"> {
@@ -34,18 +35,24 @@ const isUnknown = ({ purchases, erasedPurchases }: KnownFacts, reference: string
 const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurchase): readonly string[] =>
   predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token))));
 
-/** Less time than this before an acknowledgement's deadline, a purchase waits for no other one's answer. */
-const LAST_DAY = 24 * 3600 * 1000;
+const DAY = 24 * 3600 * 1000;
 
-const isDueSoon = ({ acknowledgement }: VerifiedPurchase, now: Instant): boolean =>
-  acknowledgement !== null && acknowledgement.deadline - now <= LAST_DAY;
-
-/** HTTP status of an answer that was read, and could not be parsed. */
-const READ = 200;
+/** Time to acknowledge a usual purchase; one that is acknowledged already waits as long for its predecessors. */
+const TIME_TO_ACKNOWLEDGE = 3 * DAY;
 
 /**
- * The store's answer about a predecessor; null: the store has dropped it, its answer cannot be parsed, or it is of an
- * environment that is not accepted.
+ * Whether a purchase that somebody claims waits for what the store says of its predecessors: until the last day before the store
+ * would refund it for want of an acknowledgement.
+ */
+const mayWait = ({ purchase, acknowledgement }: VerifiedPurchase, now: Instant): boolean => {
+  const [first] = purchase.lines;
+  const deadline = acknowledgement?.deadline ?? (first?.startsAt ?? now) + TIME_TO_ACKNOWLEDGE;
+  return deadline - now > DAY;
+};
+
+/**
+ * The store's answer about a predecessor; null: the store has dropped it, it is of an environment that is not accepted, or the
+ * store does not answer and nobody waits.
  */
 const lookUp = async (
   { androidStore }: PredecessorLookUps,
@@ -65,7 +72,7 @@ const lookUp = async (
       return null;
     case "unavailable":
     case "credential-rejected":
-      if (!waits || answer.status === READ) return null;
+      if (!waits) return null;
       throw new UnansweredLookUpError(answer);
   }
 };
@@ -73,8 +80,8 @@ const lookUp = async (
 /**
  * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: nobody has
  * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first. One about
- * which the store does not answer fails the request, so that it is sent again, until the last day of this purchase's
- * acknowledgement.
+ * which the store does not answer fails the request, so that it is sent again. Without a claim there is nothing to gain by going
+ * on: the purchase would be nobody's, and its predecessor known.
  *
  * @param known what is stored of the purchase and of those that it names
  * @returns the answers, the oldest purchase first
@@ -87,9 +94,10 @@ export const untoldPredecessors = async (
   { identifier }: Application,
   configuration: AndroidStoreConfiguration,
   verified: VerifiedPurchase,
+  claim: Claim | null,
   known: KnownFacts,
 ): Promise<readonly Predecessor[]> => {
-  const waits = !isDueSoon(verified, lookUps.now());
+  const waits = claim === null || mayWait(verified, lookUps.now());
   const found = new Map<string, Predecessor>();
   let tokens = unknownTo(known, verified);
   for (let step = 1; tokens.length > 0; step += 1) {

@@ -6,7 +6,7 @@ import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
-import { isFromBefore, isSucceeded, periodOf } from "./periods.ts";
+import { isSucceeded, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { BILLING_RETRY_MILLISECONDS, graceEndOf, isUndecided, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
@@ -74,7 +74,7 @@ export const grantingLines = ({
 /**
  * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends no
  * later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the line, as an
- * upgrade; one that starts with it is another part of a bundle, and one from before it ends nothing ({@link isFromBefore}). Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
+ * upgrade; one that starts with it is another part of a bundle. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
  * charged ahead of time, and the line runs to its end. A period that was upgraded itself ends nothing, its upgrade does;
  * but where the store says that `line` was upgraded, the next period of another product is what it was upgraded to.
  */
@@ -83,7 +83,7 @@ const takesPlaceOf = (next: Line, line: Line): boolean => {
   if (nature !== "auto_renewable" || (startsAt ?? 0) >= (endsAt ?? Infinity)) return false;
   if (next.productIdentifier === line.productIdentifier)
     return standing !== "expired" && revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity);
-  if (startsAt === line.startsAt || isFromBefore(next, line)) return false;
+  if (startsAt === line.startsAt) return false;
   return (
     line.standing === "expired" ||
     (standing !== "expired" && (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS)

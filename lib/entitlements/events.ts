@@ -110,7 +110,7 @@ export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
 };
 
 /** Ends an upgraded period at its signing time: the upgrade had ended it by then. */
-export const upToUpgrade = (line: Line): Line =>
+const upToUpgrade = (line: Line): Line =>
   line.standing === "expired"
     ? { ...line, endsAt: Math.min(line.endsAt ?? Infinity, line.verifiedAt) }
     : line;
@@ -165,11 +165,45 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
   return [...Map.groupBy(lines, eventName).values()].flatMap(eventsUnderOneName);
 };
 
-/** Lines of the purchase events of one iOS lineage, oldest first, cut at upgrades. */
+/**
+ * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and its
+ * start. It starts where the period of its product before it ends, and the upgrade began in that one, at most
+ * {@link CHARGED_AHEAD_MILLISECONDS} earlier. The store refunds it, marks it as upgraded or says nothing, and may sign it again
+ * at any time, so only dates decide. An upgrade that was refunded before that start took no place.
+ */
+const isOvertaken = (period: Line, lines: readonly Line[]): boolean => {
+  const { nature, productIdentifier, startsAt } = period;
+  if (nature !== "auto_renewable" || startsAt === null) return false;
+  const beganAhead = (other: Line): number => startsAt - (other.startsAt ?? startsAt);
+  return lines.some(
+    (upgrade) =>
+      upgrade.nature === "auto_renewable" &&
+      upgrade.productIdentifier !== productIdentifier &&
+      beganAhead(upgrade) > 0 &&
+      beganAhead(upgrade) <= CHARGED_AHEAD_MILLISECONDS &&
+      (upgrade.endsAt ?? Infinity) > startsAt &&
+      (upgrade.revokedAt ?? Infinity) > startsAt &&
+      lines.some(
+        (before) =>
+          before.productIdentifier === productIdentifier &&
+          before.endsAt === startsAt &&
+          beganAhead(before) > beganAhead(upgrade),
+      ),
+  );
+};
+
+/** Events of one lineage that count, from their uncut lines: oldest first, cut at upgrades. */
+export const countingOf = <Event extends Pick<PurchaseEvent, "line">>(events: readonly Event[]): Event[] => {
+  const lines = events.map(({ line }) => line);
+  return events
+    .filter(({ line }) => !isOvertaken(line, lines))
+    .map((event) => ({ ...event, line: upToUpgrade(event.line) }))
+    .sort((a, b) => lineOrder(a.line, b.line));
+};
+
+/** Lines of the purchase events of one iOS lineage that count, oldest first, cut at upgrades. */
 export const eventLines = (lines: readonly Line[]): readonly Line[] =>
-  eventsOf(lines)
-    .map(({ line }) => upToUpgrade(line))
-    .sort(lineOrder);
+  countingOf(eventsOf(lines)).map(({ line }) => line);
 
 /** Latest end of any copy: a refunded copy may predate an extension. */
 export const lastEnd = ({ copies }: PurchaseEvent): Instant =>

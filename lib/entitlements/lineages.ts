@@ -1,7 +1,7 @@
 import type { PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import { eventLines, eventName, eventsUnderOneName, revokedAsFirst, upToUpgrade } from "./events.ts";
-import { lineOrder, type Line } from "./purchase.ts";
+import { countingOf, eventLines, eventName, eventsUnderOneName, revokedAsFirst } from "./events.ts";
+import type { Line } from "./purchase.ts";
 
 /** One lineage of a person, with its lines that may grant. */
 export interface Lineage {
@@ -107,9 +107,8 @@ export const countingEvents = (
       );
       if (last === undefined) continue;
       const isMoved = new Set(known.flatMap((copy) => [...copy.lineages])).size > 1;
-      counting.get(last.home)?.push({ line: upToUpgrade(line), isMoved });
+      counting.get(last.home)?.push({ line, isMoved });
     }
   }
-  for (const events of counting.values()) events.sort((a, b) => lineOrder(a.line, b.line));
-  return counting;
+  return new Map([...counting].map(([key, events]) => [key, countingOf(events)]));
 };

@@ -29,16 +29,6 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
 };
 
 /**
- * Whether another product's period cannot be what the person went on to from this one, whenever it would start: it was
- * charged ahead of time and signed before this one began, or refunded before it began itself. So this one took its place,
- * whether or not the store has marked it as upgraded.
- */
-export const isFromBefore = (other: Line, period: Line): boolean =>
-  other.productIdentifier !== period.productIdentifier &&
-  (other.verifiedAt < (period.startsAt ?? 0) ||
-    (other.revokedAt !== null && other.revokedAt <= (other.startsAt ?? 0)));
-
-/**
  * Whether the person went on from this period to another of the lineage, which ends later: a renewal, or what took its
  * place. One that began before it is none, however late it would have ended: this period took its place.
  */
@@ -46,7 +36,6 @@ export const isSucceeded = (period: Line, lines: readonly Line[]): boolean =>
   lines.some(
     (other) =>
       isPeriod(other) &&
-      !isFromBefore(other, period) &&
       endOf(other) > endOf(period) &&
       (beganBy(other) > beganBy(period) ||
         (beganBy(other) === beganBy(period) && other.standing !== "expired")),

@@ -243,37 +243,51 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(await chain.activeOf()).toEqual(["tiles"]);
     },
   );
-  test.each([
-    ["does not answer", BUSY],
-    ["refuses the credential", REFUSED],
-  ])(
-    "about which the store %s is waited for until the last day of the acknowledgement",
-    async (_, answer) => {
+  describe("about which the store does not answer for long", () => {
+    const UNREADABLE: Answer = { ...BUSY, status: 200, reason: "malformedAnswer" };
+    const refused = { code: expect.stringMatching(/^STORE_/) as unknown };
+    const acknowledged = { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" };
+
+    test.each([
+      ["is busy", BUSY],
+      ["refuses the credential", REFUSED],
+      ["cannot be read", UNREADABLE],
+    ])("is waited for by a link until the last day of the acknowledgement: it %s", async (_, answer) => {
       const chain = await aChain({ y: answer });
       chain.pass(2 * DAY - 1);
-      await expect(chain.link("z")).rejects.toMatchObject({
-        code: expect.stringMatching(/^STORE_/) as unknown,
-      });
+      await expect(chain.link("z")).rejects.toMatchObject(refused);
       expect(chain.acknowledged).toEqual([]);
       chain.pass(1);
       await chain.link("z");
       expect(chain.acknowledged).toEqual(["z"]);
       expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
-    },
-  );
-  test("about which the store does not answer is waited for if no acknowledgement is due", async () => {
-    const chain = await aChain({
-      y: BUSY,
-      z: { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
     });
-    chain.pass(5 * DAY);
-    await expect(chain.link("z")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-  });
-  test("of which the store's answer cannot be read is not waited for", async () => {
-    const chain = await aChain({ y: { ...BUSY, status: 200, reason: "malformedAnswer" } });
-    await chain.link("z");
-    expect(chain.acknowledged).toEqual(["z"]);
-    expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+    test("is waited for as long if the app has acknowledged the purchase", async () => {
+      const chain = await aChain({ y: BUSY, z: acknowledged });
+      chain.pass(2 * DAY - 1);
+      await expect(chain.link("z")).rejects.toMatchObject(refused);
+      chain.pass(1);
+      await chain.link("z");
+      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+    });
+    test.each([
+      ["is busy", BUSY],
+      ["cannot be read", UNREADABLE],
+    ])(
+      "is waited for without end where nobody claims the purchase, which it leads to: it %s",
+      async (_, answer) => {
+        const chain = await aChain({ y: answer });
+        chain.pass(2 * DAY);
+        const before = await chain.items();
+        await expect(chain.tell("z")).rejects.toMatchObject(refused);
+        expect(await chain.items()).toBe(before);
+        chain.answers.set("y", Y);
+        await chain.tell("z");
+        expect(chain.asked).toEqual(["z", "y"]);
+        expect(chain.acknowledged).toEqual(["z"]);
+        expect(await chain.activeOf()).toEqual(["tiles"]);
+      },
+    );
   });
   test("is looked for in five steps at most", async () => {
     const chain = await aChain();

@@ -370,45 +370,6 @@ describe("within an iOS lineage the later purchase wins", () => {
     );
     expect(shown).toMatchObject({ status: "expired", expiresAt: isoTime(NOW - DAY) });
   });
-  describe("an upgrade between the charge of the next period and that period's start", () => {
-    const HOUR = 3_600_000;
-    const first = { ...basic, startsAt: NOW - 30 * DAY, endsAt: NOW };
-    const ahead = aLine({
-      ...basic,
-      transactionIdentifier: "2",
-      event: "w2",
-      startsAt: NOW,
-      endsAt: NOW + 30 * DAY,
-      verifiedAt: NOW - 20 * HOUR,
-    });
-    const upgrade = aLine({
-      ...plus,
-      transactionIdentifier: "3",
-      event: "w3",
-      startsAt: NOW - 12 * HOUR,
-      endsAt: NOW + 29 * DAY,
-      verifiedAt: NOW - 12 * HOUR,
-    });
-    const sold = aCatalog([aProduct({ productIdentifier: "plus", grants: ["plus"] })]);
-    test.each<[what: string, said: Partial<Line>]>([
-      ["is not known to the charge", {}],
-      ["takes the charge back", { revokedAt: NOW - 12 * HOUR, revokedSince: NOW, verifiedAt: NOW }],
-      ["takes it back when the period was to start", { revokedAt: NOW, revokedSince: NOW, verifiedAt: NOW }],
-      ["marks that period as upgraded", { standing: "expired", verifiedAt: NOW }],
-    ])("is not ended by that period: the store %s", (_, said) => {
-      const lineage = aPurchase({ lines: [first, { ...ahead, ...said }, upgrade] });
-      for (const moment of [NOW - HOUR, NOW + DAY])
-        expect(only([lineage], sold, moment)).toMatchObject({
-          status: "active",
-          expiresAt: isoTime(NOW + 29 * DAY),
-        });
-    });
-    test("is ended by a period that was bought after it", () => {
-      const lineage = aPurchase({ lines: [first, { ...ahead, verifiedAt: NOW }, upgrade] });
-      expect(only([lineage], sold, NOW + DAY)).toMatchObject({ status: "expired", expiresAt: isoTime(NOW) });
-    });
-  });
-
   test.each<[what: string, other: Parameters<typeof aLine>[0]]>([
     ["a lifetime", { productIdentifier: "plus", nature: "non_consumable", endsAt: null }],
     ["a copy that was restored after its end", { productIdentifier: "plus", endsAt: NOW - 5 * DAY }],

@@ -94,37 +94,6 @@ describe("a period is succeeded", () => {
     expect(isSucceeded(first, [first, period("2", 31, 29)])).toBe(false);
   });
 
-  describe("not by another product's period that is from before it", () => {
-    const upgrade = period("pro", 29.5, 59.5, { productIdentifier: "pro" });
-    const ahead = { ...period("2", 30, 60), verifiedAt: NOW + 29.2 * DAY };
-    const refunded = (days: number) => ({
-      revokedAt: NOW + days * DAY,
-      revokedSince: NOW + 30 * DAY,
-      verifiedAt: NOW + 30 * DAY,
-    });
-    const succeeds = (more: Partial<Line>) => isSucceeded(upgrade, [first, upgrade, { ...ahead, ...more }]);
-
-    test("one that was signed before it began", () => {
-      expect(succeeds({})).toBe(false);
-      expect(succeeds({ verifiedAt: (upgrade.startsAt ?? 0) - 1 })).toBe(false);
-      expect(succeeds({ verifiedAt: upgrade.startsAt ?? 0 })).toBe(true);
-    });
-    test("one that was refunded before it began itself", () => {
-      expect(succeeds(refunded(29.5))).toBe(false);
-      expect(succeeds(refunded(30))).toBe(false);
-      expect(succeeds(refunded(31))).toBe(true);
-    });
-    test("but by one of the same product, which is its renewal", () => {
-      const renewal = { ...ahead, productIdentifier: "pro" };
-      expect(isSucceeded(upgrade, [upgrade, renewal])).toBe(true);
-      expect(isSucceeded(upgrade, [upgrade, { ...renewal, ...refunded(29.5) }])).toBe(true);
-    });
-    test("and one whose start is not known is from before none", () => {
-      expect(isSucceeded({ ...upgrade, startsAt: null }, [ahead])).toBe(true);
-      expect(succeeds({ ...refunded(31), startsAt: null })).toBe(false);
-    });
-  });
-
   test("not by a pass of the lineage", () => {
     expect(isSucceeded(first, [first, pass])).toBe(false);
   });

@@ -249,8 +249,11 @@ const subscriptionFacts = (
         clock = Math.max(clock, current.end - DAY);
         bought.push(buy(current.end));
         clock = Math.min(clock + (1 + (days % 20)) * 3_600_000, current.end - 1);
-        if (days % 3 === 1) bought.push(say({ ...at(bought, bought.length - 1), revokedAt: clock }));
-        if (days % 3 === 2) bought.push(say({ ...at(bought, bought.length - 1), upgraded: true }));
+        {
+          const said = [null, {}, { revokedAt: clock }, { upgraded: true }][days % 4] ?? null;
+          if (said !== null) bought[bought.length - 1] = say({ ...at(bought, bought.length - 1), ...said });
+          if (days % 3 === 1) bought[bought.length - 2] = say({ ...current, upgraded: true });
+        }
         product = other;
         bought.push(buy(clock));
         break;

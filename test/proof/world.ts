@@ -169,7 +169,14 @@ export const aWorld = (
     if (fact?.store !== "android-store" || configuration === undefined) return null;
     const lookUps = { ...store, androidStore: { lookUp: lookUpAmong(request.answers) } };
     return async (known) => {
-      const found = await untoldPredecessors(lookUps, application, configuration, toReading(fact), known);
+      const found = await untoldPredecessors(
+        lookUps,
+        application,
+        configuration,
+        toReading(fact),
+        null,
+        known,
+      );
       for (const { purchaseToken } of found) {
         const facts = request.answers.filter(({ token }) => token === purchaseToken);
         await storeFacts(store, application, toVerifiedFacts({ ...request, facts }), null);

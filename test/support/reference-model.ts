@@ -552,16 +552,27 @@ const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undef
 };
 
 /**
- * Whether a period of another product cannot be what the person went on to from `event`: it was charged ahead of time, before
- * that began, or given back before it began itself.
+ * Whether a period never ran: it was charged ahead of time, and between the charge and its start the person upgraded. It starts
+ * where the period of its product before it ends, and the upgrade started in that one. Whatever the store says of it since.
  */
-const isFromBefore = (other: Event, event: Event): boolean =>
-  other.fact.product !== event.fact.product &&
-  (other.fact.signedAt < event.start || (other.revokedAt !== null && other.revokedAt <= other.start));
+const isOvertaken = (period: Event, periods: readonly Event[]): boolean =>
+  periods.some(
+    (upgrade) =>
+      upgrade.fact.product !== period.fact.product &&
+      upgrade.start < period.start &&
+      period.start - upgrade.start <= AHEAD &&
+      (upgrade.fact.end ?? 0) > period.start &&
+      (upgrade.revokedAt ?? Infinity) > period.start &&
+      periods.some(
+        (before) =>
+          before.fact.product === period.fact.product &&
+          before.start < upgrade.start &&
+          before.fact.end === period.start,
+      ),
+  );
 
 /** Whether the person went on from one period to another, which began after it, or at once in its place. */
 const wentOn = (from: Event, to: Event): boolean =>
-  !isFromBefore(to, from) &&
   (to.end ?? Infinity) > (from.end ?? Infinity) &&
   (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
@@ -595,7 +606,9 @@ const givenByIos = (
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
-  const all = events.map(({ copies, home, until }) => ({ ...eventOf(copies), home, until }));
+  const known = events.map(({ copies, home, until }) => ({ ...eventOf(copies), home, until }));
+  const bought = known.filter(({ fact }) => fact.type === "subscription");
+  const all = known.filter((event) => !bought.includes(event) || !isOvertaken(event, bought));
   const periods = all.filter(({ fact }) => fact.type === "subscription");
   const spoken = renewal === undefined ? undefined : spokenOf(periods, renewal);
   const isLast = !periods.some((other) => spoken !== undefined && wentOn(spoken, other));
@@ -623,7 +636,6 @@ const givenByIos = (
         other.fact.type === "subscription" &&
         (fact.upgraded || !other.fact.upgraded) &&
         other.start < (other.end ?? Infinity) &&
-        !isFromBefore(other, event) &&
         (other.fact.product === fact.product
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null && !other.fact.upgraded

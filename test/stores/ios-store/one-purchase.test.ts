@@ -195,9 +195,9 @@ describe("a lifetime", () => {
       [refunded("100", 10), copy("101", 1, restored(25))],
     ],
     [
-      "refunded under one id, when another was signed at the same moment",
-      "revoked",
-      [refunded("100", 10), copy("101", 10, restored(5))],
+      "bought anew under another id, when the refund is signed at the same moment",
+      "active",
+      [refunded("100", 10), copy("101", 10, restored(12))],
     ],
     [
       "bought anew under another id, later and signed later",

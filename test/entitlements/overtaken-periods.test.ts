@@ -1,0 +1,186 @@
+import { joinPurchases } from "../../lib/entitlements/join.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { nextRefresh } from "../../lib/freshness/refresh-times.ts";
+import { customerId } from "../../lib/identifiers.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  entitlementsAt,
+  NOW,
+} from "../support/purchases.ts";
+
+const HOUR = 3_600_000;
+const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
+const CATALOG = aCatalog([
+  aProduct({ productIdentifier: "basic", grants: ["basic", "premium"] }),
+  aProduct({ productIdentifier: "plus", grants: ["plus", "premium"] }),
+]);
+
+const at = (moment: number, purchase: Purchase) =>
+  Object.fromEntries(
+    entitlementsAt(moment, [{ customerIdentifier: SOMEBODY, assertedBy: null, purchase }], CATALOG).map(
+      (entitlement) => [entitlement.identifier, entitlement],
+    ),
+  );
+const period = (id: string, product: string, startsAt: number, endsAt: number, more: Partial<Line> = {}) =>
+  aLine({
+    transactionIdentifier: id,
+    event: `w${id}`,
+    productIdentifier: product,
+    startsAt,
+    purchasedAt: startsAt,
+    endsAt,
+    verifiedAt: startsAt,
+    ...more,
+  });
+
+/** The first period's end; the next one is charged 20 hours earlier, and the upgrade follows eight hours after that. */
+const END = NOW;
+const UPGRADED = END - 12 * HOUR;
+const PLUS_ENDS = END + 29 * DAY;
+const first = period("1", "basic", END - 30 * DAY, END);
+const charged = (more: Partial<Line> = {}) =>
+  period("2", "basic", END, END + 30 * DAY, { verifiedAt: END - 20 * HOUR, ...more });
+const plus = period("3", "plus", UPGRADED, PLUS_ENDS);
+const lineage = (...lines: readonly Line[]): Purchase => aPurchase({ lines });
+
+describe("a period that was charged ahead of time, and overtaken by an upgrade before its start", () => {
+  const refundedAt = (revokedAt: number) => ({ revokedAt, revokedSince: END + 2 * HOUR });
+
+  test.each<[what: string, said: Partial<Line>]>([
+    ["says nothing of it", {}],
+    ["signs it again after the upgrade", { verifiedAt: UPGRADED + HOUR }],
+    ["signs it again after its start", { verifiedAt: END + HOUR }],
+    ["refunds it with the upgrade", { ...refundedAt(UPGRADED + 2000), verifiedAt: END + 2 * HOUR }],
+    ["refunds it after its start", { ...refundedAt(END + HOUR), verifiedAt: END + 2 * HOUR }],
+    ["marks it as upgraded", { standing: "expired", verifiedAt: UPGRADED }],
+    ["marks it as upgraded later", { standing: "expired", verifiedAt: END + HOUR }],
+  ])("gives nothing, and takes nothing from the upgrade: the store %s", (_, said) => {
+    const renewal = aRenewal({ periodEndsAt: PLUS_ENDS, willRenew: true, signedAt: UPGRADED });
+    const known = { ...lineage(first, charged(said), plus), renewal };
+    expect(at(END - HOUR, known)).toMatchObject({
+      basic: { status: "active", expiresAt: isoTime(END), willRenew: null },
+      plus: { status: "active", expiresAt: isoTime(PLUS_ENDS), willRenew: true },
+    });
+    expect(at(END + DAY, known)).toMatchObject({
+      basic: { status: "expired", expiresAt: isoTime(END) },
+      plus: { status: "active", expiresAt: isoTime(PLUS_ENDS), willRenew: true },
+      premium: { productIdentifier: "plus", expiresAt: isoTime(PLUS_ENDS) },
+    });
+    expect(at(PLUS_ENDS, known)).toMatchObject({ premium: { status: "expired", productIdentifier: "plus" } });
+  });
+  test("stays so when it is signed again", () => {
+    const known = lineage(first, charged(), plus);
+    const again = joinPurchases(known, lineage(charged({ verifiedAt: END + HOUR })));
+    expect(at(END + DAY, again)["plus"]).toMatchObject({ status: "active", expiresAt: isoTime(PLUS_ENDS) });
+  });
+  test("also where the first period is marked as upgraded, whenever that was signed", () => {
+    for (const verifiedAt of [UPGRADED, END - HOUR, END + DAY]) {
+      const known = lineage({ ...first, standing: "expired", verifiedAt }, charged(), plus);
+      expect(at(END + 2 * DAY, known)).toMatchObject({ basic: { active: false }, plus: { active: true } });
+    }
+  });
+  test("does not end the grace period of the upgrade, marked or not", () => {
+    const end = UPGRADED + 7 * DAY;
+    const renewal = aRenewal({ periodEndsAt: end, graceEndsAt: end + 6 * DAY, signedAt: end + HOUR });
+    for (const said of [{}, { standing: "expired" as const, verifiedAt: end + 2 * HOUR }]) {
+      const lines = [first, charged(said), period("3", "plus", UPGRADED, end)];
+      expect(at(end + 3 * HOUR, aPurchase({ renewal, lines }))["plus"]?.status).toBe("grace_period");
+    }
+  });
+  test("grants nothing after an upgrade that is over, or was refunded after the period's start", () => {
+    const over = lineage(first, charged(), period("3", "plus", UPGRADED, UPGRADED + 7 * DAY));
+    expect(at(UPGRADED + 8 * DAY, over)["premium"]?.status).toBe("expired");
+    const refunded = { ...plus, revokedAt: END + DAY, revokedSince: END + DAY };
+    expect(at(END + 2 * DAY, lineage(first, charged(), refunded))["premium"]?.active).toBe(false);
+  });
+  test("is not the one that is asked about: the upgrade is, at its end", () => {
+    const renewal = aRenewal({ periodEndsAt: PLUS_ENDS, willRenew: true, signedAt: UPGRADED });
+    const refreshes = (...lines: readonly Line[]) => {
+      const purchase = aPurchase({ renewal, lines });
+      const found = [];
+      for (let after = UPGRADED + HOUR; found.length < 6;) {
+        const next = nextRefresh(purchase, after);
+        if (next === null) break;
+        found.push(next);
+        after = next.at;
+      }
+      return found;
+    };
+    const expected = refreshes(first, plus);
+    expect(expected.map(({ at: time }) => time)).toContain(PLUS_ENDS - HOUR);
+    for (const said of [{}, refundedAt(UPGRADED), { standing: "expired" as const }])
+      expect(refreshes(first, charged(said), plus)).toEqual(expected);
+  });
+});
+
+describe("a period counts that starts at the end of the one before", () => {
+  const basicAt = (...lines: readonly Line[]) => at(END + DAY, lineage(...lines))["basic"];
+  const counts = { status: "active", expiresAt: isoTime(END + 30 * DAY) };
+
+  test("where the other product was refunded by then", () => {
+    const refundedBy = (revokedAt: number) => ({ ...plus, revokedAt, revokedSince: END + 2 * HOUR });
+    expect(basicAt(first, charged(), refundedBy(END))).toMatchObject(counts);
+    expect(basicAt(first, charged(), refundedBy(END + 1))).toMatchObject({ status: "expired" });
+  });
+  test("where the other product began more than 48 hours before", () => {
+    const began = (hours: number) => period("3", "plus", END - hours * HOUR, END + HOUR);
+    expect(basicAt(first, charged(), began(48 + 1))).toMatchObject(counts);
+    expect(basicAt(first, charged(), began(48))).toMatchObject({ status: "expired" });
+  });
+  test("where the other product began with it, or ended by then", () => {
+    expect(basicAt(first, charged(), period("3", "plus", END, END + 7 * DAY))).toMatchObject(counts);
+    expect(basicAt(first, charged(), period("3", "plus", UPGRADED, END))).toMatchObject(counts);
+    expect(basicAt(first, charged(), period("3", "plus", UPGRADED, END + 1))).toMatchObject({
+      status: "expired",
+    });
+  });
+  test("where the other product was before: what follows is a downgrade and its renewals", () => {
+    const before = period("0", "plus", END - 31 * DAY, END + DAY);
+    expect(basicAt(before, first, charged())).toMatchObject(counts);
+    const together = period("0", "plus", END - DAY, END + DAY);
+    expect(basicAt(together, { ...first, startsAt: END - DAY }, charged())).toMatchObject(counts);
+  });
+  test("where the one before is of another product, or ended earlier", () => {
+    const other = { ...first, productIdentifier: "else" };
+    expect(basicAt(other, charged(), plus)).toMatchObject({ expiresAt: isoTime(END + 30 * DAY) });
+    expect(basicAt({ ...first, endsAt: END - 1 }, charged(), plus)).toMatchObject({
+      expiresAt: isoTime(END + 30 * DAY),
+    });
+  });
+  test("where the other is a pass", () => {
+    const pass = { ...plus, nature: "non_renewing" as const };
+    expect(basicAt(first, charged(), pass)).toMatchObject(counts);
+  });
+  test("or is a pass itself", () => {
+    const pass = charged({ nature: "non_renewing" });
+    expect(basicAt(first, pass, plus)).toMatchObject({ expiresAt: isoTime(END + 30 * DAY) });
+  });
+  test("in the lineage where each event counts", () => {
+    const moved = aPurchase({ key: "9", lines: [{ ...plus, verifiedAt: END }] });
+    const here = aPurchase({ key: "8", lines: [first, charged(), plus] });
+    const both = entitlementsAt(
+      END + DAY,
+      [here, moved].map((purchase) => ({ customerIdentifier: SOMEBODY, assertedBy: null, purchase })),
+      CATALOG,
+    );
+    expect(both.filter(({ active }) => active).map(({ identifier }) => identifier)).toEqual([
+      "basic",
+      "plus",
+      "premium",
+    ]);
+  });
+});
+
+test("a period restored after its end does not bring its grace period back once another product followed", () => {
+  const restored = period("9", "basic", END + 5 * DAY, END, { verifiedAt: END + 5 * DAY });
+  const renewal = aRenewal({ periodEndsAt: END, graceEndsAt: END + 16 * DAY, signedAt: END + HOUR });
+  const next = period("3", "plus", END + 2 * DAY, END + 32 * DAY);
+  const known = aPurchase({ renewal, lines: [restored, next] });
+  expect(at(END + 6 * DAY, known)["basic"]?.active).toBe(false);
+});
