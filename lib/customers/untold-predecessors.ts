@@ -35,19 +35,17 @@ const isUnknown = ({ purchases, erasedPurchases }: KnownFacts, reference: string
 const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurchase): readonly string[] =>
   predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token))));
 
-const DAY = 24 * 3600 * 1000;
-
 /** Time to acknowledge a usual purchase; one that is acknowledged already waits as long for its predecessors. */
-const TIME_TO_ACKNOWLEDGE = 3 * DAY;
+const TIME_TO_ACKNOWLEDGE = 3 * 24 * 3600 * 1000;
 
 /**
- * Whether a purchase that somebody claims waits for what the store says of its predecessors: until the last day before the store
- * would refund it for want of an acknowledgement.
+ * Whether a purchase that somebody claims waits for what the store says of its predecessors: until a third is left of the time
+ * after which the store would refund it for want of an acknowledgement.
  */
 const mayWait = ({ purchase, acknowledgement }: VerifiedPurchase, now: Instant): boolean => {
-  const [first] = purchase.lines;
-  const deadline = acknowledgement?.deadline ?? (first?.startsAt ?? now) + TIME_TO_ACKNOWLEDGE;
-  return deadline - now > DAY;
+  const startsAt = purchase.lines[0]?.startsAt ?? now;
+  const deadline = acknowledgement?.deadline ?? startsAt + TIME_TO_ACKNOWLEDGE;
+  return 3 * (deadline - now) > deadline - startsAt;
 };
 
 /**

@@ -252,15 +252,30 @@ describe("a purchase whose predecessor nobody has told of", () => {
       ["is busy", BUSY],
       ["refuses the credential", REFUSED],
       ["cannot be read", UNREADABLE],
-    ])("is waited for by a link until the last day of the acknowledgement: it %s", async (_, answer) => {
-      const chain = await aChain({ y: answer });
-      chain.pass(2 * DAY - 1);
+    ])(
+      "is waited for by a link until a third of the time to acknowledge is left: it %s",
+      async (_, answer) => {
+        const chain = await aChain({ y: answer });
+        chain.pass(2 * DAY - 1);
+        await expect(chain.link("z")).rejects.toMatchObject(refused);
+        expect(chain.acknowledged).toEqual([]);
+        chain.pass(1);
+        await chain.link("z");
+        expect(chain.acknowledged).toEqual(["z"]);
+        expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+      },
+    );
+    test("is waited for in proportion where a short prepaid plan leaves less time", async () => {
+      const { autoRenewingPlan: _, ...line } = aSubscriptionLine({
+        productId: "tiles",
+        expiryTime: isoTime(NOW + 3 * DAY),
+      });
+      const chain = await aChain({ y: BUSY, z: { ...Z, lineItems: [{ ...line, prepaidPlan: {} }] } });
+      chain.pass((2 / 3) * DAY - 1);
       await expect(chain.link("z")).rejects.toMatchObject(refused);
-      expect(chain.acknowledged).toEqual([]);
       chain.pass(1);
       await chain.link("z");
       expect(chain.acknowledged).toEqual(["z"]);
-      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
     });
     test("is waited for as long if the app has acknowledged the purchase", async () => {
       const chain = await aChain({ y: BUSY, z: acknowledged });
