@@ -144,7 +144,7 @@ interface StandingLine {
 const withPaidRenewal = (line: Line, later: readonly Line[]): Line => {
   const { nature, productIdentifier, verifiedAt, endsAt } = line;
   if (nature !== "auto_renewable" || endsAt === null) return line;
-  const renewal = later.find(
+  const renewals = later.filter(
     (other) =>
       other.nature === "auto_renewable" &&
       other.productIdentifier === productIdentifier &&
@@ -153,9 +153,13 @@ const withPaidRenewal = (line: Line, later: readonly Line[]): Line => {
       other.startsAt === endsAt &&
       (other.endsAt ?? 0) > endsAt,
   );
-  return renewal === undefined
+  return renewals.length === 0
     ? line
-    : { ...line, willRenew: true, verifiedAt: Math.max(verifiedAt, renewal.verifiedAt) };
+    : {
+        ...line,
+        willRenew: true,
+        verifiedAt: Math.max(verifiedAt, ...renewals.map((renewal) => renewal.verifiedAt)),
+      };
 };
 
 /**
