@@ -177,7 +177,8 @@ const standingLines = (
     const until = isMoved ? line : untilReplaced(moment, purchase, others, line);
     return until === null ? [] : [{ line, until }];
   });
-  const lines = inSuccession(counting.map(({ until }) => until));
+  const periods = counting.map(({ until }) => until);
+  const lines = inSuccession(periods);
   const { renewal } = purchase;
   const all = events.map(({ line }) => line);
   const spokenOf = renewal === null ? undefined : periodOf(renewal, all);
@@ -186,7 +187,7 @@ const standingLines = (
     const isWhole = whole !== undefined && line.endsAt === whole.endsAt;
     const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
     if (speaks) return { line, renewal };
-    return { line: isWhole ? withPaidRenewal(line, lines.slice(index + 1)) : line, renewal: null };
+    return { line: isWhole ? withPaidRenewal(line, periods.slice(index + 1)) : line, renewal: null };
   });
 };
 

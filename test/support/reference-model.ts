@@ -651,7 +651,7 @@ const givenByIos = (
     // The renewal is paid already, a day before it begins.
     const paidNext = counted
       .slice(place + 1)
-      .find(
+      .filter(
         (other) =>
           isSubscription &&
           end === event.natural &&
@@ -688,8 +688,13 @@ const givenByIos = (
         bought: fact.quantity,
         isPass: !isSubscription && product.access !== null,
         kind: isSubscription || fact.type === "non-renewing" ? "subscription" : "one_time_product",
-        willRenew: renewed?.renews ?? (paidNext === undefined ? null : true),
-        verifiedAt: Math.max(fact.signedAt, (renewed ?? paidNext?.fact)?.signedAt ?? 0),
+        willRenew: renewed?.renews ?? (paidNext.length === 0 ? null : true),
+        verifiedAt: Math.max(
+          fact.signedAt,
+          ...(renewed === undefined ? paidNext.map((next) => next.fact) : [renewed]).map(
+            ({ signedAt }) => signedAt,
+          ),
+        ),
         place,
       },
     ];
