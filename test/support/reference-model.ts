@@ -626,7 +626,7 @@ const givenByIos = (
       isSpoken: event === spoken,
     };
   });
-  return counted.flatMap((event, place): Given[] => {
+  const given = counted.flatMap((event, place): { readonly one: Given; readonly order: Event }[] => {
     const { fact, start, revokedAt, units } = event;
     const product = productOf(catalog, "ios-store", fact.product);
     if (product === undefined) return [];
@@ -671,34 +671,43 @@ const givenByIos = (
           : "active";
     return [
       {
-        ...customer,
-        fact,
-        key: lineageKey(event.home),
-        product,
-        productIdentifier: fact.product,
-        status: revoked ? "revoked" : status,
-        start,
-        begins: start,
-        end: end === null ? null : Math.max(end, (renewed && graceEndOf(end, renewed)) ?? 0),
-        beganLater: isSubscription && start > (end ?? Infinity),
-        revokedAt,
-        refundedBy: fact.revokedAt,
-        units,
-        shown: fact.quantity,
-        bought: fact.quantity,
-        isPass: !isSubscription && product.access !== null,
-        kind: isSubscription || fact.type === "non-renewing" ? "subscription" : "one_time_product",
-        willRenew: renewed?.renews ?? (paidNext.length === 0 ? null : true),
-        verifiedAt: Math.max(
-          fact.signedAt,
-          ...(renewed === undefined ? paidNext.map((next) => next.fact) : [renewed]).map(
-            ({ signedAt }) => signedAt,
+        order: { ...event, end },
+        one: {
+          ...customer,
+          fact,
+          key: lineageKey(event.home),
+          product,
+          productIdentifier: fact.product,
+          status: revoked ? "revoked" : status,
+          start,
+          begins: start,
+          end: end === null ? null : Math.max(end, (renewed && graceEndOf(end, renewed)) ?? 0),
+          beganLater: isSubscription && start > (end ?? Infinity),
+          revokedAt,
+          refundedBy: fact.revokedAt,
+          units,
+          shown: fact.quantity,
+          bought: fact.quantity,
+          isPass: !isSubscription && product.access !== null,
+          kind: isSubscription || fact.type === "non-renewing" ? "subscription" : "one_time_product",
+          willRenew: renewed?.renews ?? (paidNext.length === 0 ? null : true),
+          verifiedAt: Math.max(
+            fact.signedAt,
+            ...(renewed === undefined ? paidNext.map((next) => next.fact) : [renewed]).map(
+              ({ signedAt }) => signedAt,
+            ),
           ),
-        ),
-        place,
+          place,
+        },
       },
     ];
   });
+  // Those of one moment are in the order of the ends that count.
+  const ordered = sorted(
+    given.map(({ order }) => order),
+    LINEAGE,
+  );
+  return given.map(({ one, order }) => ({ ...one, place: ordered.indexOf(order) }));
 };
 
 const STATES: Record<AndroidSubscriptionFact["state"], Status | null> = {
