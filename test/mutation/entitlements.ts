@@ -9,6 +9,7 @@ import "../entitlements/lineages.test.ts";
 import "../entitlements/moment.test.ts";
 import "../entitlements/next-change.properties.test.ts";
 import "../entitlements/next-change.test.ts";
+import "../entitlements/overtaken-periods.test.ts";
 import "../entitlements/passes.test.ts";
 import "../entitlements/periods.test.ts";
 import "../entitlements/purchase.test.ts";

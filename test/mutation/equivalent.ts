@@ -118,7 +118,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ],
       ["const whole = counting[index]?.line;", "counting[index]?.line", "counting[index].line"],
       [
-        "whole !== undefined && whole === spokenOf && line.endsAt === whole.endsAt && !isSucceeded(whole, all);",
+        "const isWhole = whole !== undefined && line.endsAt === whole.endsAt;",
         "whole !== undefined",
         "true",
       ],
@@ -376,7 +376,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ["const known = copies.flatMap((copy) => byLine.get(copy) ?? []);", "[]", '["Stryker was here"]'],
       ["if (last === undefined) continue;", "last === undefined", "false"],
       [
-        "counting.get(last.home)?.push({ line: upToUpgrade(line), isMoved });",
+        "counting.get(last.home)?.push({ line, isMoved });",
         "counting.get(last.home)?.push",
         "counting.get(last.home).push",
       ],
