@@ -117,11 +117,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "false",
       ],
       ["const whole = counting[index]?.line;", "counting[index]?.line", "counting[index].line"],
-      [
-        "const isWhole = whole !== undefined && line.endsAt === whole.endsAt;",
-        "whole !== undefined",
-        "true",
-      ],
+      ["const isWhole = whole !== undefined && line.endsAt === whole.endsAt;", "whole !== undefined", "true"],
       [
         "counting.get(ofPerson(holding))?.get(purchase.key) ??",
         "counting.get(ofPerson(holding))?.get",
