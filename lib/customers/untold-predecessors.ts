@@ -1,7 +1,7 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import type { AndroidStore, UnansweredLookUp } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
 import type { KnownFacts } from "./customer-table.ts";
@@ -35,16 +35,22 @@ const isUnknown = ({ purchases, erasedPurchases }: KnownFacts, reference: string
 const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurchase): readonly string[] =>
   predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token))));
 
-/** Time to acknowledge a usual purchase; one that is acknowledged already waits as long for its predecessors. */
-const TIME_TO_ACKNOWLEDGE = 3 * 24 * 3600 * 1000;
+/** HTTP status of an answer that cannot be parsed. */
+const READ = 200;
 
 /**
- * Whether a purchase that somebody claims waits for what the store says of its predecessors: until a third is left of the time
- * after which the store would refund it for want of an acknowledgement.
+ * Whether a purchase that is somebody's waits for what the store says of its predecessors: until a third is left of the time
+ * after which the store would refund it for want of an acknowledgement. If none is due, it waits for every answer but one that
+ * cannot be parsed, which may stay so for ever.
  */
-const mayWait = ({ purchase, acknowledgement }: VerifiedPurchase, now: Instant): boolean => {
+const mayWait = (
+  { purchase, acknowledgement }: VerifiedPurchase,
+  unanswered: UnansweredLookUp,
+  now: Instant,
+): boolean => {
+  if (acknowledgement === null) return unanswered.status !== READ;
+  const { deadline } = acknowledgement;
   const startsAt = purchase.lines[0]?.startsAt ?? now;
-  const deadline = acknowledgement?.deadline ?? startsAt + TIME_TO_ACKNOWLEDGE;
   return 3 * (deadline - now) > deadline - startsAt;
 };
 
@@ -56,7 +62,7 @@ const lookUp = async (
   { androidStore }: PredecessorLookUps,
   configuration: AndroidStoreConfiguration,
   purchaseToken: string,
-  waits: boolean,
+  waitsFor: (unanswered: UnansweredLookUp) => boolean,
 ): Promise<Predecessor | null> => {
   const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
   const answer = await androidStore.lookUp(configuration, question);
@@ -70,7 +76,7 @@ const lookUp = async (
       return null;
     case "unavailable":
     case "credential-rejected":
-      if (!waits) return null;
+      if (!waitsFor(answer)) return null;
       throw new UnansweredLookUpError(answer);
   }
 };
@@ -78,8 +84,8 @@ const lookUp = async (
 /**
  * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: nobody has
  * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first. One about
- * which the store does not answer fails the request, so that it is sent again. Without a claim there is nothing to gain by going
- * on: the purchase would be nobody's, and its predecessor known.
+ * which the store does not answer fails the request, so that it is sent again. While the purchase is nobody's there is nothing to
+ * gain by going on: it would stay so, and its predecessor would count as known.
  *
  * @param known what is stored of the purchase and of those that it names
  * @returns the answers, the oldest purchase first
@@ -95,11 +101,13 @@ export const untoldPredecessors = async (
   claim: Claim | null,
   known: KnownFacts,
 ): Promise<readonly Predecessor[]> => {
-  const waits = claim === null || mayWait(verified, lookUps.now());
+  const isNobodys = claim === null && !known.purchases.has(referenceText(verified.purchase));
+  const now = lookUps.now();
+  const waitsFor = (unanswered: UnansweredLookUp): boolean => isNobodys || mayWait(verified, unanswered, now);
   const found = new Map<string, Predecessor>();
   let tokens = unknownTo(known, verified);
   for (let step = 1; tokens.length > 0; step += 1) {
-    const answers = await Promise.all(tokens.map((token) => lookUp(lookUps, configuration, token, waits)));
+    const answers = await Promise.all(tokens.map((token) => lookUp(lookUps, configuration, token, waitsFor)));
     const answered = answers.filter((answer) => answer !== null);
     for (const one of answered) found.set(one.purchaseToken, one);
     const named = answered.filter((one) => one.verified.predecessors.length > 0);

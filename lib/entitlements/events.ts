@@ -167,9 +167,10 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
 
 /**
  * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and its
- * start. It starts where the period of its product before it ends, and the upgrade began in that one, at most
- * {@link CHARGED_AHEAD_MILLISECONDS} earlier. The store refunds it, marks it as upgraded or says nothing, and may sign it again
- * at any time, so only dates decide. An upgrade that was refunded before that start took no place.
+ * start. It starts where the period before it ends, of its product or of one that it was to replace, and the upgrade began in
+ * that one, at most {@link CHARGED_AHEAD_MILLISECONDS} earlier. The store refunds it, marks it as upgraded or says nothing, and
+ * may sign it again at any time, so only dates decide. An upgrade that was refunded before that start, or was overtaken itself,
+ * took no place.
  */
 const isOvertaken = (period: Line, lines: readonly Line[]): boolean => {
   const { nature, productIdentifier, startsAt } = period;
@@ -185,10 +186,11 @@ const isOvertaken = (period: Line, lines: readonly Line[]): boolean => {
       (upgrade.revokedAt ?? Infinity) > startsAt &&
       lines.some(
         (before) =>
-          before.productIdentifier === productIdentifier &&
+          before.nature === "auto_renewable" &&
           before.endsAt === startsAt &&
           beganAhead(before) > beganAhead(upgrade),
-      ),
+      ) &&
+      !isOvertaken(upgrade, lines),
   );
 };
 

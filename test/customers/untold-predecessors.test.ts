@@ -277,12 +277,30 @@ describe("a purchase whose predecessor nobody has told of", () => {
       await chain.link("z");
       expect(chain.acknowledged).toEqual(["z"]);
     });
-    test("is waited for as long if the app has acknowledged the purchase", async () => {
-      const chain = await aChain({ y: BUSY, z: acknowledged });
-      chain.pass(2 * DAY - 1);
-      await expect(chain.link("z")).rejects.toMatchObject(refused);
-      chain.pass(1);
+    test("is waited for if the app has acknowledged the purchase, lest another account takes it", async () => {
+      for (const answer of [BUSY, REFUSED]) {
+        const chain = await aChain({ y: answer, z: acknowledged });
+        chain.pass(20 * DAY);
+        await expect(chain.link("z", "user-2")).rejects.toMatchObject(refused);
+        chain.answers.set("y", Y);
+        await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
+        expect(await chain.activeOf()).toEqual(["tiles"]);
+      }
+    });
+    test("is not waited for if no acknowledgement is due, and its answer cannot be read", async () => {
+      const chain = await aChain({ y: UNREADABLE, z: acknowledged });
       await chain.link("z");
+      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+    });
+    test("is waited for as long by a notification of a purchase that was linked while it was pending", async () => {
+      const chain = await aChain({ y: BUSY, z: { ...Z, subscriptionState: "SUBSCRIPTION_STATE_PENDING" } });
+      await chain.link("z");
+      chain.answers.set("z", Z);
+      chain.pass(2 * DAY - 1);
+      await expect(chain.tell("z")).rejects.toMatchObject(refused);
+      chain.pass(1);
+      await chain.tell("z");
+      expect(chain.acknowledged).toEqual(["z"]);
       expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
     });
     test.each([

@@ -119,6 +119,26 @@ describe("a period that was charged ahead of time, and overtaken by an upgrade b
   });
 });
 
+describe("a period of another product that was charged ahead of time, and overtaken before its start", () => {
+  test.each<[what: string, said: Partial<Line>]>([
+    ["says nothing of it", {}],
+    ["refunds it with the upgrade", { revokedAt: UPGRADED, revokedSince: UPGRADED, verifiedAt: UPGRADED }],
+    [
+      "refunds it after its start",
+      { revokedAt: END + HOUR, revokedSince: END + HOUR, verifiedAt: END + HOUR },
+    ],
+    ["marks it as upgraded", { standing: "expired", verifiedAt: UPGRADED }],
+  ])("takes nothing from what overtook it: the store %s", (_, said) => {
+    const counts = { active: true, productIdentifier: "plus", expiresAt: isoTime(PLUS_ENDS) };
+    const downgrade = charged(said);
+    const running = period("1", "plus", END - 30 * DAY, END);
+    const again = lineage(running, downgrade, plus);
+    expect(at(END + 5 * DAY, again)["premium"]).toMatchObject(counts);
+    const crossgrade = charged({ ...said, productIdentifier: "yearly", endsAt: END + 365 * DAY });
+    expect(at(END + 5 * DAY, lineage(first, crossgrade, plus))["premium"]).toMatchObject(counts);
+  });
+});
+
 describe("a period counts that starts at the end of the one before", () => {
   const basicAt = (...lines: readonly Line[]) => at(END + DAY, lineage(...lines))["basic"];
   const counts = { status: "active", expiresAt: isoTime(END + 30 * DAY) };
@@ -146,11 +166,19 @@ describe("a period counts that starts at the end of the one before", () => {
     const together = period("0", "plus", END - DAY, END + DAY);
     expect(basicAt(together, { ...first, startsAt: END - DAY }, charged())).toMatchObject(counts);
   });
-  test("where the one before is of another product, or ended earlier", () => {
-    const other = { ...first, productIdentifier: "else" };
-    expect(basicAt(other, charged(), plus)).toMatchObject({ expiresAt: isoTime(END + 30 * DAY) });
+  test("where no period ends at its start", () => {
     expect(basicAt({ ...first, endsAt: END - 1 }, charged(), plus)).toMatchObject({
       expiresAt: isoTime(END + 30 * DAY),
+    });
+  });
+  test("where what began in the 48 hours before was overtaken itself", () => {
+    // Periods of a day, as TestFlight has them.
+    const [one, two] = [{ ...first, startsAt: END - DAY }, charged({ endsAt: END + DAY })];
+    const upgrade = period("3", "plus", UPGRADED, UPGRADED + DAY);
+    const renewal = period("4", "plus", UPGRADED + DAY, UPGRADED + 2 * DAY);
+    expect(at(UPGRADED + DAY + HOUR, lineage(one, two, upgrade, renewal))).toMatchObject({
+      basic: { active: false },
+      plus: { active: true, expiresAt: isoTime(UPGRADED + 2 * DAY) },
     });
   });
   test("where the other is a pass", () => {

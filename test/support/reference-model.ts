@@ -553,7 +553,7 @@ const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undef
 
 /**
  * Whether a period never ran: it was charged ahead of time, and between the charge and its start the person upgraded. It starts
- * where the period of its product before it ends, and the upgrade started in that one. Whatever the store says of it since.
+ * where the period before it ends, and the upgrade started in that one. Whatever the store says of it since.
  */
 const isOvertaken = (period: Event, periods: readonly Event[]): boolean =>
   periods.some(
@@ -563,12 +563,8 @@ const isOvertaken = (period: Event, periods: readonly Event[]): boolean =>
       period.start - upgrade.start <= AHEAD &&
       (upgrade.fact.end ?? 0) > period.start &&
       (upgrade.revokedAt ?? Infinity) > period.start &&
-      periods.some(
-        (before) =>
-          before.fact.product === period.fact.product &&
-          before.start < upgrade.start &&
-          before.fact.end === period.start,
-      ),
+      periods.some((before) => before.start < upgrade.start && before.fact.end === period.start) &&
+      !isOvertaken(upgrade, periods),
   );
 
 /** Whether the person went on from one period to another, which began after it, or at once in its place. */
@@ -779,7 +775,9 @@ const givenByAndroid = (
       const ahead = ends.filter((expiry) => expiry > answer.answeredAt);
       const isCarried =
         answer.state === "IN_GRACE_PERIOD" && renews && !isGone && line.expiry <= answer.answeredAt;
-      const carriedTo = ahead.length > 0 ? Math.min(...ahead) : Math.max(...ends);
+      // For a day at most: at the very end of the grace period the answer is the same.
+      const carriedTo =
+        ahead.length > 0 ? Math.min(...ahead, answer.answeredAt + 86_400_000) : Math.max(...ends);
       const end = isCarried ? carriedTo : line.expiry;
       const grants = state === "active" || state === "grace_period";
       const lasts = !willRenew ? 0 : answer.answeredAt >= end ? SILENT : leeway;

@@ -44,10 +44,13 @@ const endsForGood = (item: Item): boolean => !renews(item) || item.deferredItemR
 const lastEndOf = (items: readonly Item[]): Instant =>
   Math.max(...items.map(({ expiryTime }) => expiryTime ?? 0));
 
+const DAY = 24 * 3600 * 1000;
+
 /**
- * How long a grace period lasts, at least: to the first date that is ahead. Google extends the date of the declined item to the
+ * How long a grace period lasts, at least: to the first date that is ahead, for a day at most. Google extends the date of the declined item to the
  * grace period's end and leaves later dates as they are, so a later one says nothing of it. At that end all items go on hold.
- * In it all items keep their access, and those whose own date passes are charged after it.
+ * In it all items keep their access, and those whose own date passes are charged after it. An answer at its very end looks the
+ * same, so the next day's answer tells.
  *
  * @param items those that renew
  * @see https://developer.android.com/google/play/billing/subscription-with-addons
@@ -55,7 +58,7 @@ const lastEndOf = (items: readonly Item[]): Instant =>
 const graceEndOf = (items: readonly Item[], answeredAt: Instant): Instant => {
   const ends = items.map(({ expiryTime }) => expiryTime ?? 0);
   const ahead = ends.filter((end) => end > answeredAt);
-  return ahead.length > 0 ? Math.min(...ahead) : Math.max(...ends);
+  return ahead.length > 0 ? Math.min(...ahead, answeredAt + DAY) : Math.max(...ends);
 };
 
 /**

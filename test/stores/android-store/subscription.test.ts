@@ -258,14 +258,17 @@ describe("a line that ends before another", () => {
       );
     };
     test("and renews keeps its access to the period's end once its own date has passed", async () => {
-      expect(await endsOf(line("maps", -1), line("premium", 14))).toEqual({ maps: 14, premium: 14 });
+      expect(await endsOf(line("maps", -1), line("premium", 0.5))).toEqual({ maps: 0.5, premium: 0.5 });
     });
     test("keeps its own date while that is ahead, for it may be the grace period's end", async () => {
       expect(await endsOf(line("maps", 2), line("premium", 14))).toEqual({ maps: 2, premium: 14 });
     });
     test("ends at the first date that is ahead, not at a later one", async () => {
-      const lines = [line("maps", -1), line("premium", 14), line("tiles", 3)];
-      expect(await endsOf(...lines)).toEqual({ maps: 3, premium: 14, tiles: 3 });
+      const lines = [line("maps", -1), line("premium", 14), line("tiles", 0.25)];
+      expect(await endsOf(...lines)).toEqual({ maps: 0.25, premium: 14, tiles: 0.25 });
+    });
+    test("lends a day at most: at its very end Google's answer is the same", async () => {
+      expect(await endsOf(line("maps", 0), line("premium", 25))).toEqual({ maps: 1, premium: 25 });
     });
     test("ends at the last date if all have passed", async () => {
       expect(await endsOf(line("maps", -3), line("premium", -1))).toEqual({ maps: -1, premium: -1 });
@@ -276,7 +279,7 @@ describe("a line that ends before another", () => {
     });
     test("is not lengthened by one that does not renew", async () => {
       const lines = [line("maps", -1), line("premium", 14), line("tiles", 2, ends)];
-      expect(await endsOf(...lines)).toEqual({ maps: 14, premium: 14, tiles: 2 });
+      expect(await endsOf(...lines)).toEqual({ maps: 1, premium: 14, tiles: 2 });
     });
   });
   test("is not over when the other line is not owned yet", async () => {
