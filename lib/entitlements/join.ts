@@ -24,9 +24,9 @@ import type { Instant } from "./time.ts";
 
 /**
  * Events kept per product of a lineage, those that end last, besides the first and those that had not ended when the
- * lineage was last verified.
+ * lineage was last verified. The last, and of a period that an upgrade overtook, also the one before it, which shows that.
  */
-const EVENTS_KEPT_PER_PRODUCT = 2;
+const EVENTS_KEPT_PER_PRODUCT = 3;
 
 /** Events kept per lineage, those that end last: a bound for lineages with very many products. */
 const EVENTS_KEPT = 100;
@@ -48,7 +48,7 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * The second to last end among the events of each product, 0 where it has fewer than two. Compares event
+ * The third to last end among the events of each product, 0 where it has fewer than three. Compares event
  * names and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one
  * when the event began.
  */

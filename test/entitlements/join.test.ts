@@ -31,15 +31,22 @@ describe("iOS lineages", () => {
     expect(joinAll(facts.slice(1))[0]?.lines[0]?.revokedAt).toBe(9);
     expect(joinAll(facts)[0]?.lines[0]?.revokedAt).toBeNull();
   });
-  test("the first and the two latest periods of each product are kept", () => {
+  test("the first and the three latest periods of each product are kept", () => {
     const of = (transactionIdentifier: string, productIdentifier: string, startsAt: number) =>
       aPurchase({
         lines: [aLine({ transactionIdentifier, productIdentifier, startsAt, endsAt: startsAt + 1 })],
       });
-    const all = [of("3", "a", 3), of("1", "a", 1), of("4", "a", 4), of("2", "a", 2), of("5", "b", 0)];
+    const all = [
+      of("3", "a", 3),
+      of("1", "a", 1),
+      of("4", "a", 4),
+      of("2", "a", 2),
+      of("6", "a", 5),
+      of("5", "b", 0),
+    ];
     for (const order of [all, all.toReversed()]) {
       const [joined] = order.reduce<Purchase[]>((known, one) => joinAll([...known, one]), []);
-      expect(joined && lines(joined)).toEqual(["5", "1", "3", "4"]);
+      expect(joined && lines(joined)).toEqual(["5", "1", "3", "4", "6"]);
     }
   });
   test("the end of a product that an upgrade left does not move when the new product is renewed", () => {
@@ -63,7 +70,7 @@ describe("iOS lineages", () => {
     expect(endOf([left, ...upgrades.slice(0, 1)])).toBe(isoTime(NOW - 360 * DAY));
     expect(endOf([left, ...upgrades])).toBe(isoTime(NOW - 360 * DAY));
   });
-  test("in Xcode, where a restore takes the id of the purchase, the two latest are kept alone", () => {
+  test("in Xcode, where a restore takes the id of the purchase, the three latest are kept alone", () => {
     const of = (startsAt: number) =>
       aPurchase({
         environment: "xcode",
@@ -71,13 +78,13 @@ describe("iOS lineages", () => {
           aLine({ transactionIdentifier: "0", event: String(startsAt), startsAt, endsAt: startsAt + 1 }),
         ],
       });
-    const [joined] = joinAll([of(1), of(2), of(3)]);
-    expect(joined?.lines.map(({ startsAt }) => startsAt)).toEqual([2, 3]);
+    const [joined] = joinAll([of(1), of(2), of(3), of(4)]);
+    expect(joined?.lines.map(({ startsAt }) => startsAt)).toEqual([2, 3, 4]);
   });
   test.each([
-    ["ends a millisecond after the last signing is kept", 1, ["first", "0", "1", "2"]],
-    ["ends at the last signing is dropped", 0, ["first", "1", "2"]],
-  ])("a period before two newer ones that %s", (_, left, expected) => {
+    ["ends a millisecond after the last signing is kept", 1, ["first", "0", "1", "2", "3"]],
+    ["ends at the last signing is dropped", 0, ["first", "1", "2", "3"]],
+  ])("a period before three newer ones that %s", (_, left, expected) => {
     const of = (transactionIdentifier: string, startsAt: number, endsAt: number) =>
       aPurchase({ lines: [aLine({ transactionIdentifier, startsAt, endsAt, verifiedAt: NOW })] });
     const [joined] = joinAll([
@@ -85,6 +92,7 @@ describe("iOS lineages", () => {
       of("0", 1, NOW + left),
       of("1", 2, NOW + 2),
       of("2", 3, NOW + 3),
+      of("3", 4, NOW + 4),
     ]);
     expect(joined && lines(joined)).toEqual(expected);
   });
@@ -200,14 +208,14 @@ test("the same two transactions of one product and start are kept, in any order 
   const of = (transactionIdentifier: string, line: Parameters<typeof aLine>[0]) =>
     aPurchase({ lines: [aLine({ transactionIdentifier, startsAt: 10, ...line })] });
   const first = of("1", { endsAt: 30, verifiedAt: 40 });
-  const others = [of("2", { endsAt: 20, verifiedAt: 40 }), of("3", { endsAt: 25, verifiedAt: 40 })];
+  const others = [20, 25, 28].map((endsAt, index) => of(String(index + 2), { endsAt, verifiedAt: 40 }));
   const upgradedSince = of("1", { endsAt: 30, verifiedAt: 41, standing: "expired" });
   const before = of("0", { startsAt: 1, endsAt: 5, verifiedAt: 40 });
   const early = joinAll([...joinAll([first, ...others]), upgradedSince, before]);
   const late = joinAll([...joinAll([first, upgradedSince]), before, ...others]);
   expect(early).toEqual(late);
-  // The first, and the two that end last.
-  expect(early[0] && lines(early[0])).toEqual(["0", "1", "3"]);
+  // The first, and the three that end last.
+  expect(early[0] && lines(early[0])).toEqual(["0", "1", "3", "4"]);
 });
 test("a period that was extended twice stays one and crowds out no other, in any order of facts", () => {
   const copy = (id: string, event: string, startsAt: number, endsAt: number, verifiedAt: number) =>
@@ -227,10 +235,11 @@ test("a lineage keeps the same periods when the first copy of one comes after it
       lines: [aLine({ transactionIdentifier: id, event, startsAt, endsAt, verifiedAt: 100 })],
     });
   const first = copy("1", "w1", 0, 30);
-  const others = [copy("2", "w2", 29, 60), copy("3", "w3", 59, 90), copy("11", "w1", 70, 30)];
+  const periods = [copy("2", "w2", 29, 60), copy("3", "w3", 59, 90), copy("4", "w4", 89, 120)];
+  const others = [...periods, copy("11", "w1", 70, 30)];
   const late = [...others, first].reduce<Purchase[]>((known, one) => joinAll([...known, one]), []);
   expect(late).toEqual(joinAll([first, ...others]));
-  expect(late[0] && lines(late[0])).toEqual(["1", "2", "3"]);
+  expect(late[0] && lines(late[0])).toEqual(["1", "2", "3", "4"]);
 });
 
 describe("Android purchases", () => {

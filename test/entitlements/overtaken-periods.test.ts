@@ -1,4 +1,4 @@
-import { joinPurchases } from "../../lib/entitlements/join.ts";
+import { joinAll, joinPurchases } from "../../lib/entitlements/join.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { nextRefresh } from "../../lib/freshness/refresh-times.ts";
@@ -91,6 +91,18 @@ describe("a period that was charged ahead of time, and overtaken by an upgrade b
     for (const said of [{}, { standing: "expired" as const, verifiedAt: end + 2 * HOUR }]) {
       const lines = [first, charged(said), period("3", "plus", UPGRADED, end)];
       expect(at(end + 3 * HOUR, aPurchase({ renewal, lines }))["plus"]?.status).toBe("grace_period");
+    }
+  });
+  test("stays so when the person comes back to its product, and the next charge is known", () => {
+    const before = period("0", "basic", END - 60 * DAY, END - 30 * DAY);
+    const back = period("5", "basic", PLUS_ENDS, PLUS_ENDS + 30 * DAY, { verifiedAt: PLUS_ENDS - 23 * HOUR });
+    for (const said of [{}, { ...refundedAt(UPGRADED), verifiedAt: UPGRADED + 1 }]) {
+      const known = lineage(before, first, charged(said), plus);
+      const [joined] = joinAll([known, lineage(back)]);
+      expect(at(PLUS_ENDS - HOUR, joined ?? known)["plus"]).toMatchObject({
+        status: "active",
+        expiresAt: isoTime(PLUS_ENDS),
+      });
     }
   });
   test("grants nothing after an upgrade that is over, or was refunded after the period's start", () => {

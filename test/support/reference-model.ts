@@ -241,11 +241,11 @@ interface Given {
 }
 
 /**
- * The two latest periods of each product of an iOS lineage count, those that had not ended at the lineage's last signing,
+ * The three latest periods of each product of an iOS lineage count, those that had not ended at the lineage's last signing,
  * and the product's first, which may have ended another product's period early. The others no longer decide where
  * another period ended.
  */
-const COUNTED_OF_EACH_PRODUCT = 2;
+const COUNTED_OF_EACH_PRODUCT = 3;
 
 /** Tolerance for clocks: access that begins within a minute has begun. */
 const CLOCKS = 60_000;
