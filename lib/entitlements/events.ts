@@ -172,33 +172,37 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
  * may sign it again at any time, so only dates decide. An upgrade that was refunded before that start, or was overtaken itself,
  * took no place.
  */
-const isOvertaken = (period: Line, lines: readonly Line[]): boolean => {
+const isOvertaken = (period: Line, ran: readonly Line[], lines: readonly Line[]): boolean => {
   const { nature, productIdentifier, startsAt } = period;
   if (nature !== "auto_renewable" || startsAt === null) return false;
   const beganAhead = (other: Line): number => startsAt - (other.startsAt ?? startsAt);
-  return lines.some(
+  const before = lines.filter(
+    (other) => other.nature === "auto_renewable" && other.endsAt === startsAt && beganAhead(other) > 0,
+  );
+  if (before.length === 0) return false;
+  const firstBegan = Math.max(...before.map(beganAhead));
+  return ran.some(
     (upgrade) =>
       upgrade.nature === "auto_renewable" &&
       upgrade.productIdentifier !== productIdentifier &&
       beganAhead(upgrade) > 0 &&
       beganAhead(upgrade) <= CHARGED_AHEAD_MILLISECONDS &&
+      beganAhead(upgrade) < firstBegan &&
       (upgrade.endsAt ?? Infinity) > startsAt &&
-      (upgrade.revokedAt ?? Infinity) > startsAt &&
-      lines.some(
-        (before) =>
-          before.nature === "auto_renewable" &&
-          before.endsAt === startsAt &&
-          beganAhead(before) > beganAhead(upgrade),
-      ) &&
-      !isOvertaken(upgrade, lines),
+      (upgrade.revokedAt ?? Infinity) > startsAt,
   );
 };
 
 /** Events of one lineage that count, from their uncut lines: oldest first, cut at upgrades. */
 export const countingOf = <Event extends Pick<PurchaseEvent, "line">>(events: readonly Event[]): Event[] => {
   const lines = events.map(({ line }) => line);
+  // In the order of their starts, because only a period that ran overtakes another, and it began before that one.
+  const ran: Line[] = [];
+  for (const line of lines.toSorted((a, b) => compare(a.startsAt ?? 0, b.startsAt ?? 0)))
+    if (!isOvertaken(line, ran, lines)) ran.push(line);
+  const counting = new Set(ran);
   return events
-    .filter(({ line }) => !isOvertaken(line, lines))
+    .filter(({ line }) => counting.has(line))
     .map((event) => ({ ...event, line: upToUpgrade(event.line) }))
     .sort((a, b) => lineOrder(a.line, b.line));
 };

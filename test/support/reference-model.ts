@@ -555,8 +555,14 @@ const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undef
  * Whether a period never ran: it was charged ahead of time, and between the charge and its start the person upgraded. It starts
  * where the period before it ends, and the upgrade started in that one. Whatever the store says of it since.
  */
-const isOvertaken = (period: Event, periods: readonly Event[]): boolean =>
-  periods.some(
+const isOvertaken = (
+  period: Event,
+  periods: readonly Event[],
+  known = new Map<Event, boolean>(),
+): boolean => {
+  const found = known.get(period);
+  if (found !== undefined) return found;
+  const overtaken = periods.some(
     (upgrade) =>
       upgrade.fact.product !== period.fact.product &&
       upgrade.start < period.start &&
@@ -564,8 +570,11 @@ const isOvertaken = (period: Event, periods: readonly Event[]): boolean =>
       (upgrade.fact.end ?? 0) > period.start &&
       (upgrade.revokedAt ?? Infinity) > period.start &&
       periods.some((before) => before.start < upgrade.start && before.fact.end === period.start) &&
-      !isOvertaken(upgrade, periods),
+      !isOvertaken(upgrade, periods, known),
   );
+  known.set(period, overtaken);
+  return overtaken;
+};
 
 /** Whether the person went on from one period to another, which began after it, or at once in its place. */
 const wentOn = (from: Event, to: Event): boolean =>
