@@ -5,16 +5,15 @@ import type { UnansweredLookUp } from "../stores/android-store/android-store.ts"
 import { selecting } from "../stores/android-store/reading.ts";
 import { failedIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
-import { UnansweredLookUpError } from "./unanswered-look-up.ts";
+import { isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
 
-const READ = 200;
 const TOO_MANY_REQUESTS = 429;
 const SECOND = 1000;
 
 const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
-  // An answer that cannot be read says nothing of the others.
-  if (answer.status === READ) return { outcome: "failed" };
+  // It says nothing of the other purchases.
+  if (isUnreadable(answer)) return { outcome: "failed" };
   const isNamed = answer.status === TOO_MANY_REQUESTS;
   return { outcome: "unavailable", retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null };
 };

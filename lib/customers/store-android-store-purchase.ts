@@ -135,8 +135,7 @@ const learnOfPredecessors =
  * stored first.
  *
  * @throws ServiceError as `storeFacts` does
- * @throws UnansweredLookUpError of an older purchase, unless this one is claimed and must be acknowledged soon; then nothing is
- * stored
+ * @throws UnansweredLookUpError of an older purchase for which this one waits; then nothing is stored
  */
 export const storeAndroidStorePurchase = async (
   purchases: AndroidStorePurchases,

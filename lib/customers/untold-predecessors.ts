@@ -7,7 +7,7 @@ import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
 import type { KnownFacts } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
 import type { Claim } from "./resolve-customer.ts";
-import { UnansweredLookUpError } from "./unanswered-look-up.ts";
+import { isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 export interface PredecessorLookUps extends Pick<FactStore, "table" | "now"> {
   readonly androidStore: Pick<AndroidStore, "lookUp">;
@@ -35,20 +35,17 @@ const isUnknown = ({ purchases, erasedPurchases }: KnownFacts, reference: string
 const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurchase): readonly string[] =>
   predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token))));
 
-/** HTTP status of an answer that cannot be parsed. */
-const READ = 200;
-
 /**
- * Whether a purchase that is somebody's waits for what the store says of its predecessors: until a third is left of the time
- * after which the store would refund it for want of an acknowledgement. If none is due, it waits for every answer but one that
- * cannot be parsed, which may stay so for ever.
+ * Whether a purchase that is claimed or stored waits for the store's answer about a predecessor: until a third of the time to
+ * acknowledge it is left, after which the store refunds it. If no acknowledgement is due, it waits for every answer but one that
+ * cannot be parsed.
  */
 const mayWait = (
   { purchase, acknowledgement }: VerifiedPurchase,
   unanswered: UnansweredLookUp,
   now: Instant,
 ): boolean => {
-  if (acknowledgement === null) return unanswered.status !== READ;
+  if (acknowledgement === null) return !isUnreadable(unanswered);
   const { deadline } = acknowledgement;
   const startsAt = purchase.lines[0]?.startsAt ?? now;
   return 3 * (deadline - now) > deadline - startsAt;
@@ -56,7 +53,7 @@ const mayWait = (
 
 /**
  * The store's answer about a predecessor; null: the store has dropped it, it is of an environment that is not accepted, or the
- * store does not answer and nobody waits.
+ * store does not answer and the purchase does not wait.
  */
 const lookUp = async (
   { androidStore }: PredecessorLookUps,
@@ -83,10 +80,12 @@ const lookUp = async (
 
 /**
  * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: nobody has
- * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first. One about
- * which the store does not answer fails the request, so that it is sent again. While the purchase is nobody's there is nothing to
- * gain by going on: it would stay so, and its predecessor would count as known.
+ * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first.
  *
+ * If the store does not answer about one of them, the request fails and is sent again. A purchase that nobody claims and that is
+ * not stored waits without end: storing it would not link it, and its predecessor would count as known.
+ *
+ * @param claim of the request; null: nobody claims the purchase
  * @param known what is stored of the purchase and of those that it names
  * @returns the answers, the oldest purchase first
  * @throws UnansweredLookUpError

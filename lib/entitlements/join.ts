@@ -24,7 +24,8 @@ import type { Instant } from "./time.ts";
 
 /**
  * Events kept per product of a lineage, those that end last, besides the first and those that had not ended when the
- * lineage was last verified. The last, and of a period that an upgrade overtook, also the one before it, which shows that.
+ * lineage was last verified. With three, a period that an upgrade overtook is not kept without the one before it when the
+ * person comes back to its product.
  */
 const EVENTS_KEPT_PER_PRODUCT = 3;
 
@@ -48,8 +49,7 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * The third to last end among the events of each product, 0 where it has fewer than three. Compares event
- * names and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one
+ * The third to last end among the events of each product, 0 where it has fewer than three. Compares event names and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one
  * when the event began.
  */
 const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {

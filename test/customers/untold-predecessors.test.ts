@@ -307,7 +307,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
       ["is busy", BUSY],
       ["cannot be read", UNREADABLE],
     ])(
-      "is waited for without end where nobody claims the purchase, which it leads to: it %s",
+      "is waited for without end while nobody claims the purchase, and nothing of it is stored: it %s",
       async (_, answer) => {
         const chain = await aChain({ y: answer });
         chain.pass(2 * DAY);

@@ -201,7 +201,7 @@ describe("a period counts that starts at the end of the one before", () => {
     const pass = charged({ nature: "non_renewing" });
     expect(basicAt(first, pass, plus)).toMatchObject({ expiresAt: isoTime(END + 30 * DAY) });
   });
-  test("in the lineage where each event counts", () => {
+  test("where the other product was signed last in another lineage, so that it counts there", () => {
     const moved = aPurchase({ key: "9", lines: [{ ...plus, verifiedAt: END }] });
     const here = aPurchase({ key: "8", lines: [first, charged(), plus] });
     const both = entitlementsAt(

@@ -243,20 +243,19 @@ const subscriptionFacts = (
         clock = Math.max(clock, current.end - DAY);
         bought.push(buy(current.end));
         break;
-      case "upgrade-after-charge":
-        // Between the charge of the next period and its begin. The store may refund that one, mark it, or say nothing.
+      case "upgrade-after-charge": {
+        // Between the charge of the next period and its start. The store may refund that one, mark it, or say nothing.
         if (clock >= current.end) break;
         clock = Math.max(clock, current.end - DAY);
         bought.push(buy(current.end));
         clock = Math.min(clock + (1 + (days % 20)) * 3_600_000, current.end - 1);
-        {
-          const said = [null, {}, { revokedAt: clock }, { upgraded: true }][days % 4] ?? null;
-          if (said !== null) bought[bought.length - 1] = say({ ...at(bought, bought.length - 1), ...said });
-          if (days % 3 === 1) bought[bought.length - 2] = say({ ...current, upgraded: true });
-        }
+        const said = [null, {}, { revokedAt: clock }, { upgraded: true }][days % 4] ?? null;
+        if (said !== null) bought[bought.length - 1] = say({ ...at(bought, bought.length - 1), ...said });
+        if (days % 3 === 1) bought[bought.length - 2] = say({ ...current, upgraded: true });
         product = other;
         bought.push(buy(clock));
         break;
+      }
       case "upgrade":
       case "upgrade-unsaid":
         clock = Math.max(clock, Math.min(current.start + days * DAY + 1, current.end - 1));

@@ -47,15 +47,15 @@ const lastEndOf = (items: readonly Item[]): Instant =>
 const DAY = 24 * 3600 * 1000;
 
 /**
- * How long a grace period lasts, at least: to the first date that is ahead, for a day at most. Google extends the date of the declined item to the
- * grace period's end and leaves later dates as they are, so a later one says nothing of it. At that end all items go on hold.
- * In it all items keep their access, and those whose own date passes are charged after it. An answer at its very end looks the
- * same, so the next day's answer tells.
+ * End of an item whose own date has passed in a grace period: the first date that is ahead, at most a day after the answer.
+ * Google extends the declined item's date to the grace period's end and leaves later dates as they are. Until then all items
+ * keep their access, and those whose own date passes are charged after it; then all go on hold. At the very end of the period
+ * the answer looks the same, so it counts for a day.
  *
  * @param items those that renew
  * @see https://developer.android.com/google/play/billing/subscription-with-addons
  */
-const graceEndOf = (items: readonly Item[], answeredAt: Instant): Instant => {
+const endInGrace = (items: readonly Item[], answeredAt: Instant): Instant => {
   const ends = items.map(({ expiryTime }) => expiryTime ?? 0);
   const ahead = ends.filter((end) => end > answeredAt);
   return ahead.length > 0 ? Math.min(...ahead, answeredAt + DAY) : Math.max(...ends);
@@ -82,14 +82,15 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   // A paid line has an end; without one the answer does not have the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
   const lastEnd = lastEndOf(owned);
-  const graceEnd = standing === "grace_period" ? graceEndOf(owned.filter(renews), answeredAt) : null;
+  const carriedTo = standing === "grace_period" ? endInGrace(owned.filter(renews), answeredAt) : null;
   const lines =
     standing === null
       ? []
       : owned.map((item): Line => {
           // Google may renew, retry or hold each line on its own. One that has ended before others and does not renew
           // was removed or replaced.
-          const isOver = endsForGood(item) && (item.expiryTime ?? 0) <= answeredAt && lastEnd > answeredAt;
+          const isPast = (item.expiryTime ?? 0) <= answeredAt;
+          const isOver = endsForGood(item) && isPast && lastEnd > answeredAt;
           return {
             transactionIdentifier: null,
             event: null,
@@ -100,10 +101,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             standing: isOver ? "expired" : standing,
             startsAt: answer.startTime,
             purchasedAt: null,
-            endsAt:
-              graceEnd !== null && renews(item) && !isOver && (item.expiryTime ?? 0) <= answeredAt
-                ? graceEnd
-                : item.expiryTime,
+            endsAt: carriedTo !== null && renews(item) && isPast && !isOver ? carriedTo : item.expiryTime,
             revokedAt: null,
             refundedBy: null,
             mostRefunded: 0,

@@ -277,9 +277,9 @@ describe("a line that ends before another", () => {
       const lines = [line("maps", -1, ends), line("premium", 14), line("tiles", 2, ends)];
       expect(await endsOf(...lines)).toEqual({ maps: -1, premium: 14, tiles: 2 });
     });
-    test("is not lengthened by one that does not renew", async () => {
-      const lines = [line("maps", -1), line("premium", 14), line("tiles", 2, ends)];
-      expect(await endsOf(...lines)).toEqual({ maps: 1, premium: 14, tiles: 2 });
+    test("does not end at the date of one that does not renew", async () => {
+      const lines = [line("maps", -1), line("premium", 0.5), line("tiles", 0.25, ends)];
+      expect(await endsOf(...lines)).toEqual({ maps: 0.5, premium: 0.5, tiles: 0.25 });
     });
   });
   test("is not over when the other line is not owned yet", async () => {
