@@ -49,23 +49,37 @@ export const latestCopies = (lines: readonly Line[], environment: Environment): 
   return [...copies.values()];
 };
 
-/**
- * Copies of a repurchase: transaction ids not revoked now, purchased after the refund, and not signed before the refund was
- * first signed. One that was refunded itself, and given back, is a repurchase all the same. A restore from before the
- * refund is not one, however late it is signed again: nobody can buy what they own.
- */
-const boughtAnew = (copies: readonly Line[], { nature, revokedAt, revokedSince }: Line): readonly Line[] =>
-  nature !== "non_consumable"
-    ? []
-    : copies.filter(
-        (copy) =>
-          copy.revokedAt === null &&
-          purchaseDate(copy) > (revokedAt ?? Infinity) &&
-          copy.verifiedAt >= (revokedSince ?? Infinity),
-      );
-
 const refundsOf = (copies: readonly Line[]): readonly Line[] =>
   copies.filter(({ revokedSince }) => revokedSince !== null);
+
+export interface Refund {
+  readonly copy: Line;
+  readonly at: Instant;
+  /** When it was first signed. */
+  readonly since: Instant;
+}
+
+/** The last refund that stands, by the copy under which it was signed first. */
+export const lastRefund = (copies: readonly Line[]): Refund | undefined => {
+  const refunds = copies.flatMap((copy): Refund[] => {
+    const { revokedAt: at, revokedSince: since } = copy;
+    return at === null || since === null ? [] : [{ copy, at, since }];
+  });
+  return refunds.toSorted((a, b) => compare(b.at, a.at) || compare(a.since, b.since))[0];
+};
+
+/**
+ * Copies of a repurchase: transaction ids not revoked now, purchased after the last refund, and not signed before that refund
+ * was first signed. One that was refunded itself, and given back, is a repurchase all the same. A restore from before the
+ * refund is not one, however late it is signed again: nobody can buy what they own.
+ */
+const boughtAnew = (copies: readonly Line[]): readonly Line[] => {
+  const refund = lastRefund(copies);
+  if (refund?.copy.nature !== "non_consumable") return [];
+  return copies.filter(
+    (copy) => copy.revokedAt === null && purchaseDate(copy) > refund.at && copy.verifiedAt >= refund.since,
+  );
+};
 
 /**
  * The copy that decides. The store marks a refund under one transaction id and keeps signing the others without it. So
@@ -77,7 +91,7 @@ const deciding = (copies: readonly [Line, ...Line[]]): Line => {
   if (!isSome(refunds)) return latest(copies);
   const said = latest(refunds);
   if (said.revokedAt === null && said.refundedQuantity === 0) return latest(copies);
-  const anew = boughtAnew(copies, said);
+  const anew = boughtAnew(copies);
   return isSome(anew) ? latest(anew) : said;
 };
 
@@ -93,20 +107,15 @@ const decided = (copies: readonly [Line, ...Line[]]): Line => {
 
 /**
  * Copies that determine the event: the deciding one, the last signed one and, after a refund, also the last signed
- * refunded one and the last purchased one that is not refunded now.
+ * refunded one, the one of the last refund and the last purchased one that is not refunded now.
  */
 export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
   if (!isSome(copies) || copies.length === 1) return copies;
   const refunds = refundsOf(copies);
+  if (!isSome(refunds)) return [latest(copies)];
   const lastPurchased = copies.toSorted(newestCopyFirst).find(({ revokedAt }) => revokedAt === null);
-  return [
-    ...new Set([
-      deciding(copies),
-      latest(copies),
-      ...(isSome(refunds) ? [latest(refunds)] : []),
-      ...(lastPurchased === undefined || !isSome(refunds) ? [] : [lastPurchased]),
-    ]),
-  ];
+  const kept = [deciding(copies), latest(copies), latest(refunds), lastRefund(copies)?.copy, lastPurchased];
+  return [...new Set(kept.filter((copy) => copy !== undefined))];
 };
 
 /** Ends an upgraded period at its signing time: the upgrade had ended it by then. */

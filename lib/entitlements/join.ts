@@ -5,6 +5,7 @@ import {
   eventName,
   eventsOf,
   lastEnd,
+  lastRefund,
   laterLine,
   latestCopies,
   newestCopyFirst,
@@ -32,7 +33,7 @@ const EVENTS_KEPT_PER_PRODUCT = 3;
 /** Events kept per lineage, those that end last: a bound for lineages with very many products. */
 const EVENTS_KEPT = 100;
 
-/** Newest copies kept per event, of those ever refunded and of the others; the last signed of each is kept too. */
+/** Newest copies kept per event, of those ever refunded and of the others; the last signed of each and the last refund are kept too. */
 const COPIES_KEPT = 32;
 
 const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
@@ -42,7 +43,8 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
     const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);
     if (first === undefined) return [];
     const lastSigned = others.reduce(laterLine, first);
-    return [...new Set([...[first, ...others].slice(0, COPIES_KEPT), lastSigned])];
+    const refund = lastRefund([first, ...others])?.copy ?? first;
+    return [...new Set([...[first, ...others].slice(0, COPIES_KEPT), lastSigned, refund])];
   });
 };
 

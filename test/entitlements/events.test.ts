@@ -154,6 +154,30 @@ describe("the copy that decides a lifetime", () => {
     const second = lifetime("101", { revokedAt: 40, revokedSince: 45, verifiedAt: 45, purchasedAt: 30 });
     expect(decidingOf(first, second)).toEqual(["100"]);
   });
+  test("is not one purchased between two refunds, whichever of them was signed last", () => {
+    const first = (verifiedAt: number) =>
+      lifetime("100", { revokedAt: 10, revokedSince: 20, verifiedAt, purchasedAt: 1 });
+    const second = lifetime("101", { revokedAt: 40, revokedSince: 45, verifiedAt: 45, purchasedAt: 30 });
+    const between = lifetime("102", { purchasedAt: 35, verifiedAt: 90 });
+    const after = lifetime("103", { purchasedAt: 41, verifiedAt: 45 });
+    expect(decidingOf(first(20), second, between)).toEqual(["101"]);
+    expect(decidingOf(first(50), second, between)).toEqual(["100"]);
+    for (const verifiedAt of [20, 50])
+      expect(decidingOf(first(verifiedAt), second, between, after)).toEqual(["103"]);
+  });
+  test("is one bought anew when one refund was signed under two ids, whichever of them was signed last", () => {
+    const refunded = { revokedAt: 10, purchasedAt: 1 };
+    const anew = lifetime("102", { purchasedAt: 15, verifiedAt: 30 });
+    for (const verifiedAt of [39, 40, 41]) {
+      const copies = [
+        lifetime("100", { ...refunded, revokedSince: 20, verifiedAt }),
+        lifetime("101", { ...refunded, revokedSince: 40, verifiedAt: 40 }),
+        anew,
+      ];
+      expect(decidingOf(...copies)).toEqual(["102"]);
+      expect(eventLines(decidingCopies(copies))).toEqual(eventLines(copies));
+    }
+  });
   test("gives the start; a period begins with the first of its copies", () => {
     const copies = [copy("1", { startsAt: 1, verifiedAt: 5 }), copy("2", { startsAt: 3, verifiedAt: 9 })];
     const startOf = (line: Partial<Line>) =>
@@ -172,10 +196,11 @@ describe("the copy that decides a lifetime", () => {
 
     test.each<[rule: string, copies: Line[], expected: string[]]>([
       ["without a refund the last signed one alone", [kept, lastPurchased, earlier], ["1"]],
-      ["of refunds alone the last signed one", [refunded, refundedFirst], ["4"]],
+      ["of refunds alone the last signed one and the last one", [refunded, refundedFirst], ["4", "5"]],
+      ["of a refund that is both that one", [refunded, refundedBefore], ["4"]],
       [
         "with a refund also the last signed one of all and the last purchased one without a refund",
-        [earlier, kept, lastPurchased, refundedFirst, refunded],
+        [earlier, kept, lastPurchased, refundedBefore, refunded],
         ["1", "2", "4"],
       ],
       [

@@ -429,13 +429,16 @@ const eventOf = (ids: readonly Copy[]): Event => {
   let fact = latestSigned(ids.map(({ latest }) => latest));
   if (everRevoked.length > 0) {
     const said = latestSigned(everRevoked.map(({ latest }) => latest));
-    const since = everRevoked.find(({ latest }) => latest === said)?.revokedSince ?? 0;
+    const revokedLast = Math.max(...everRevoked.map(({ latest }) => latest.revokedAt ?? 0));
+    const since = firstOf(
+      everRevoked.map((id) => (id.latest.revokedAt === revokedLast ? id.revokedSince : null)),
+    );
     const anew = ids.filter(
       ({ latest }) =>
         said.type === "non-consumable" &&
         latest.revokedAt === null &&
-        latest.start > (said.revokedAt ?? Infinity) &&
-        latest.signedAt >= since,
+        latest.start > revokedLast &&
+        latest.signedAt >= (since ?? 0),
     );
     if (said.revokedAt !== null)
       fact = anew.length > 0 ? latestSigned(anew.map(({ latest }) => latest)) : said;
