@@ -58,24 +58,6 @@ const acknowledge = async (
     .catch(() => undefined);
 };
 
-/**
- * Reads the purchase that goes on because its replacement was never paid. It names nobody anew; a failure is made up for by
- * its own refresh.
- */
-const readWhatGoesOn = async (
-  purchases: AndroidStorePurchases,
-  application: Application,
-  configuration: AndroidStoreConfiguration,
-  purchaseToken: string,
-): Promise<void> => {
-  const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
-  const answer = await purchases.androidStore.lookUp(configuration, question);
-  if (answer.outcome !== "verified") return;
-  if (!configuration.environments.includes(answer.purchase.environment)) return;
-  const source = sourceOf(configuration, question);
-  await storeFacts(purchases, application, verifiedFactsOf(answer, { source, askedAt: null }), null);
-};
-
 /** Stores a verified purchase, and acknowledges it where that is due. */
 const storeAndAcknowledge = async (
   purchases: AndroidStorePurchases,
@@ -128,6 +110,31 @@ const learnOfPredecessors =
     }
     return predecessors.length > 0;
   };
+
+/**
+ * Reads the purchase that goes on because its replacement was never paid. It names nobody anew; a failure is made up for by
+ * its own refresh.
+ */
+const readWhatGoesOn = async (
+  purchases: AndroidStorePurchases,
+  application: Application,
+  configuration: AndroidStoreConfiguration,
+  purchaseToken: string,
+): Promise<void> => {
+  const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
+  const answer = await purchases.androidStore.lookUp(configuration, question);
+  if (answer.outcome !== "verified") return;
+  if (!configuration.environments.includes(answer.purchase.environment)) return;
+  const source = sourceOf(configuration, question);
+  await storeAndAcknowledge(
+    purchases,
+    application,
+    configuration,
+    verifiedFactsOf(answer, { source, askedAt: null }),
+    null,
+    learnOfPredecessors(purchases, application, configuration, answer, null),
+  );
+};
 
 /**
  * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to an

@@ -69,8 +69,7 @@ const refreshVoided = async (
 };
 
 /**
- * Reads Google's list of voided purchases of every package: Google notifies nobody of a refund without revocation, and a
- * notification may be lost.
+ * Reads Google's list of voided purchases of every package, because a notification may be lost.
  *
  * @param until no period begins, and no page is read, from this moment on
  */

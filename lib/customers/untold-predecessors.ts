@@ -7,7 +7,7 @@ import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
 import type { KnownFacts } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
 import type { Claim } from "./resolve-customer.ts";
-import { isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
+import { isOfThisPurchase, UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 export interface PredecessorLookUps extends Pick<FactStore, "table" | "now"> {
   readonly androidStore: Pick<AndroidStore, "lookUp">;
@@ -37,15 +37,15 @@ const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurcha
 
 /**
  * Whether a purchase that is claimed or stored waits for the store's answer about a predecessor: until a third of the time to
- * acknowledge it is left, after which the store refunds it. If no acknowledgement is due, it waits for every answer but one that
- * cannot be parsed.
+ * acknowledge it is left, after which the store refunds it. If no acknowledgement is due, it waits for every answer but one whose
+ * fault is the predecessor's own.
  */
 const mayWait = (
   { purchase, acknowledgement }: VerifiedPurchase,
   unanswered: UnansweredLookUp,
   now: Instant,
 ): boolean => {
-  if (acknowledgement === null) return !isUnreadable(unanswered);
+  if (acknowledgement === null) return !isOfThisPurchase(unanswered);
   const { deadline } = acknowledgement;
   const startsAt = purchase.lines[0]?.startsAt ?? now;
   return 3 * (deadline - now) > deadline - startsAt;

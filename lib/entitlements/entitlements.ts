@@ -2,7 +2,7 @@ import type { CustomerEntitlement, Environment, Status, Store } from "../contrac
 import type { CustomerId, PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
-import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
+import { CHARGED_AHEAD_MILLISECONDS, eventLines, neverBegan } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
@@ -74,16 +74,20 @@ export const grantingLines = ({
 /**
  * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends no
  * later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the line, as an
- * upgrade; one that starts with it is another part of a bundle. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
- * charged ahead of time, and the line runs to its end. A period that was upgraded itself ends nothing, its upgrade does;
- * but where the store says that `line` was upgraded, the next period of another product is what it was upgraded to.
+ * upgrade; one that starts with it is another part of a bundle, and one that starts after the line's refund, which was reversed
+ * since, was bought beside it. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
+ * charged ahead of time, and the line runs to its end. A period that was refunded before it began ends nothing, nor does one that
+ * was upgraded itself: its upgrade does; but where the store says that `line` was upgraded, the next period of another product
+ * is what it was upgraded to.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
   const { nature, standing, revokedAt, startsAt, endsAt } = next;
-  if (nature !== "auto_renewable" || (startsAt ?? 0) >= (endsAt ?? Infinity)) return false;
+  if (nature !== "auto_renewable" || (startsAt ?? 0) >= (endsAt ?? Infinity) || neverBegan(next))
+    return false;
   if (next.productIdentifier === line.productIdentifier)
     return standing !== "expired" && revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity);
   if (startsAt === line.startsAt) return false;
+  if (line.revokedAt === null && (line.refundedBy ?? Infinity) <= (startsAt ?? 0)) return false;
   return (
     line.standing === "expired" ||
     (standing !== "expired" && (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS)
@@ -140,14 +144,13 @@ interface StandingLine {
   readonly renewal: Renewal | null;
 }
 
-/** The line, which will renew if its renewal is known already: the App Store charges it up to a day ahead. */
+/** The line, which will renew if its renewal, of whichever product, is known already: the App Store charges it up to a day ahead. */
 const withPaidRenewal = (line: Line, later: readonly Line[]): Line => {
-  const { nature, productIdentifier, verifiedAt, endsAt } = line;
+  const { nature, verifiedAt, endsAt } = line;
   if (nature !== "auto_renewable" || endsAt === null) return line;
   const renewals = later.filter(
     (other) =>
       other.nature === "auto_renewable" &&
-      other.productIdentifier === productIdentifier &&
       other.standing === "entitled" &&
       other.revokedAt === null &&
       other.startsAt === endsAt &&

@@ -26,15 +26,16 @@ const isSome = <T>(values: readonly T[]): values is readonly [T, ...T[]] => valu
 
 const purchaseDate = ({ purchasedAt, startsAt }: Line): number => purchasedAt ?? startsAt ?? 0;
 
-/** The line, with the earlier `revokedSince` of the two. */
-export const revokedAsFirst = (line: Line, other: Line): Line => {
-  const since = Math.min(line.revokedSince ?? Infinity, other.revokedSince ?? Infinity);
-  return since === (line.revokedSince ?? Infinity) ? line : { ...line, revokedSince: since };
+/** The line, refunded as the two were: since the earlier `revokedSince`, by the later `refundedBy`. */
+export const refundedAsBoth = (line: Line, other: Line): Line => {
+  if (other.revokedSince === null) return line;
+  const revokedSince = Math.min(line.revokedSince ?? Infinity, other.revokedSince);
+  return { ...line, revokedSince, refundedBy: Math.max(line.refundedBy ?? 0, other.refundedBy ?? 0) };
 };
 
 const laterCopy = (a: Line, b: Line): Line => {
   const later = laterLine(a, b);
-  return revokedAsFirst(later, later === a ? b : a);
+  return refundedAsBoth(later, later === a ? b : a);
 };
 
 /** Last signed copy of each transaction id. In Xcode every id is "0", so the key includes the event. */
@@ -49,73 +50,103 @@ export const latestCopies = (lines: readonly Line[], environment: Environment): 
   return [...copies.values()];
 };
 
-const refundsOf = (copies: readonly Line[]): readonly Line[] =>
-  copies.filter(({ revokedSince }) => revokedSince !== null);
-
-export interface Refund {
+/** A refund, standing or reversed, by the copy under which it was signed first. */
+interface Refund {
   readonly copy: Line;
   readonly at: Instant;
   /** When it was first signed. */
   readonly since: Instant;
 }
 
-/** The last refund that stands, by the copy under which it was signed first. */
-export const lastRefund = (copies: readonly Line[]): Refund | undefined => {
-  const refunds = copies.flatMap((copy): Refund[] => {
-    const { revokedAt: at, revokedSince: since } = copy;
-    return at === null || since === null ? [] : [{ copy, at, since }];
-  });
-  return refunds.toSorted((a, b) => compare(b.at, a.at) || compare(a.since, b.since))[0];
+/** One refund for each date, the last one first. */
+const refundsOf = (copies: readonly Line[]): readonly Refund[] => {
+  const refunds = copies
+    .flatMap((copy): Refund[] => {
+      const { refundedBy: at, revokedSince: since } = copy;
+      return at === null || since === null ? [] : [{ copy, at, since }];
+    })
+    .sort((a, b) => compare(b.at, a.at) || compare(a.since, b.since));
+  return refunds.filter(({ at }, index) => at !== refunds[index - 1]?.at);
 };
 
-/**
- * Copies of a repurchase: transaction ids not revoked now, purchased after the last refund, and not signed before that refund
- * was first signed. One that was refunded itself, and given back, is a repurchase all the same. A restore from before the
- * refund is not one, however late it is signed again: nobody can buy what they own.
- */
-const boughtAnew = (copies: readonly Line[]): readonly Line[] => {
-  const refund = lastRefund(copies);
-  if (refund?.copy.nature !== "non_consumable") return [];
-  return copies.filter(
-    (copy) => copy.revokedAt === null && purchaseDate(copy) > refund.at && copy.verifiedAt >= refund.since,
-  );
-};
+/** Copy of the last refund, standing or reversed. */
+export const lastRefunded = (copies: readonly Line[]): Line | undefined => refundsOf(copies)[0]?.copy;
+
+/** Copies of one purchase of an event. Nobody can buy what they own, so a non-consumable is bought again after its refund alone. */
+type PurchaseCopies = readonly [Line, ...Line[]];
 
 /**
- * The copy that decides. The store marks a refund under one transaction id and keeps signing the others without it. So
- * the last signed copy among the ids ever revoked decides, unless a repurchase follows. Where the refund was reversed,
- * or never was, the last signed copy of all decides.
+ * Copies by the purchase that they are of, the last purchase first. A transaction id was bought anew where it was purchased
+ * after a refund, and not signed before that refund was first signed. A restore from before the refund was not, however late
+ * it is signed again.
  */
-const deciding = (copies: readonly [Line, ...Line[]]): Line => {
+const purchasesIn = (copies: PurchaseCopies): readonly PurchaseCopies[] => {
+  if (copies[0].nature !== "non_consumable") return [copies];
   const refunds = refundsOf(copies);
-  if (!isSome(refunds)) return latest(copies);
-  const said = latest(refunds);
-  if (said.revokedAt === null && said.refundedQuantity === 0) return latest(copies);
-  const anew = boughtAnew(copies);
-  return isSome(anew) ? latest(anew) : said;
+  const refundBefore = (copy: Line): number =>
+    refunds.findIndex(({ at, since }) => purchaseDate(copy) > at && copy.verifiedAt >= since);
+  const purchases = Map.groupBy(copies, refundBefore);
+  return [...refunds.keys(), -1].flatMap((refund) => {
+    const purchase = purchases.get(refund) ?? [];
+    return isSome(purchase) ? [purchase] : [];
+  });
 };
 
-/** The deciding copy; a subscription period begins at the earliest start of its copies. */
-const decided = (copies: readonly [Line, ...Line[]]): Line => {
+const wasRefunded = ({ revokedSince }: Line): boolean => revokedSince !== null;
+
+/**
+ * The copy that decides a purchase. The store marks a refund under one transaction id and keeps signing the others without
+ * it. So the last signed copy among the ids ever refunded decides. Where the refund was reversed, or never was, the last
+ * signed copy of all decides.
+ */
+const decidingOne = (copies: PurchaseCopies): Line => {
+  const refunded = copies.filter(wasRefunded);
+  if (!isSome(refunded)) return latest(copies);
+  const said = latest(refunded);
+  return said.revokedAt === null && said.refundedQuantity === 0 ? latest(copies) : said;
+};
+
+/** The copy that decides: of the purchases that are not refunded, the last signed; if all are, the last purchase's. */
+const deciding = (copies: PurchaseCopies): Line => {
+  const [last, ...earlier] = purchasesIn(copies).map(decidingOne);
+  if (last === undefined) return latest(copies);
+  const paid = [last, ...earlier].filter(({ revokedAt }) => revokedAt === null);
+  return isSome(paid) ? latest(paid) : last;
+};
+
+/** The deciding copy; a subscription period begins at the earliest start of its copies, and knows the refund of any. */
+const decided = (copies: PurchaseCopies): Line => {
   const [first] = copies;
   if (copies.length === 1) return first;
   const line = deciding(copies);
   if (line.nature !== "auto_renewable") return line;
   const startsAt = Math.min(...copies.map((copy) => copy.startsAt ?? Infinity));
-  return { ...line, startsAt };
+  return { ...line, startsAt, refundedBy: lastRefunded(copies)?.refundedBy ?? null };
 };
 
 /**
- * Copies that determine the event: the deciding one, the last signed one and, after a refund, also the last signed
- * refunded one, the one of the last refund and the last purchased one that is not refunded now.
+ * Copies that determine the event: the deciding one, the last signed one and, after a refund, also the last purchased one
+ * that is not refunded now and, for each purchase and each refund, the deciding, the last signed refunded and the first signed
+ * refunded one.
  */
 export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
   if (!isSome(copies) || copies.length === 1) return copies;
-  const refunds = refundsOf(copies);
-  if (!isSome(refunds)) return [latest(copies)];
+  const refunded = copies.filter(wasRefunded);
+  if (!isSome(refunded)) return [latest(copies)];
   const lastPurchased = copies.toSorted(newestCopyFirst).find(({ revokedAt }) => revokedAt === null);
-  const kept = [deciding(copies), latest(copies), latest(refunds), lastRefund(copies)?.copy, lastPurchased];
-  return [...new Set(kept.filter((copy) => copy !== undefined))];
+  const purchases = purchasesIn(copies).flatMap((purchase) => {
+    const refundedNow = purchase.filter(wasRefunded);
+    return [decidingOne(purchase), ...(isSome(refundedNow) ? [latest(refundedNow)] : [])];
+  });
+  return [
+    ...new Set([
+      latest(copies),
+      latest(refunded),
+      ...(lastPurchased === undefined ? [] : [lastPurchased]),
+      ...purchases,
+      ...refundsOf(copies).map(({ copy }) => copy),
+    ]),
+  ];
 };
 
 /** Ends an upgraded period at its signing time: the upgrade had ended it by then. */
@@ -125,6 +156,10 @@ const upToUpgrade = (line: Line): Line =>
     : line;
 
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
+
+/** Whether a period was refunded before it began, so that it never ran. */
+export const neverBegan = ({ revokedAt, startsAt }: Line): boolean =>
+  revokedAt !== null && revokedAt <= (startsAt ?? 0);
 
 /** Longest time before a period's end at which its renewal, charged ahead of time, begins; a day is usual. */
 export const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;

@@ -5,7 +5,7 @@ import {
   eventName,
   eventsOf,
   lastEnd,
-  lastRefund,
+  lastRefunded,
   laterLine,
   latestCopies,
   newestCopyFirst,
@@ -43,7 +43,7 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
     const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);
     if (first === undefined) return [];
     const lastSigned = others.reduce(laterLine, first);
-    const refund = lastRefund([first, ...others])?.copy ?? first;
+    const refund = lastRefunded([first, ...others]) ?? first;
     return [...new Set([...[first, ...others].slice(0, COPIES_KEPT), lastSigned, refund])];
   });
 };

@@ -1,6 +1,6 @@
 import type { PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import { countingOf, eventLines, eventName, eventsUnderOneName, revokedAsFirst } from "./events.ts";
+import { countingOf, eventLines, eventName, eventsUnderOneName, refundedAsBoth } from "./events.ts";
 import type { Line } from "./purchase.ts";
 
 /** One lineage of a person, with its lines that may grant. */
@@ -63,7 +63,7 @@ const copiesOf = (lineages: readonly Lineage[]): readonly Copy[] => {
         (line.verifiedAt === known.line.verifiedAt && key < known.home);
       const [later, earlier] = isLater ? [line, known.line] : [known.line, line];
       copies.set(id, {
-        line: revokedAsFirst(later, earlier),
+        line: refundedAsBoth(later, earlier),
         home: isLater ? key : known.home,
         lineages: new Set([...known.lineages, key]),
       });

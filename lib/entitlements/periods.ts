@@ -1,4 +1,5 @@
 import { compare } from "../order.ts";
+import { neverBegan } from "./events.ts";
 import type { Line } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 
@@ -30,12 +31,14 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
 
 /**
  * Whether the person went on from this period to another of the lineage, which ends later: a renewal, or what took its
- * place. One that began before it is none, however late it would have ended: this period took its place.
+ * place. One that began before it is none, however late it would have ended: this period took its place. Nor is one that was
+ * refunded before it began.
  */
 export const isSucceeded = (period: Line, lines: readonly Line[]): boolean =>
   lines.some(
     (other) =>
       isPeriod(other) &&
+      !neverBegan(other) &&
       endOf(other) > endOf(period) &&
       (beganBy(other) > beganBy(period) ||
         (beganBy(other) === beganBy(period) && other.standing !== "expired")),

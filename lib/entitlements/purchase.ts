@@ -44,8 +44,8 @@ export interface Line {
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
   /**
-   * Latest time by which units were refunded, partly or fully. iOS: the revocation date. Android: when the largest
-   * refund was first seen, because Google gives no date.
+   * Latest time by which units were refunded, partly or fully. iOS: the last revocation date under this transaction id, also
+   * once it was reversed. Android: when the largest refund was first seen, because Google gives no date.
    */
   readonly refundedBy: Instant | null;
   /** Android: largest refunded quantity in any answer. */

@@ -326,6 +326,21 @@ describe("the list of voided purchases", () => {
     expect(await swept.sweep(() => Promise.resolve(outcome))).toEqual({ found: 0, behind: 1 });
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
   });
+  test.each<[what: string, status: number, reason: string]>([
+    ["refuses for a reason that is not known", 400, "aReasonOfNextYear"],
+    ["gives in a form that cannot be read", 200, "malformedAnswer"],
+  ])("goes on past a purchase whose answer the store %s", async (_, status, reason) => {
+    const swept = await aPackage(page(null, ["other", NOW - 2 * HOUR], [TOKEN, NOW - HOUR]));
+    await swept.own("other", "production", NOW - DAY);
+    await swept.own(TOKEN, "production", NOW - DAY);
+    const asked: string[] = [];
+    await swept.sweep((_of, { purchaseToken }) => {
+      asked.push(purchaseToken);
+      return Promise.resolve({ outcome: "unavailable", retryAfterSeconds: 5, status, reason });
+    });
+    expect(asked).toEqual(["other", TOKEN]);
+    expect(await swept.markOf()).toBe(PRESENT);
+  });
   test("that the store does not give is read again", async () => {
     const swept = await aPackage({ outcome: "unavailable", status: 500, reason: null });
     expect(await swept.sweep()).toEqual({ found: 0, behind: 1 });

@@ -287,8 +287,11 @@ describe("a purchase whose predecessor nobody has told of", () => {
         expect(await chain.activeOf()).toEqual(["tiles"]);
       }
     });
-    test("is not waited for if no acknowledgement is due, and its answer cannot be read", async () => {
-      const chain = await aChain({ y: UNREADABLE, z: acknowledged });
+    test.each<[what: string, answer: Answer]>([
+      ["cannot be read", UNREADABLE],
+      ["is a refusal for a reason that is not known", { ...BUSY, status: 400, reason: "ofNextYear" }],
+    ])("is not waited for if no acknowledgement is due, and its answer %s", async (_, answer) => {
+      const chain = await aChain({ y: answer, z: acknowledged });
       await chain.link("z");
       expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
     });
@@ -321,6 +324,37 @@ describe("a purchase whose predecessor nobody has told of", () => {
         expect(await chain.activeOf()).toEqual(["tiles"]);
       },
     );
+  });
+  describe("and that goes on because its replacement was never paid", () => {
+    const n: Answer = {
+      ...Z,
+      subscriptionState: "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED",
+      ...owned("maps", 300),
+      linkedPurchaseToken: "z",
+    };
+    test.each([[["n"]], [["n", "z"]], [["z", "n"]]])(
+      "is its predecessor's customer's, and acknowledged: %j is told",
+      async (told) => {
+        const chain = await aChain({ n });
+        const acknowledged: string[] = [];
+        for (const token of told) {
+          await chain.tell(token);
+          acknowledged.push(...chain.acknowledged);
+        }
+        expect(new Set(acknowledged)).toEqual(new Set(["z"]));
+        expect(await chain.activeOf()).toEqual(["tiles"]);
+        await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
+      },
+    );
+    test("is stored once it is told, where the store did not answer about its predecessor", async () => {
+      const chain = await aChain({ n, y: BUSY });
+      await chain.tell("n");
+      expect(await chain.activeOf()).toEqual(["premium"]);
+      chain.answers.set("y", Y);
+      await chain.tell("z");
+      expect(chain.acknowledged).toEqual(["z"]);
+      expect(await chain.activeOf()).toEqual(["tiles"]);
+    });
   });
   test("is looked for in five steps at most", async () => {
     const chain = await aChain();

@@ -149,10 +149,30 @@ describe("the copy that decides a lifetime", () => {
     for (const verifiedAt of [11, 49, 51, 90])
       expect(decidingOf(first(verifiedAt), lifetime("101", { ...anew, verifiedAt: 50 }))).toEqual(["101"]);
   });
-  test("is the last signed refund where each of two purchases was refunded", () => {
-    const first = lifetime("100", { revokedAt: 10, revokedSince: 20, verifiedAt: 50, purchasedAt: 1 });
+  test("is the last purchase's where each of two was refunded, whichever was signed last", () => {
     const second = lifetime("101", { revokedAt: 40, revokedSince: 45, verifiedAt: 45, purchasedAt: 30 });
-    expect(decidingOf(first, second)).toEqual(["100"]);
+    for (const verifiedAt of [20, 50]) {
+      const first = lifetime("100", { revokedAt: 10, revokedSince: 20, verifiedAt, purchasedAt: 1 });
+      expect(decidingOf(first, second)).toEqual(["101"]);
+    }
+  });
+  test("is the one given back where the one bought anew in between was refunded, whichever was signed last", () => {
+    const second = { purchasedAt: 30, revokedAt: 40, refundedBy: 40, revokedSince: 40 };
+    for (const revokedAt of [40, 60])
+      for (const verifiedAt of [60, 80, 90]) {
+        const first = lifetime("100", { purchasedAt: 1, refundedBy: 10, revokedSince: 10, verifiedAt: 80 });
+        const anew = lifetime("101", { ...second, revokedAt, refundedBy: revokedAt, verifiedAt });
+        expect(decidingOf(first, anew)).toEqual(["100"]);
+        expect(eventLines(decidingCopies([first, anew]))).toEqual(eventLines([first, anew]));
+      }
+  });
+  test("is the one bought anew, although its refund is dated differently under another id", () => {
+    const copies = [
+      lifetime("100", { purchasedAt: 1, revokedAt: 10, revokedSince: 10, verifiedAt: 10 }),
+      lifetime("101", { purchasedAt: 1, revokedAt: 11, revokedSince: 40, verifiedAt: 40 }),
+      lifetime("102", { purchasedAt: 30, verifiedAt: 30 }),
+    ];
+    expect(decidingOf(...copies)).toEqual(["102"]);
   });
   test("is not one purchased between two refunds, whichever of them was signed last", () => {
     const first = (verifiedAt: number) =>
@@ -161,7 +181,7 @@ describe("the copy that decides a lifetime", () => {
     const between = lifetime("102", { purchasedAt: 35, verifiedAt: 90 });
     const after = lifetime("103", { purchasedAt: 41, verifiedAt: 45 });
     expect(decidingOf(first(20), second, between)).toEqual(["101"]);
-    expect(decidingOf(first(50), second, between)).toEqual(["100"]);
+    expect(decidingOf(first(50), second, between)).toEqual(["101"]);
     for (const verifiedAt of [20, 50])
       expect(decidingOf(first(verifiedAt), second, between, after)).toEqual(["103"]);
   });
@@ -197,10 +217,10 @@ describe("the copy that decides a lifetime", () => {
     test.each<[rule: string, copies: Line[], expected: string[]]>([
       ["without a refund the last signed one alone", [kept, lastPurchased, earlier], ["1"]],
       ["of refunds alone the last signed one and the last one", [refunded, refundedFirst], ["4", "5"]],
-      ["of a refund that is both that one", [refunded, refundedBefore], ["4"]],
+      ["of refunds alone the first signed one of each", [refunded, refundedBefore], ["4", "6"]],
       [
         "with a refund also the last signed one of all and the last purchased one without a refund",
-        [earlier, kept, lastPurchased, refundedBefore, refunded],
+        [earlier, kept, lastPurchased, refunded],
         ["1", "2", "4"],
       ],
       [

@@ -289,7 +289,7 @@ describe("the join of facts", () => {
         return aLine({
           ...line,
           transactionIdentifier: store === "ios-store" ? String(transaction) : null,
-          refundedBy: null,
+          refundedBy: store === "ios-store" ? line.revokedAt : null,
           event: store === "ios-store" ? `event ${event}` : null,
           productIdentifier: event % 2 === 0 ? "even" : "odd",
           nature: NATURES[event % 4] ?? "consumable",

@@ -224,3 +224,70 @@ test("a period restored after its end does not bring its grace period back once 
   const known = aPurchase({ renewal, lines: [restored, next] });
   expect(at(END + 6 * DAY, known)["basic"]?.active).toBe(false);
 });
+
+describe("a period that was refunded before it began", () => {
+  test("does not end the upgrade, although the period before it is not known", () => {
+    const refunded = charged({ revokedAt: UPGRADED, revokedSince: UPGRADED, verifiedAt: UPGRADED });
+    for (const moment of [UPGRADED + HOUR, END + HOUR, PLUS_ENDS - 1])
+      expect(at(moment, lineage(refunded, plus))).toMatchObject({
+        plus: { status: "active", expiresAt: isoTime(PLUS_ENDS) },
+        premium: { status: "active", productIdentifier: "plus" },
+      });
+    expect(at(PLUS_ENDS, lineage(refunded, plus))).toMatchObject({ plus: { status: "expired" } });
+  });
+  test("does not put an end to the upgrade's grace period", () => {
+    const refunded = charged({ endsAt: PLUS_ENDS + DAY, revokedAt: END, revokedSince: END, verifiedAt: END });
+    const renewal = aRenewal({
+      periodEndsAt: PLUS_ENDS,
+      willRenew: true,
+      isInBillingRetry: true,
+      graceEndsAt: PLUS_ENDS + 6 * DAY,
+      signedAt: PLUS_ENDS,
+    });
+    expect(at(PLUS_ENDS + DAY, { ...lineage(refunded, plus), renewal })).toMatchObject({
+      plus: { status: "grace_period", expiresAt: isoTime(PLUS_ENDS + 6 * DAY) },
+    });
+  });
+  test("ends what ran before, where it began a moment before its refund", () => {
+    const refunded = charged({ revokedAt: END + 1, revokedSince: END + 1, verifiedAt: END + 1 });
+    expect(at(END + HOUR, lineage(refunded, plus))).toMatchObject({ plus: { status: "expired" } });
+  });
+});
+
+describe("a period whose refund was reversed", () => {
+  const REFUNDED = END - 20 * DAY;
+  const yearly = { endsAt: END + 300 * DAY };
+  const refunded = { ...first, ...yearly, revokedAt: REFUNDED, revokedSince: REFUNDED, refundedBy: REFUNDED };
+  const reversed = { ...first, ...yearly, verifiedAt: END - DAY };
+  const beside = (startsAt: number, more: Partial<Line> = {}) =>
+    period("3", "plus", startsAt, END - 5 * DAY, { verifiedAt: startsAt, ...more });
+  const known = (...lines: readonly Line[]) => joinAll(lines.map((line) => lineage(line)))[0] ?? lineage();
+
+  test("is not ended by another product that was bought after the refund", () => {
+    for (const startsAt of [REFUNDED, REFUNDED + DAY])
+      for (const more of [{}, { revokedAt: startsAt + DAY, revokedSince: startsAt + DAY }]) {
+        const lines = [{ ...refunded, verifiedAt: REFUNDED }, beside(startsAt, more), reversed];
+        for (const order of [lines, lines.toReversed()])
+          expect(at(END, known(...order))).toMatchObject({
+            basic: { status: "active", expiresAt: isoTime(yearly.endsAt) },
+          });
+      }
+  });
+  test("was ended by another product that was bought before the refund", () => {
+    const lines = [{ ...refunded, verifiedAt: REFUNDED }, beside(REFUNDED - 1), reversed];
+    expect(at(END, known(...lines))).toMatchObject({
+      basic: { status: "expired", expiresAt: isoTime(REFUNDED - 1) },
+    });
+  });
+  test("is ended by what took its place while it is refunded", () => {
+    const lines = [{ ...refunded, verifiedAt: REFUNDED }, beside(REFUNDED + DAY)];
+    expect(at(END, known(...lines))).toMatchObject({
+      basic: { status: "revoked", expiresAt: isoTime(REFUNDED) },
+    });
+  });
+  test("is given back where another id of the period was never refunded, and was signed last", () => {
+    const copy = { ...reversed, transactionIdentifier: "9", verifiedAt: END - 1 };
+    const lines = [{ ...refunded, verifiedAt: REFUNDED }, beside(REFUNDED + DAY), reversed, copy];
+    expect(at(END, known(...lines))).toMatchObject({ basic: { status: "active" } });
+  });
+});

@@ -195,6 +195,18 @@ describe("a renewal that is charged a day ahead", () => {
     expect(shown({}, ahead())).toMatchObject({ ...running, lastVerifiedAt: isoTime(CHARGED) });
     expect(shown({ willRenew: false }, ahead())).toMatchObject(running);
   });
+  test("leaves no doubt of it either where a change of product was due", () => {
+    const purchase = renewing(said, first, ahead({ productIdentifier: "yearly" }));
+    expect(shownAt(CHARGED + 1, [purchase])).toMatchObject({ expiresAt: isoTime(END), willRenew: true });
+  });
+  test.each([true, false])(
+    "leaves the store's word where it was refunded before it began: %s",
+    (willRenew) => {
+      const refunded = ahead({ revokedAt: CHARGED + 1, revokedSince: CHARGED + 1, verifiedAt: CHARGED + 1 });
+      const purchase = renewing({ periodEndsAt: END, signedAt: CHARGED + 2, willRenew }, first, refunded);
+      expect(shownAt(CHARGED + 2, [purchase])).toMatchObject({ status: "active", willRenew });
+    },
+  );
   test("is followed by its own word", () => {
     const purchase = renewing({ ...said, willRenew: false }, first, ahead());
     expect(shownAt(END, [purchase])).toMatchObject({
@@ -206,7 +218,6 @@ describe("a renewal that is charged a day ahead", () => {
   test.each<[what: string, next: Line]>([
     ["was refunded", ahead({ revokedAt: CHARGED, revokedSince: CHARGED })],
     ["was upgraded", ahead({ standing: "expired" })],
-    ["is of another product", ahead({ productIdentifier: "yearly" })],
     ["begins later", ahead({ startsAt: END + 1 })],
     ["was restored after its end", ahead({ endsAt: END })],
     ["is a pass", ahead({ nature: "non_renewing", endsAt: null })],

@@ -380,6 +380,8 @@ interface Event {
   /** The end, cut short by an upgrade. */
   readonly end: number | null;
   readonly revokedAt: number | null;
+  /** The last refund of it, also once that was reversed. */
+  readonly refundedBy: number | null;
   /** Units that are not refunded. */
   readonly units: number;
 }
@@ -403,6 +405,8 @@ interface Copy {
   readonly latest: IosFact;
   /** The first signing of a revoked copy; null: never revoked. */
   readonly revokedSince: number | null;
+  /** The latest revocation that was ever signed. */
+  readonly revokedLast: number | null;
   /** The lineages under which it was signed. */
   readonly lineages: ReadonlySet<string>;
 }
@@ -421,28 +425,44 @@ const copiesOf = (facts: readonly IosFact[]): Copy[] =>
   ].map((said) => ({
     latest: latestSigned(said),
     revokedSince: firstOf(said.map(({ revokedAt, signedAt }) => (revokedAt === null ? null : signedAt))),
+    revokedLast: said.reduce<number | null>(
+      (last, { revokedAt }) => (revokedAt === null ? last : Math.max(last ?? 0, revokedAt)),
+      null,
+    ),
     lineages: new Set(said.map(purchaseName)),
   }));
 
-const eventOf = (ids: readonly Copy[]): Event => {
+/** Whether an id was bought after a refund: not before it was dated, nor signed before the store first told of it. */
+const isBoughtAfter = ({ latest }: Copy, at: number, ids: readonly Copy[]): boolean =>
+  latest.start > at &&
+  ids.some(
+    ({ revokedLast, revokedSince }) =>
+      revokedLast === at && revokedSince !== null && latest.signedAt >= revokedSince,
+  );
+
+/** What the store says of one purchase: what it said last of the ids that it ever refunded. */
+const saidOf = (ids: readonly Copy[]): IosFact => {
   const everRevoked = ids.filter(({ revokedSince }) => revokedSince !== null);
-  let fact = latestSigned(ids.map(({ latest }) => latest));
-  if (everRevoked.length > 0) {
-    const said = latestSigned(everRevoked.map(({ latest }) => latest));
-    const revokedLast = Math.max(...everRevoked.map(({ latest }) => latest.revokedAt ?? 0));
-    const since = firstOf(
-      everRevoked.map((id) => (id.latest.revokedAt === revokedLast ? id.revokedSince : null)),
-    );
-    const anew = ids.filter(
-      ({ latest }) =>
-        said.type === "non-consumable" &&
-        latest.revokedAt === null &&
-        latest.start > revokedLast &&
-        latest.signedAt >= (since ?? 0),
-    );
-    if (said.revokedAt !== null)
-      fact = anew.length > 0 ? latestSigned(anew.map(({ latest }) => latest)) : said;
-  }
+  const said = everRevoked.length === 0 ? null : latestSigned(everRevoked.map(({ latest }) => latest));
+  return said !== null && said.revokedAt !== null ? said : latestSigned(ids.map(({ latest }) => latest));
+};
+
+const eventOf = (ids: readonly Copy[]): Event => {
+  // A non-consumable is bought anew after a refund, and each purchase has its own.
+  const boughtAfter = (id: Copy): number =>
+    id.latest.type === "non-consumable"
+      ? Math.max(
+          0,
+          ...ids.map(({ revokedLast }) => revokedLast ?? 0).filter((at) => isBoughtAfter(id, at, ids)),
+        )
+      : 0;
+  const purchases = [...Map.groupBy(ids, boughtAfter)]
+    .sort(([a], [b]) => b - a)
+    .map(([, some]) => saidOf(some));
+  const paid = purchases.filter(({ revokedAt }) => revokedAt === null);
+  const fact = paid.length > 0 ? latestSigned(paid) : purchases[0];
+  if (fact === undefined) throw new RangeError("Nothing was signed.");
+  const refundedLast = Math.max(-1, ...ids.map(({ revokedLast }) => revokedLast ?? -1));
   const { type, end, revokedAt, upgraded, signedAt } = fact;
   const natural = type === "subscription" ? end : null;
   const units = unitsOf(fact);
@@ -457,6 +477,12 @@ const eventOf = (ids: readonly Copy[]): Event => {
     natural,
     end: upgraded ? Math.min(natural ?? Infinity, signedAt) : natural,
     revokedAt: units === 0 ? revokedAt : null,
+    refundedBy:
+      type === "subscription"
+        ? refundedLast < 0
+          ? null
+          : refundedLast
+        : (ids.find(({ latest }) => latest === fact)?.revokedLast ?? null),
     units,
   };
 };
@@ -579,9 +605,13 @@ const isOvertaken = (
   return overtaken;
 };
 
+/** Refunded before it began. */
+const neverRan = ({ revokedAt, start }: Event): boolean => revokedAt !== null && revokedAt <= start;
+
 /** Whether the person went on from one period to another, which began after it, or at once in its place. */
 const wentOn = (from: Event, to: Event): boolean =>
   (to.end ?? Infinity) > (from.end ?? Infinity) &&
+  !neverRan(to) &&
   (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
 /** The end of the grace period after a period; the longest one where the store tells none. */
@@ -644,12 +674,16 @@ const givenByIos = (
         other.fact.type === "subscription" &&
         (fact.upgraded || !other.fact.upgraded) &&
         other.start < (other.end ?? Infinity) &&
+        !neverRan(other) &&
         (other.fact.product === fact.product
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null && !other.fact.upgraded
           : // Another product that is charged ahead of time begins at the end of this one. The store says of an upgraded
             // period that the next product was no such.
-            other.start !== event.start && (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
+            // What was refunded when the other began, and given back since, was not upgraded to it.
+            other.start !== event.start &&
+            (revokedAt !== null || event.refundedBy === null || event.refundedBy > other.start) &&
+            (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
     );
     const end =
       isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
@@ -664,7 +698,6 @@ const givenByIos = (
           isSubscription &&
           end === event.natural &&
           other.fact.type === "subscription" &&
-          other.fact.product === fact.product &&
           !other.fact.upgraded &&
           other.revokedAt === null &&
           other.start === end &&
@@ -692,7 +725,7 @@ const givenByIos = (
           end: end === null ? null : Math.max(end, (renewed && graceEndOf(end, renewed)) ?? 0),
           beganLater: isSubscription && start > (end ?? Infinity),
           revokedAt,
-          refundedBy: fact.revokedAt,
+          refundedBy: event.refundedBy,
           units,
           shown: fact.quantity,
           bought: fact.quantity,

@@ -46,6 +46,12 @@ const CONFIGURATION_REASONS: ReadonlySet<string | null> = new Set([
   "projectNotLinked",
   "userInsufficientPermission",
 ]);
+/**
+ * The message with which Google has answered 400 `failedPrecondition` about a subscription that expired long ago, in place of 410.
+ * Other failed preconditions say nothing of the kind.
+ */
+const NO_LONGER_AVAILABLE = /\bno longer available\b/i;
+const PRECONDITION_REASON = /^failed_?precondition$/i;
 const QUOTA_REASON = /limit_?exceeded|quota_?exceeded|resource_?exhausted/i;
 
 /** A reason is one word; anything else is dropped, because it may contain a token. */
@@ -75,21 +81,23 @@ const errorBody = once(() =>
     error: z.union([
       z.pipe(
         z.string(),
-        z.transform((reason) => ({ reason, location: null })),
+        z.transform((reason) => ({ reason, location: null, isNoLongerAvailable: false })),
       ),
       z.pipe(
         z.object({
           errors: z.optional(z.array(detail())),
           details: z.optional(z.array(detail())),
           status: z.optional(z.string()),
+          message: z.optional(z.string()),
         }),
-        z.transform(({ errors, details, status }) => ({
+        z.transform(({ errors, details, status, message }) => ({
           reason:
             errors?.[0]?.reason ??
             details?.find(({ reason }) => reason !== undefined)?.reason ??
             status ??
             null,
           location: errors?.[0]?.location ?? null,
+          isNoLongerAvailable: NO_LONGER_AVAILABLE.test(message ?? ""),
         })),
       ),
     ]),
@@ -100,6 +108,8 @@ interface Answered {
   readonly status: number;
   readonly reason: string | null;
   readonly location: string | null;
+  /** Whether the message says so; the message itself is not kept. */
+  readonly isNoLongerAvailable: boolean;
   readonly retryAfterSeconds: number | null;
 }
 
@@ -141,11 +151,14 @@ const answeredTo = (error: unknown, now: Instant): Answered | null | undefined =
   const { response } = parsed.data;
   if (response == null) return null;
   const body = errorBody().safeParse(response.data);
-  const { reason, location } = body.success ? body.data.error : { reason: null, location: null };
+  const { reason, location, isNoLongerAvailable } = body.success
+    ? body.data.error
+    : { reason: null, location: null, isNoLongerAvailable: false };
   return {
     status: response.status,
     reason: reason !== null && WORD.test(reason) ? reason : null,
     location,
+    isNoLongerAvailable,
     retryAfterSeconds: retryAfter(response.headers.get("retry-after"), now),
   };
 };
@@ -156,6 +169,11 @@ const nameOf = (error: unknown): unknown =>
 
 const isTimeout = (error: unknown): boolean =>
   nameOf(error) === "TimeoutError" || nameOf(error) === "AbortError";
+
+const isGone = ({ status, reason, isNoLongerAvailable }: Answered): boolean =>
+  status === 410 ||
+  GONE_REASONS.has(reason) ||
+  (status === 400 && PRECONDITION_REASON.test(reason ?? "") && isNoLongerAvailable);
 
 const isTransient = ({ status, reason }: Answered): boolean =>
   status === 408 ||
@@ -177,7 +195,7 @@ export const failureOfCall = (error: unknown, now: Instant): Failure => {
   if (answered === null) return unavailable(unansweredBecause(error));
   const { status, reason, location } = answered;
   if (isTransient(answered)) return unavailable(reason, answered);
-  if (status === 410 || GONE_REASONS.has(reason)) return { outcome: "gone", status, reason };
+  if (isGone(answered)) return { outcome: "gone", status, reason };
   const aboutCredential = status === 401 || (status === 403 && reason !== null);
   if (aboutCredential || CONFIGURATION_REASONS.has(reason))
     return { outcome: "credential-rejected", status, reason };

@@ -27,6 +27,18 @@ const answered = (status: number, reason?: string): Fault => ({ status, body: aG
 /** Failures of one call; the next call may succeed. */
 const FAILURES: Readonly<Record<string, Fault>> = {
   "400 invalid": answered(400, "invalid"),
+  "400 failedPrecondition": answered(400, "failedPrecondition"),
+  "400 failedPrecondition, expired for too long": {
+    status: 400,
+    body: {
+      error: {
+        code: 400,
+        message:
+          "The subscription purchase is no longer available for query because it has been expired for too long.",
+        errors: [{ domain: "global", reason: "failedPrecondition" }],
+      },
+    },
+  },
   "401 authError": answered(401, "authError"),
   "403 permissionDenied": answered(403, "permissionDenied"),
   "403 without a body": { status: 403 },

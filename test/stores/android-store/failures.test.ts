@@ -127,6 +127,37 @@ describe("a purchase that the store has dropped is gone:", () => {
     expect(calls).toBe(1);
   });
 
+  const TOO_LONG =
+    "The subscription purchase is no longer available for query because it has been expired for too long.";
+  const precondition = (message: string, error: object): Fault => ({
+    status: 400,
+    body: { error: { code: 400, message, ...error } },
+  });
+  const both = {
+    errors: [{ domain: "global", reason: "failedPrecondition" }],
+    status: "FAILED_PRECONDITION",
+  };
+
+  test.each([
+    ["failedPrecondition", both],
+    ["FAILED_PRECONDITION", { status: "FAILED_PRECONDITION" }],
+  ])("400 %s that has been expired for too long", async (reason, error) => {
+    const { answer, calls } = await met("publisher", precondition(TOO_LONG, error));
+    expect(answer).toStrictEqual({ outcome: "gone", status: 400, reason });
+    expect(calls).toBe(1);
+  });
+  test("not where another precondition failed, nor for another reason", async () => {
+    const answers = [
+      precondition("The purchase is not in a valid state.", both),
+      precondition(TOO_LONG, { errors: [{ reason: "aReasonOfNextYear" }] }),
+    ];
+    for (const fault of answers)
+      expect((await met("publisher", fault, fault, fault)).answer).toMatchObject({
+        outcome: "unavailable",
+        status: 400,
+      });
+  });
+
   test("a purchase that expired long ago", async () => {
     const purchaseToken = buySubscription();
     local.sandbox.drop(purchaseToken);
