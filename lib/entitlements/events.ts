@@ -216,18 +216,16 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
  * may sign it again at any time, so only dates decide. An upgrade that was refunded before that start, or was overtaken itself,
  * took no place.
  */
-const isOvertaken = (period: Line, ran: readonly Line[], lines: readonly Line[]): boolean => {
-  const { nature, productIdentifier, startsAt } = period;
-  if (nature !== "auto_renewable" || startsAt === null) return false;
+const isOvertaken = (
+  { productIdentifier, startsAt }: Line,
+  ran: readonly Line[],
+  periods: readonly Line[],
+): boolean => {
+  if (startsAt === null) return false;
   const beganAhead = (other: Line): number => startsAt - (other.startsAt ?? startsAt);
-  const before = lines.filter(
-    (other) => other.nature === "auto_renewable" && other.endsAt === startsAt && beganAhead(other) > 0,
-  );
-  if (before.length === 0) return false;
-  const firstBegan = Math.max(...before.map(beganAhead));
+  const firstBegan = Math.max(...periods.filter(({ endsAt }) => endsAt === startsAt).map(beganAhead));
   return ran.some(
     (upgrade) =>
-      upgrade.nature === "auto_renewable" &&
       upgrade.productIdentifier !== productIdentifier &&
       beganAhead(upgrade) > 0 &&
       beganAhead(upgrade) <= CHARGED_AHEAD_MILLISECONDS &&
@@ -237,16 +235,18 @@ const isOvertaken = (period: Line, ran: readonly Line[], lines: readonly Line[])
   );
 };
 
+const isPeriod = ({ line }: Pick<PurchaseEvent, "line">): boolean => line.nature === "auto_renewable";
+
 /** Events of one lineage that count, from their uncut lines: oldest first, cut at upgrades. */
 export const countingOf = <Event extends Pick<PurchaseEvent, "line">>(events: readonly Event[]): Event[] => {
-  const lines = events.map(({ line }) => line);
+  const periods = events.filter(isPeriod).map(({ line }) => line);
   // In the order of their starts, because only a period that ran overtakes another, and it began before that one.
   const ran: Line[] = [];
-  for (const line of lines.toSorted((a, b) => compare(a.startsAt ?? 0, b.startsAt ?? 0)))
-    if (!isOvertaken(line, ran, lines)) ran.push(line);
+  for (const line of periods.toSorted((a, b) => compare(a.startsAt ?? 0, b.startsAt ?? 0)))
+    if (!isOvertaken(line, ran, periods)) ran.push(line);
   const counting = new Set(ran);
   return events
-    .filter(({ line }) => counting.has(line))
+    .filter((event) => !isPeriod(event) || counting.has(event.line))
     .map((event) => ({ ...event, line: upToUpgrade(event.line) }))
     .sort((a, b) => lineOrder(a.line, b.line));
 };

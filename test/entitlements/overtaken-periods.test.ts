@@ -85,6 +85,14 @@ describe("a period that was charged ahead of time, and overtaken by an upgrade b
       expect(at(END + 2 * DAY, known)).toMatchObject({ basic: { active: false }, plus: { active: true } });
     }
   });
+  test("also where another period that began later ends at its start", () => {
+    const later = period("4", "maps", UPGRADED + HOUR, END);
+    for (const lines of [
+      [later, first],
+      [first, later],
+    ])
+      expect(at(END + DAY, lineage(...lines, charged(), plus))["basic"]).toMatchObject({ active: false });
+  });
   test("does not end the grace period of the upgrade, marked or not", () => {
     const end = UPGRADED + 7 * DAY;
     const renewal = aRenewal({ periodEndsAt: end, graceEndsAt: end + 6 * DAY, signedAt: end + HOUR });
@@ -167,10 +175,14 @@ describe("a period counts that starts at the end of the one before", () => {
   });
   test("where the other product began with it, or ended by then", () => {
     expect(basicAt(first, charged(), period("3", "plus", END, END + 7 * DAY))).toMatchObject(counts);
+    expect(basicAt(period("3", "plus", END, END + 7 * DAY), charged(), first)).toMatchObject(counts);
     expect(basicAt(first, charged(), period("3", "plus", UPGRADED, END))).toMatchObject(counts);
     expect(basicAt(first, charged(), period("3", "plus", UPGRADED, END + 1))).toMatchObject({
       status: "expired",
     });
+  });
+  test("where what began in between is of its own product", () => {
+    expect(basicAt(first, charged(), period("3", "basic", UPGRADED, END + DAY))).toMatchObject(counts);
   });
   test("where the other product was before: what follows is a downgrade and its renewals", () => {
     const before = period("0", "plus", END - 31 * DAY, END + DAY);

@@ -215,9 +215,13 @@ describe("a lifetime", () => {
       [refunded("100", 10), copy("101", 5, restored(5)), refunded("101", 1, restored(5))],
     ],
     [
-      "bought anew and refunded again, when the first refund was reversed under its own id",
-      "revoked",
-      [refunded("100", 10), copy("100", 6), refunded("101", 1, restored(5))],
+      "bought anew while it was refunded, which was reversed, and the second purchase refunded",
+      "active",
+      [
+        refunded("100", 10),
+        copy("100", 6),
+        refunded("101", 1, { ...restored(15), revokedAt: NOW - 2 * DAY }),
+      ],
     ],
     ["with its refund reversed under the refunded id", "active", [refunded("100", 10), copy("100", 1)]],
     [
