@@ -5,7 +5,7 @@ import type { UnansweredLookUp } from "../stores/android-store/android-store.ts"
 import { selecting } from "../stores/android-store/reading.ts";
 import { failedIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
-import { isOfThisPurchase, UnansweredLookUpError } from "./unanswered-look-up.ts";
+import { isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 const TOO_MANY_REQUESTS = 429;
 const SECOND = 1000;
@@ -13,7 +13,7 @@ const SECOND = 1000;
 const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
   // It says nothing of the other purchases.
-  if (isOfThisPurchase(answer)) return { outcome: "failed" };
+  if (isUnreadable(answer)) return { outcome: "failed" };
   const isNamed = answer.status === TOO_MANY_REQUESTS;
   return { outcome: "unavailable", retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null };
 };

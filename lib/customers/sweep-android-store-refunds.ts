@@ -16,18 +16,21 @@ const ENVIRONMENTS = ["production", "sandbox"] as const;
 /** An answer this soon after a void may not show it yet, or be of a clock that goes ahead of the store's. */
 const UNSEEN_MILLISECONDS = 10 * 60 * 1000;
 
+/** So many purchases without an answer, and none with one, are not a fault of their own: the store does not answer. */
+const FAILURES_OF_A_STORE = 3;
+
 /**
  * Asks the store about the purchases on a page that are known here and were not verified since they were voided. A void
  * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
  *
- * @returns how many were asked for; null: the store does not answer
+ * @returns how many were answered, and whether one was not and is to be asked for again; null: the store does not answer
  */
 const refreshVoided = async (
   sweep: AndroidStoreSweep,
   application: Application,
   { packageName }: AndroidStoreConfiguration,
   voided: readonly VoidedPurchase[],
-): Promise<number | null> => {
+): Promise<{ readonly answered: number; readonly isLeft: boolean } | null> => {
   const lastVoided = new Map<string, VoidedPurchase>();
   for (const one of voided) {
     const known = lastVoided.get(one.purchaseToken);
@@ -45,7 +48,7 @@ const refreshVoided = async (
   );
   const references = entries.map(({ reference }) => reference);
   const known = await sweep.table.findFacts(application.identifier, [], references, sweep.now());
-  let asked = 0;
+  let [answered, left] = [0, 0];
   for (const { purchaseToken, voidedAt, reference } of entries) {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
@@ -62,10 +65,13 @@ const refreshVoided = async (
         productKind: productKindOf(line.nature),
       },
     });
-    if (outcome === "unavailable" || outcome === "credential-rejected") return null;
-    asked += 1;
+    if (outcome === "credential-rejected") return null;
+    if (outcome === "unavailable" || outcome === "failed") {
+      left += 1;
+      if (answered === 0 && left === FAILURES_OF_A_STORE) return null;
+    } else answered += 1;
   }
-  return asked;
+  return { answered, isLeft: left > 0 };
 };
 
 /**
@@ -78,7 +84,7 @@ export const sweepAndroidStoreRefunds = async (
   until: Instant,
 ): Promise<SweepReport> => {
   const readPeriod: ReadPeriod = async (application, { bundleOrPackage }, from, to) => {
-    let found = 0;
+    let [found, isLeft] = [0, false];
     const configuration = application.androidStore.find(({ packageName }) => packageName === bundleOrPackage);
     if (configuration === undefined) return { outcome: "read", found };
     let page: string | null = null;
@@ -86,12 +92,14 @@ export const sweepAndroidStoreRefunds = async (
       if (sweep.now() >= until) return { outcome: "stopped", found };
       const answer = await sweep.androidStore.voidedPurchases(configuration, { from, to }, page);
       if (answer.outcome !== "answered") return { outcome: "stopped", found };
-      const asked = await refreshVoided(sweep, application, configuration, answer.voided);
-      if (asked === null) return { outcome: "stopped", found };
-      found += asked;
+      const refreshed = await refreshVoided(sweep, application, configuration, answer.voided);
+      if (refreshed === null) return { outcome: "stopped", found };
+      found += refreshed.answered;
+      isLeft ||= refreshed.isLeft;
       page = answer.next;
     } while (page !== null);
-    return { outcome: "read", found };
+    // Only the list has the token of a one-time purchase, so it is read again for one that could not be asked about.
+    return { outcome: isLeft ? "stopped" : "read", found };
   };
   return sweepApplications(sweep, "android-store", readPeriod, until);
 };

@@ -4,17 +4,28 @@ import type { UnansweredLookUp } from "../stores/android-store/android-store.ts"
 /** HTTP status of an answer that came, whether or not it can be parsed. */
 const ANSWERED = 200;
 
-/** Statuses of a request that may succeed later, or with another credential. */
-const NOT_OF_THIS_PURCHASE: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429]);
+/** Statuses of a request that may succeed later. */
+const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+
+/** Whether the store's answer came and cannot be parsed: a fault of this one purchase, which may stay. */
+export const isUnreadable = ({ status }: UnansweredLookUp): boolean => status === ANSWERED;
 
 /**
- * Whether the fault is this one purchase's, and may stay: the store's answer came and cannot be parsed, or refuses the request
- * for a reason that is not known here. Without a reason it may be a proxy's own answer.
+ * Whether the fault may be this one purchase's and stay: its answer cannot be parsed, or refuses the request for a reason
+ * that is not known here. Without a reason it may be a proxy's own answer.
  */
-export const isOfThisPurchase = ({ status, reason }: UnansweredLookUp): boolean =>
-  status !== null &&
-  (status === ANSWERED ||
-    (status >= 400 && status < 500 && reason !== null && !NOT_OF_THIS_PURCHASE.has(status)));
+export const isOfThisPurchase = (answer: UnansweredLookUp): boolean => {
+  if (isUnreadable(answer)) return true;
+  const { outcome, status, reason } = answer;
+  return (
+    outcome === "unavailable" &&
+    status !== null &&
+    status >= 400 &&
+    status < 500 &&
+    reason !== null &&
+    !TRANSIENT.has(status)
+  );
+};
 
 /** A look-up that gave no purchase: the Android store did not answer, or refused the credential. Fails the request. */
 export class UnansweredLookUpError extends ServiceError {

@@ -75,7 +75,7 @@ export const grantingLines = ({
  * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends no
  * later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the line, as an
  * upgrade; one that starts with it is another part of a bundle, and one that starts after the line's refund, which was reversed
- * since, was bought beside it. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
+ * later, was bought beside it. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
  * charged ahead of time, and the line runs to its end. A period that was refunded before it began ends nothing, nor does one that
  * was upgraded itself: its upgrade does; but where the store says that `line` was upgraded, the next period of another product
  * is what it was upgraded to.
@@ -87,11 +87,11 @@ const takesPlaceOf = (next: Line, line: Line): boolean => {
   if (next.productIdentifier === line.productIdentifier)
     return standing !== "expired" && revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity);
   if (startsAt === line.startsAt) return false;
-  if (line.revokedAt === null && (line.refundedBy ?? Infinity) <= (startsAt ?? 0)) return false;
-  return (
-    line.standing === "expired" ||
-    (standing !== "expired" && (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS)
-  );
+  if (line.standing === "expired") return true;
+  const began = startsAt ?? 0;
+  const wasRefunded = line.revokedAt === null && (line.refundedBy ?? Infinity) <= began;
+  if (wasRefunded && began < line.verifiedAt) return false;
+  return standing !== "expired" && (line.endsAt ?? 0) - began > CHARGED_AHEAD_MILLISECONDS;
 };
 
 /** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */
@@ -145,9 +145,10 @@ interface StandingLine {
 }
 
 /** The line, which will renew if its renewal, of whichever product, is known already: the App Store charges it up to a day ahead. */
-const withPaidRenewal = (line: Line, later: readonly Line[]): Line => {
+const withPaidRenewal = (moment: Moment, line: Line, later: readonly Line[]): Line => {
   const { nature, verifiedAt, endsAt } = line;
-  if (nature !== "auto_renewable" || endsAt === null) return line;
+  if (nature !== "auto_renewable" || endsAt === null || later.length === 0 || moment.hasCome(endsAt))
+    return line;
   const renewals = later.filter(
     (other) =>
       other.nature === "auto_renewable" &&
@@ -190,7 +191,7 @@ const standingLines = (
     const isWhole = whole !== undefined && line.endsAt === whole.endsAt;
     const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
     if (speaks) return { line, renewal };
-    return { line: isWhole ? withPaidRenewal(line, periods.slice(index + 1)) : line, renewal: null };
+    return { line: isWhole ? withPaidRenewal(moment, line, periods.slice(index + 1)) : line, renewal: null };
   });
 };
 

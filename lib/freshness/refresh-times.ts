@@ -134,15 +134,26 @@ const ofSubscription = (
   // An upgrade may end before the period whose place it took, which nobody marked as upgraded.
   const last = beganLast(periods);
   if (last === undefined) return [];
+  const saidOf = (period: Line): Renewal | null =>
+    renewal !== null && periodOf(renewal, lines) === period ? renewal : null;
   const end = last.endsAt ?? 0;
-  const spoken = renewal !== null && periodOf(renewal, lines) === last ? renewal : null;
+  // A refund that was reversed gives back a period that may end after what was bought in between.
+  const givenBack = periods.filter(
+    ({ revokedAt, refundedBy, endsAt }) => revokedAt === null && refundedBy !== null && (endsAt ?? 0) > end,
+  );
+  const beside = givenBack.flatMap((period) =>
+    ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after),
+  );
   if (isRevoked(last))
     return [
+      ...beside,
       ...ofRevoked(last, after),
       // A refund of one period does not end the subscription: only the person does.
-      ...(spoken?.willRenew === true ? upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal") : []),
+      ...(saidOf(last)?.willRenew === true
+        ? upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal")
+        : []),
     ];
-  return ofRunningPeriod(last, end, spoken, after);
+  return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after)];
 };
 
 const ofOneTime = (line: Line, after: Instant): readonly Refresh[] => {

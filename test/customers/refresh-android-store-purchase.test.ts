@@ -218,13 +218,11 @@ describe("a store that fails", () => {
     expect(report).toMatchObject({ failed: 1, paused: [{ until: clock.now + 30 * SECOND }] });
     expect(await refreshed.dueAt()).toBeLessThanOrEqual(clock.now);
   });
-  test("for a reason of this purchase's own that is not known pauses no other, and the refresh stays", async () => {
-    const { refreshed, report } = await failingWith({ status: 400, body: aGoogleError(400, "ofNextYear") });
-    expect(report).toMatchObject({ failed: 1, paused: [] });
-    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now);
-  });
-  test.each([400, 404])("with a proxy's own %i pauses", async (status) => {
-    const { report } = await failingWith({ status, body: "<html>" });
+  test.each([
+    ["a refusal for a reason that is not known", { status: 400, body: aGoogleError(400, "ofNextYear") }],
+    ["a proxy's own 404", { status: 404, body: "<html>" }],
+  ])("with %s pauses", async (_, fault) => {
+    const { report } = await failingWith(fault);
     expect(report.paused).toHaveLength(1);
   });
   test("with a rejected credential pauses, and heals", async () => {

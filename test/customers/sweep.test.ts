@@ -329,17 +329,40 @@ describe("the list of voided purchases", () => {
   test.each<[what: string, status: number, reason: string]>([
     ["refuses for a reason that is not known", 400, "aReasonOfNextYear"],
     ["gives in a form that cannot be read", 200, "malformedAnswer"],
-  ])("goes on past a purchase whose answer the store %s", async (_, status, reason) => {
-    const swept = await aPackage(page(null, ["other", NOW - 2 * HOUR], [TOKEN, NOW - HOUR]));
-    await swept.own("other", "production", NOW - DAY);
-    await swept.own(TOKEN, "production", NOW - DAY);
+  ])(
+    "goes on past a purchase whose answer the store %s, and asks about it again",
+    async (_, status, reason) => {
+      const voided = page(null, ["stuck", NOW - 2 * HOUR], [TOKEN, NOW - HOUR]);
+      const swept = await aPackage(voided, voided);
+      await swept.own("stuck", "production", NOW - DAY);
+      await swept.own(TOKEN, "production", NOW - DAY);
+      const asked: string[] = [];
+      const sweep = () =>
+        swept.sweep((_of, { purchaseToken }) => {
+          asked.push(purchaseToken);
+          return Promise.resolve(
+            purchaseToken === "stuck"
+              ? { outcome: "unavailable", retryAfterSeconds: 5, status, reason }
+              : { outcome: "gone", status: 410, reason: null },
+          );
+        });
+      expect(await sweep()).toEqual({ found: 1, behind: 1 });
+      expect(asked).toEqual(["stuck", TOKEN]);
+      expect(await swept.markOf()).toBe(PRESENT - HOUR);
+      await sweep();
+      expect(asked.filter((token) => token === "stuck")).toHaveLength(2);
+    },
+  );
+  test("stops after three purchases about which the store does not answer, and none about which it does", async () => {
+    const tokens = ["1", "2", "3", "4"];
+    const swept = await aPackage(page(null, ...tokens.map((token) => [token, NOW - HOUR] as const)));
+    for (const token of tokens) await swept.own(token, "production", NOW - DAY);
     const asked: string[] = [];
     await swept.sweep((_of, { purchaseToken }) => {
       asked.push(purchaseToken);
-      return Promise.resolve({ outcome: "unavailable", retryAfterSeconds: 5, status, reason });
+      return Promise.resolve({ outcome: "unavailable", retryAfterSeconds: 5, status: 503, reason: null });
     });
-    expect(asked).toEqual(["other", TOKEN]);
-    expect(await swept.markOf()).toBe(PRESENT);
+    expect(asked).toHaveLength(3);
   });
   test("that the store does not give is read again", async () => {
     const swept = await aPackage({ outcome: "unavailable", status: 500, reason: null });

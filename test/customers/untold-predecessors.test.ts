@@ -278,7 +278,12 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(chain.acknowledged).toEqual(["z"]);
     });
     test("is waited for if the app has acknowledged the purchase, lest another account takes it", async () => {
-      for (const answer of [BUSY, REFUSED]) {
+      const misconfigured: Answer[] = [
+        { outcome: "credential-rejected", status: 404, reason: "applicationNotFound" },
+        { outcome: "credential-rejected", status: 400, reason: "invalid_grant" },
+      ];
+      const ofAProxy: Answer = { ...BUSY, status: 404, reason: null };
+      for (const answer of [BUSY, REFUSED, ...misconfigured, ofAProxy]) {
         const chain = await aChain({ y: answer, z: acknowledged });
         chain.pass(20 * DAY);
         await expect(chain.link("z", "user-2")).rejects.toMatchObject(refused);

@@ -291,6 +291,36 @@ describe("a period whose refund was reversed", () => {
       basic: { status: "expired", expiresAt: isoTime(REFUNDED - 1) },
     });
   });
+  test("was ended by an upgrade that began once it was given back, and had not been signed since", () => {
+    for (const verifiedAt of [END - 25 * DAY, END - 15 * DAY]) {
+      const givenBack = { ...reversed, verifiedAt };
+      const refundedBefore = { ...refunded, revokedAt: END - 26 * DAY, refundedBy: END - 26 * DAY };
+      const lines = [{ ...refundedBefore, verifiedAt: END - 26 * DAY }, givenBack, beside(END - 15 * DAY)];
+      expect(at(END, known(...lines))).toMatchObject({ basic: { expiresAt: isoTime(END - 15 * DAY) } });
+    }
+  });
+  test("was ended by an upgrade that marks it, however late that is signed", () => {
+    const lines = [
+      { ...refunded, verifiedAt: REFUNDED },
+      beside(REFUNDED + DAY),
+      { ...reversed, standing: "expired" as const },
+    ];
+    expect(at(END, known(...lines))).toMatchObject({
+      basic: { status: "expired", expiresAt: isoTime(REFUNDED + DAY) },
+    });
+  });
+  test("is asked about at its own end, although what was bought in between is over", () => {
+    const renewal = aRenewal({ periodEndsAt: yearly.endsAt, willRenew: true, signedAt: END - DAY });
+    const purchase = {
+      ...known({ ...refunded, verifiedAt: REFUNDED }, beside(REFUNDED + DAY), reversed),
+      renewal,
+    };
+    expect(nextRefresh(purchase, yearly.endsAt - 2 * HOUR)).toEqual({
+      at: yearly.endsAt - HOUR,
+      because: "renewal-ahead",
+    });
+    expect(nextRefresh(purchase, yearly.endsAt)?.at).toBeLessThan(yearly.endsAt + HOUR);
+  });
   test("is ended by what took its place while it is refunded", () => {
     const lines = [{ ...refunded, verifiedAt: REFUNDED }, beside(REFUNDED + DAY)];
     expect(at(END, known(...lines))).toMatchObject({

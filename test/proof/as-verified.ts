@@ -55,13 +55,13 @@ const toAnswer = (fact: AndroidFact): unknown =>
     ? {
         subscriptionState: `SUBSCRIPTION_STATE_${fact.state}`,
         startTime: fact.start === null ? undefined : isoTime(fact.start),
-        lineItems: fact.lines.map(({ product, basePlan, expiry, paid, renews, leaves }) => ({
+        lineItems: fact.lines.map(({ product, basePlan, expiry, paid, renews, leaves, replacement }) => ({
           productId: product,
           expiryTime: isoTime(expiry),
           ...(paid && { latestSuccessfulOrderId: "GPA.1" }),
           ...(basePlan !== null && { offerDetails: { basePlanId: basePlan } }),
           autoRenewingPlan: { autoRenewEnabled: renews },
-          ...(leaves === "replaced" && { deferredItemReplacement: { productId: "another" } }),
+          ...(leaves === "replaced" && { deferredItemReplacement: { productId: replacement ?? "another" } }),
           ...(leaves === "removed" && { deferredItemRemoval: {} }),
         })),
         ...(fact.replaces !== null && { linkedPurchaseToken: fact.replaces }),

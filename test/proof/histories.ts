@@ -736,6 +736,7 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
       } satisfies AndroidOneTimeFact;
     const [name, basePlan] = at(ANDROID_SUBSCRIPTIONS, product);
     const [addOn, addOnPlan] = at(ANDROID_SUBSCRIPTIONS, product + 1);
+    const [incoming, incomingPlan] = at(ANDROID_SUBSCRIPTIONS, product + 2);
     const line = { product: name, basePlan, expiry: clock + ends * DAY, paid: variant % 6 !== 5 };
     return {
       ...common,
@@ -747,8 +748,22 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
           ...line,
           renews: variant % 2 === 0,
           leaves: variant % 8 === 6 ? "replaced" : variant % 8 === 4 ? "removed" : null,
+          replacement: incoming,
         },
-        ...(variant % 3 === 2 && addOn !== name
+        // The answer may list what is to take its place, before it is paid and after.
+        ...(variant % 8 === 6 && days % 3 > 0
+          ? [
+              {
+                product: incoming,
+                basePlan: incomingPlan,
+                expiry: line.expiry + at([-1, 30], days) * DAY,
+                paid: days % 3 === 1,
+                renews: true,
+                leaves: null,
+              },
+            ]
+          : []),
+        ...((variant % 3 === 2 || (variant % 8 === 6 && days % 2 === 0)) && addOn !== name
           ? [
               {
                 product: addOn,

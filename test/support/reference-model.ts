@@ -71,6 +71,8 @@ export interface AndroidSubscriptionFact extends AndroidAnswer {
     readonly renews: boolean;
     /** `deferredItemReplacement` or `deferredItemRemoval`: the line ends at its expiry, whatever its plan says. */
     readonly leaves: "replaced" | "removed" | null;
+    /** The product that is to take its place. */
+    readonly replacement?: string;
   }[];
   /** `linkedPurchaseToken`. */
   readonly replaces: string | null;
@@ -682,7 +684,11 @@ const givenByIos = (
             // period that the next product was no such.
             // What was refunded when the other began, and given back since, was not upgraded to it.
             other.start !== event.start &&
-            (revokedAt !== null || event.refundedBy === null || event.refundedBy > other.start) &&
+            (fact.upgraded ||
+              revokedAt !== null ||
+              event.refundedBy === null ||
+              event.refundedBy > other.start ||
+              fact.signedAt <= other.start) &&
             (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
     );
     const end =
@@ -697,6 +703,7 @@ const givenByIos = (
         (other) =>
           isSubscription &&
           end === event.natural &&
+          (end ?? 0) > moment &&
           other.fact.type === "subscription" &&
           !other.fact.upgraded &&
           other.revokedAt === null &&
@@ -804,11 +811,16 @@ const givenByAndroid = (
       // A line that will be replaced is paid again, as another product.
       const renews = line.leaves === "replaced" || (line.renews && line.leaves === null);
       // Lines may be charged separately. One that does not renew, or is replaced, and ends before another is over.
+      // What is listed as its replacement has to be paid first.
+      const replacement = answer.lines.find(
+        (other) => other !== line && line.leaves === "replaced" && other.product === line.replacement,
+      );
+      const goesOn = replacement === undefined ? answer.lines : [replacement];
       const isGone =
         (!renews || line.leaves === "replaced") &&
         line.expiry <= answer.answeredAt &&
-        answer.lines.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
-      const willRenew = renews && answer.state !== "CANCELED";
+        goesOn.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
+      const willRenew = renews && !isGone && answer.state !== "CANCELED";
       // In a grace period everything that renews keeps its access. One whose own date has passed in it keeps it until the
       // period is over, at the latest at the first date that is still ahead. A later date of another line says nothing.
       const ends = answer.lines

@@ -66,7 +66,7 @@ const subscriptionLine = once(() =>
     offerDetails: orNull(z.object({ basePlanId: orNull(text()) })),
     autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
     prepaidPlan: orNull(z.object({})),
-    deferredItemReplacement: orNull(z.object({})),
+    deferredItemReplacement: orNull(z.object({ productId: orNull(z.string()) })),
     deferredItemRemoval: orNull(z.object({})),
   }),
 );

@@ -38,13 +38,29 @@ const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval
   deferredItemReplacement !== null ||
   (autoRenewingPlan?.autoRenewEnabled === true && deferredItemRemoval === null);
 
-/** Whether the line itself is over at its end. */
-const endsForGood = (item: Item): boolean => !renews(item) || item.deferredItemReplacement !== null;
+/** The item that is to take this one's place; undefined: the answer has none. */
+const replacementOf = (item: Item, items: readonly Item[]): Item | undefined => {
+  const { deferredItemReplacement: replacement } = item;
+  if (replacement === null) return undefined;
+  return items.find((other) => other !== item && other.productId === replacement.productId);
+};
 
 const lastEndOf = (items: readonly Item[]): Instant =>
   Math.max(...items.map(({ expiryTime }) => expiryTime ?? 0));
 
 const DAY = 24 * 3600 * 1000;
+
+/**
+ * Whether an item that is past is over, although the subscription goes on: Google may renew, retry or hold each on its own. One
+ * that does not renew was removed. One that is to be replaced waits for its replacement's payment, whatever other items do.
+ */
+const isOver = (item: Item, owned: readonly Item[], items: readonly Item[], answeredAt: Instant): boolean => {
+  if (renews(item) && item.deferredItemReplacement === null) return false;
+  const replacement = replacementOf(item, items);
+  return replacement === undefined
+    ? lastEndOf(owned) > answeredAt
+    : owned.includes(replacement) && (replacement.expiryTime ?? 0) > answeredAt;
+};
 
 /**
  * End of an item whose own date has passed in a grace period: the first date that is ahead, at most a day after the answer.
@@ -87,10 +103,8 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
     standing === null
       ? []
       : owned.map((item): Line => {
-          // Google may renew, retry or hold each line on its own. One that has ended before others and does not renew
-          // was removed or replaced.
           const isPast = (item.expiryTime ?? 0) <= answeredAt;
-          const isOver = endsForGood(item) && isPast && lastEnd > answeredAt;
+          const hasLeft = isPast && isOver(item, owned, items, answeredAt);
           return {
             transactionIdentifier: null,
             event: null,
@@ -98,10 +112,10 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             basePlanIdentifier: item.offerDetails?.basePlanId ?? null,
             purchaseOptionIdentifier: null,
             nature: "auto_renewable",
-            standing: isOver ? "expired" : standing,
+            standing: hasLeft ? "expired" : standing,
             startsAt: answer.startTime,
             purchasedAt: null,
-            endsAt: carriedTo !== null && renews(item) && isPast && !isOver ? carriedTo : item.expiryTime,
+            endsAt: carriedTo !== null && renews(item) && isPast && !hasLeft ? carriedTo : item.expiryTime,
             revokedAt: null,
             refundedBy: null,
             mostRefunded: 0,
@@ -110,7 +124,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             quantity: 1,
             refundedQuantity: 0,
             rented: false,
-            willRenew: !canceled && !isOver && renews(item),
+            willRenew: !canceled && !hasLeft && renews(item),
             verifiedAt: answeredAt,
           };
         });

@@ -186,6 +186,31 @@ describe("a deferred change", () => {
     const past = leaving({ ...replaced, expiryTime: isoTime(NOW - DAY) });
     expect(await linesOf(past, incoming)).toStrictEqual([["premium", NOW - DAY, true, "entitled"]]);
   });
+  test("of a replacement that is past waits for the replacement's payment, also beside an add-on with a later date", async () => {
+    const past = leaving({ ...replaced, expiryTime: isoTime(NOW - DAY) });
+    const addOn = aSubscriptionLine({ productId: "maps", expiryTime: isoTime(NOW + 20 * DAY) });
+    const addOnLine = ["maps", NOW + 20 * DAY, true, "entitled"];
+    expect(await linesOf(past, incoming, addOn)).toEqual(
+      expect.arrayContaining([["premium", NOW - DAY, true, "entitled"], addOnLine]),
+    );
+    const lapsed = aSubscriptionLine({ productId: "pro", expiryTime: isoTime(NOW) });
+    expect(await linesOf(past, lapsed, addOn)).toContainEqual(["premium", NOW - DAY, true, "entitled"]);
+    const paid = aSubscriptionLine({ productId: "pro", expiryTime: isoTime(NOW + 1) });
+    expect(await linesOf(past, paid, addOn)).toContainEqual(["premium", NOW - DAY, false, "expired"]);
+    // Without its replacement in the answer, nothing else is to come.
+    expect(await linesOf(past, addOn)).toContainEqual(["premium", NOW - DAY, false, "expired"]);
+  });
+  test("of a replacement by another plan of the same product is told from it", async () => {
+    const past = leaving({
+      deferredItemReplacement: { productId: "premium" },
+      expiryTime: isoTime(NOW - DAY),
+    });
+    const yearly = aSubscriptionLine({ productId: "premium", expiryTime: isoTime(NOW + 300 * DAY) });
+    expect(await linesOf(past, yearly)).toStrictEqual([
+      ["premium", NOW - DAY, false, "expired"],
+      ["premium", NOW + 300 * DAY, true, "entitled"],
+    ]);
+  });
   test("does not stop another line from renewing", async () => {
     const addOn = aSubscriptionLine({ productId: "maps" });
     expect(await linesOf(leaving({ deferredItemRemoval: {} }), addOn)).toStrictEqual([
