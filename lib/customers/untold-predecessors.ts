@@ -28,12 +28,28 @@ const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) =>
   key: purchaseKeyOfToken(purchaseToken),
 });
 
-const isUnknown = ({ purchases, erasedPurchases }: KnownFacts, reference: string): boolean =>
-  !purchases.has(reference) && !erasedPurchases.has(reference);
+/**
+ * Whether nothing is stored of a purchase, or only that another names it: the store did not know it then, perhaps by mistake, so
+ * it is asked again while the other's acknowledgement is due.
+ */
+const isUnknown = (
+  { purchases, erasedPurchases }: KnownFacts,
+  reference: string,
+  isDue: boolean,
+): boolean => {
+  const stored = purchases.get(reference);
+  if (stored === undefined) return !erasedPurchases.has(reference);
+  return isDue && stored.purchase.verifiedAt === 0;
+};
 
-/** Tokens that a purchase names and of which nothing is stored. */
-const unknownTo = (known: KnownFacts, { purchase, predecessors }: VerifiedPurchase): readonly string[] =>
-  predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token))));
+/** Tokens that a purchase names and about which the store is to be asked. */
+const unknownTo = (
+  known: KnownFacts,
+  { purchase, predecessors, acknowledgement }: VerifiedPurchase,
+): readonly string[] =>
+  predecessors.filter((token) =>
+    isUnknown(known, referenceText(referenceOf(purchase, token)), acknowledgement !== null),
+  );
 
 /**
  * Whether a purchase that is claimed or stored waits for the store's answer about a predecessor: until a third of the time to

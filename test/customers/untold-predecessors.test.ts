@@ -215,12 +215,13 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
     expect(chain.asked).toEqual(["z"]);
   });
-  test("that the store has dropped is not asked about again", async () => {
+  test("that the store has dropped is not asked about again once the purchase is acknowledged", async () => {
     for (const dropped of [GONE, UNKNOWN]) {
       const chain = await aChain({ y: dropped });
       expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
       expect(chain.asked).toEqual(["z", "y"]);
       expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+      chain.answers.set("z", { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" });
       await chain.link("z");
       expect(chain.asked).toEqual(["z"]);
     }
@@ -330,6 +331,20 @@ describe("a purchase whose predecessor nobody has told of", () => {
       },
     );
   });
+  test.each(["tell", "refresh", "link"] as const)(
+    "and that the store did not know at first is asked about while an acknowledgement is due: %s",
+    async (by) => {
+      const chain = await aChain({ y: UNKNOWN });
+      await chain.tell("z");
+      expect(chain.acknowledged).toEqual([]);
+      chain.answers.set("y", Y);
+      chain.pass(DAY);
+      await chain[by]("z");
+      expect(chain.acknowledged).toEqual(["z"]);
+      expect(await chain.activeOf()).toEqual(["tiles"]);
+      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
+    },
+  );
   describe("and that goes on because its replacement was never paid", () => {
     const n: Answer = {
       ...Z,

@@ -206,6 +206,30 @@ describe("the copy that decides a lifetime", () => {
     expect(startOf({})).toEqual([1]);
   });
 
+  test("is kept with what was said last of each purchase's refund", () => {
+    const copies = [
+      lifetime("1", { purchasedAt: 1, revokedAt: 10, revokedSince: 10, verifiedAt: 20 }),
+      lifetime("2", { purchasedAt: 2, refundedBy: 10, revokedSince: 12, verifiedAt: 50 }),
+      lifetime("3", { purchasedAt: 3, verifiedAt: 60 }),
+      lifetime("4", { purchasedAt: 30, revokedAt: 40, revokedSince: 40, verifiedAt: 90 }),
+    ];
+    expect(decidingOf(...copies)).toEqual(["3"]);
+    expect(idsOf(decidingCopies(copies))).toEqual(["1", "2", "3", "4"]);
+    expect(eventLines(decidingCopies(copies))).toEqual(eventLines(copies));
+  });
+  test("is kept with one copy of a refund that was signed under several ids, besides the last", () => {
+    const copies = [10, 11, 12].map((revokedSince) =>
+      lifetime(String(revokedSince), {
+        purchasedAt: 1,
+        revokedAt: 9,
+        revokedSince,
+        verifiedAt: revokedSince,
+      }),
+    );
+    for (const order of [copies, copies.toReversed()])
+      expect(idsOf(decidingCopies(order))).toEqual(["10", "12"]);
+  });
+
   describe("is kept, with those that decide once more is known:", () => {
     const kept = lifetime("1", { purchasedAt: 1, verifiedAt: 90 });
     const lastPurchased = lifetime("2", { purchasedAt: 60, verifiedAt: 70 });

@@ -779,6 +779,14 @@ const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) &
 const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
   paid || leaves !== null;
 
+/** Google's answers of these tests are never acknowledged; what is over, or not owned, need not be. */
+const isToBeAcknowledged = (fact: Fact): boolean =>
+  fact.store === "android-store" &&
+  fact.kind === "subscription" &&
+  !isPending(fact) &&
+  fact.state !== "EXPIRED" &&
+  fact.lines.some(isOwned);
+
 const givenByAndroid = (
   facts: readonly AndroidFact[],
   everything: readonly Fact[],
@@ -1162,14 +1170,18 @@ export const createReferenceModel = (
     keepRenewals(request, ownedNames());
   };
 
-  /** Google's answers about older tokens of which nothing is known, and about those that these name: the oldest first. */
+  /** Google's answers about older tokens of which nothing has been told, and about those that these name: the oldest first. */
   const untold = ({ facts: said, answers }: ModelRequest): AndroidSubscriptionFact[] => {
-    const known = ownedNames();
+    const named = ownedNames();
+    const told = new Set(facts.map(purchaseName));
     const found: AndroidSubscriptionFact[] = [];
     const look = (fact: Fact): void => {
       for (const token of olderTokens(fact)) {
         const answer = answers.find((other) => other.token === token);
-        if (answer === undefined || known.has(tokenName(fact, token))) continue;
+        const name = tokenName(fact, token);
+        // Of one that is only named the store may have known nothing by mistake: that matters until the newer one is acknowledged.
+        const isKnown = named.has(name) && (told.has(name) || !isToBeAcknowledged(fact));
+        if (answer === undefined || isKnown) continue;
         if ([...found, ...said].includes(answer)) continue;
         found.unshift(answer);
         look(answer);
