@@ -16,6 +16,9 @@ const ENVIRONMENTS = ["production", "sandbox"] as const;
 /** An answer this soon after a void may not show it yet, or be of a clock that goes ahead of the store's. */
 const UNSEEN_MILLISECONDS = 10 * 60 * 1000;
 
+/** Age of a void up to which its purchase is asked about again, if the store answers about others and not about it. */
+const ASKED_AGAIN_MILLISECONDS = 2 * 24 * 3600 * 1000;
+
 /** So many purchases without an answer, and none with one, are not a fault of their own: the store does not answer. */
 const FAILURES_OF_A_STORE = 3;
 
@@ -48,7 +51,7 @@ const refreshVoided = async (
   );
   const references = entries.map(({ reference }) => reference);
   const known = await sweep.table.findFacts(application.identifier, [], references, sweep.now());
-  let [answered, left] = [0, 0];
+  let [answered, unanswered, isLeft] = [0, 0, false];
   for (const { purchaseToken, voidedAt, reference } of entries) {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
@@ -67,11 +70,12 @@ const refreshVoided = async (
     });
     if (outcome === "credential-rejected") return null;
     if (outcome === "unavailable" || outcome === "failed") {
-      left += 1;
-      if (answered === 0 && left === FAILURES_OF_A_STORE) return null;
+      unanswered += 1;
+      if (answered === 0 && unanswered === FAILURES_OF_A_STORE) return null;
+      isLeft ||= sweep.now() - voidedAt < ASKED_AGAIN_MILLISECONDS;
     } else answered += 1;
   }
-  return { answered, isLeft: left > 0 };
+  return { answered, isLeft };
 };
 
 /**
@@ -99,7 +103,7 @@ export const sweepAndroidStoreRefunds = async (
       page = answer.next;
     } while (page !== null);
     // Only the list has the token of a one-time purchase, so it is read again for one that could not be asked about.
-    return { outcome: isLeft ? "stopped" : "read", found };
+    return { outcome: isLeft ? "left" : "read", found };
   };
   return sweepApplications(sweep, "android-store", readPeriod, until);
 };

@@ -63,8 +63,11 @@ export interface SweepReport {
   readonly behind: number;
 }
 
-/** Outcome of one period. `stopped`: the store did not answer, or time is up; the period is read again. */
-export type PeriodOutcome = { readonly outcome: "read" | "stopped"; readonly found: number };
+/**
+ * Outcome of one period. `left`: it was read, and is read again for an entry about which the store did not answer. `stopped`:
+ * the store did not answer, or time is up; the period is read again, and later ones wait.
+ */
+export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
 
 const MINUTE = 60 * 1000;
 const HOUR = 60 * MINUTE;
@@ -105,17 +108,18 @@ const sweepOne = async (
   const before = await watermarks.read(swept);
   if (before !== null && present - before < APART) return { found: 0, behind: 0 };
   let from = Math.max((before ?? 0) - OVERLAP, present - FURTHEST);
-  let found = 0;
+  let [found, isLeft] = [0, false];
   for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
     if (now() >= until) return { found, behind: 1 };
     const to = Math.min(from + period, present);
     const outcome = await read(from, to);
     found += outcome.found;
     if (outcome.outcome === "stopped") return { found, behind: 1 };
-    await watermarks.raise(swept, to);
+    isLeft ||= outcome.outcome === "left";
+    if (!isLeft) await watermarks.raise(swept, to);
     from = to;
   }
-  return { found, behind: 0 };
+  return { found, behind: isLeft ? 1 : 0 };
 };
 
 /** Reads a period of a list; from and to are both included. */

@@ -229,6 +229,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
   return {
     world,
     asked,
+    swept: sweptOf(application.identifier),
     markOf: () => createWatermarks(table).read(sweptOf(application.identifier)),
     own: (token: string, environment: "production" | "sandbox", verifiedAt: Instant, quantity = 1) =>
       world.store(
@@ -353,6 +354,28 @@ describe("the list of voided purchases", () => {
       expect(asked.filter((token) => token === "stuck")).toHaveLength(2);
     },
   );
+  test.each([
+    ["goes on to later periods past it, and is read again from it", 2 * DAY - HOUR, 1, NOW - 2 * DAY - HOUR],
+    ["gives it up after two days", 2 * DAY, 0, PRESENT],
+  ])("%s", async (_, age, behind, mark) => {
+    const stuck = page(null, ["stuck", NOW - age]);
+    const swept = await aPackage(stuck, page(null), page(null), page(null, [TOKEN, NOW - HOUR]));
+    await createWatermarks(table).raise(swept.swept, NOW - 2 * DAY - HOUR);
+    await swept.own("stuck", "production", NOW - 20 * DAY);
+    await swept.own(TOKEN, "production", NOW - 20 * DAY);
+    const asked: string[] = [];
+    const report = await swept.sweep((_of, { purchaseToken }) => {
+      asked.push(purchaseToken);
+      return Promise.resolve(
+        purchaseToken === "stuck"
+          ? { outcome: "unavailable", retryAfterSeconds: 5, status: 400, reason: "aReasonOfNextYear" }
+          : { outcome: "gone", status: 410, reason: null },
+      );
+    });
+    expect(asked).toEqual(["stuck", TOKEN]);
+    expect(report).toEqual({ found: 1, behind });
+    expect(await swept.markOf()).toBe(mark);
+  });
   test("stops after three purchases about which the store does not answer, and none about which it does", async () => {
     const tokens = ["1", "2", "3", "4"];
     const swept = await aPackage(page(null, ...tokens.map((token) => [token, NOW - HOUR] as const)));
