@@ -12,6 +12,7 @@ import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import { DEMO } from "../local/demo.ts";
 import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import { watchChecks } from "../test/support/signature-checks.ts";
+import { openTable } from "../lib/table/open-table.ts";
 import { createTestTable } from "../test/support/table.ts";
 import { Stopwatch, sum } from "./measure.ts";
 import { meter, type Meter } from "./meter.ts";
@@ -58,7 +59,8 @@ const pause = (attempt: number): Promise<void> => sleep(10 * attempt);
 
 /** Creates the world. The application is in memory, as in a function that has read it. */
 export const createWorld = async (): Promise<World> => {
-  const table = await createTestTable();
+  const created = await createTestTable();
+  const table = { ...created, ...openTable(created.name) };
   const chain = newChain();
   const application: Application = {
     identifier: applicationId(uuid()),

@@ -57,7 +57,10 @@ export interface TableParameters {
 export interface FunctionParameters {
   /** In MB. Default: the endpoint's; authorizer: 1,024; scheduled functions: 512. */
   readonly memory: number;
-  /** In seconds. Default: the endpoint's; authorizer: 10; sweeps: 300; refreshes: 240; acknowledger and watcher: 60. */
+  /**
+   * In seconds. Default: the endpoint's; authorizer: 10; sweeps: 300; refreshes: 240; teller and deliverer: 120;
+   * acknowledger and watcher: 60.
+   */
   readonly timeout: number;
   /**
    * Concurrent executions reserved for this function, and its maximum; null: the account's shared pool. Default: null;

@@ -1,6 +1,6 @@
 /** Reads a stream as UTF-8 text; null: it has more bytes than the limit, and the rest is left unread. */
 export const boundedText = async (
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   limitBytes: number,
 ): Promise<string | null> => {
   const read: Uint8Array[] = [];

@@ -81,7 +81,7 @@ every comparison of a sort; and nothing is joined where a line occurs once. Then
 of a first synchronize of 1,000 renewals was 18 %, 11 ms. Half of that told the transactions apart: a \`Set\` hashes every character
 of every text. Now their signatures do, and it is 7 %. What remains is parsing a thousand payloads, joining them, and the answer. Small
 replays took 0.8 ms of 6 until the bench warmed them up as well; now 0.6 of 5. The largest share is that of a replay of 1,000 separate
-purchases, 16 %: as many lines are compared. (Synchronize and link, by size, were measured anew after that on 23 November; all other
+purchases, 15 %. (Synchronize and link, by size, were measured anew after that on 23 November; all other
 sections earlier that day.)
 
 What is owned for ever is written whole in two items with each new purchase. An account with 1,000 such products pays 412

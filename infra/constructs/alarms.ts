@@ -228,7 +228,7 @@ const upkeepConditions = ({
     threshold: 1,
   },
   "acknowledgements-failed": {
-    alarmDescription: "Google rejected acknowledgements permanently, or their deadline passed.",
+    alarmDescription: "Google dropped purchases whose acknowledgement was due, or their deadline passed.",
     metric: metrics.own("acknowledgementsFailed"),
     threshold: 1,
   },

@@ -35,8 +35,8 @@ export type HashAccounts = (
 ) => Promise<readonly string[]>;
 
 /** Characters of a line, and lines of an entry: an item of DynamoDB has at most 400 KB. */
-export const LINE_CHARACTERS = 200;
-export const MOST_LINES = 100;
+const LINE_CHARACTERS = 200;
+const MOST_LINES = 100;
 
 const SPACES_AND_WORDS = /\s*\S+/g;
 

@@ -60,7 +60,7 @@ export interface Resent {
 const PER_PAGE = 250;
 const ATTEMPTS = 20;
 
-/** Time before which no change is kept. */
+/** Time from which changes are kept. */
 export const oldestKept = (moment: Instant): Instant => moment - CHANGES_KEPT_MILLISECONDS;
 
 const deliverAgain = async (

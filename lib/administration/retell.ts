@@ -40,7 +40,7 @@ export interface Retelling {
 }
 
 /** Accounts a second that become due for a look: a teller manages more, which leaves time for new changes. */
-export const RETOLD_PER_SECOND = 100;
+const RETOLD_PER_SECOND = 100;
 
 const SECOND = 1000;
 
@@ -48,7 +48,7 @@ const SECOND = 1000;
 const CLOCKS_DIFFER = 5 * SECOND;
 
 /** Time until every function knows the application's change. */
-export const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
+const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
 
 /**
  * Makes every account of an application due for a look, as its changed catalog may have changed them all. It may be repeated,

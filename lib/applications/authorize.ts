@@ -30,7 +30,7 @@ const refused = (because: CredentialRefusal): Decision => ({ outcome: "refused",
 
 /**
  * Authorizes the value of an `Authorization` header. A missing, malformed or mistyped key is refused without a lookup.
- * Rejects where the lookup fails.
+ * Rejects where the lookup fails. The gateway keeps the policy for `POLICY_CACHED_SECONDS`.
  */
 export const authorize = async (
   authorization: string | undefined,

@@ -29,12 +29,15 @@ export const METRICS = {
   acknowledgementAge: "AcknowledgementAge",
   /** Production purchases still due that the store refunds in less than a day. */
   acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
-  /** Acknowledgements given up in production: refused for good, or past the store's deadline. */
+  /** Acknowledgements given up in production: of a purchase that the store has dropped, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",
   /**
-   * Notifications of the stores. Dimensions `Store` and `Outcome`: `STORED` (facts were stored, or known already, or
-   * a store's request was passed on), `UNUSED` (it can never be used), `FORGED` (the App Store did not sign it), or an error code: `INVALID_NOTIFICATION` where the App
-   * Store signed what is refused, `INTERNAL_ERROR` where the service itself failed.
+   * Notifications of the stores. Dimensions `Store` and `Outcome`:
+   * - `STORED`: facts were stored, or known already, or a store's request was passed on.
+   * - `UNUSED`: it can never be used.
+   * - `FORGED`: the App Store did not sign it.
+   * - an error code: `INVALID_NOTIFICATION` where the App Store signed what is refused, `INTERNAL_ERROR` where the service
+   *   itself failed.
    */
   notifications: "Notifications",
   /** Bundles and packages that had notifications of production within 30 days, but none for a day. */
@@ -48,7 +51,7 @@ export const METRICS = {
    * Dimension `Store`.
    */
   refreshAge: "RefreshAge",
-  /** Refunds and undelivered notifications found in the stores' own lists. Dimension `Store`. */
+  /** Failed notifications read, and voided purchases answered about, from the stores' lists; repeats count again. Dimension `Store`. */
   swept: "Swept",
   /** Lists of a store that a sweep did not read to the present. Dimension `Store`. */
   sweepsBehind: "SweepsBehind",

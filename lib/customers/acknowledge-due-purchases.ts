@@ -26,7 +26,7 @@ export interface AcknowledgementReport {
   readonly oldest: number;
   /** Production purchases still due, less than a day from their deadline. */
   readonly nearDeadline: number;
-  /** Rejected for good, or past the deadline: refunded by the store, or soon to be. Production only. */
+  /** Dropped by the store, or past the deadline: refunded by the store, or soon to be. Production only. */
   readonly failed: number;
   /** Applications whose credential the store rejects; absent if none. */
   readonly credentialRejectedOf?: readonly ApplicationId[];
@@ -69,13 +69,14 @@ const tryOne = async (
     productIdentifier: null,
   });
   switch (answer.outcome) {
-    case "rejected":
     case "gone":
       return "failed";
     case "credential-rejected":
       unusable.add(due.application);
       rejected.add(due.application);
       return "due";
+    // The store answered about it before: it may know none by mistake.
+    case "rejected":
     case "unavailable":
       return "due";
     case "verified": {

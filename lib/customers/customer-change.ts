@@ -24,7 +24,7 @@ export interface CustomerChange {
   readonly absorbed: readonly StoredCustomer[];
   /** Identities without an owner yet. */
   readonly identities: readonly IdentityReference[];
-  /** Those to be held first. */
+  /** Purchases to write, those that will be held first. */
   readonly purchases: readonly PurchaseWrite[];
   /** Acknowledgements that the change enqueues (`due`) or removes (`done`). */
   readonly acknowledgements: {

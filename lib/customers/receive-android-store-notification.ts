@@ -6,6 +6,7 @@ import type {
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
 import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
 import type {
   ExpectedSender,
@@ -44,6 +45,12 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set([
   "STORE_UNAVAILABLE",
   "STORE_REJECTED_CREDENTIAL",
 ]);
+
+/**
+ * Age of a notification up to which it is sent again if the store does not know its purchase: longer than most outages, in
+ * which it waits as well.
+ */
+const UNKNOWN_MILLISECONDS = 6 * 60 * 60 * 1000;
 
 /** A push, and where it came from and to. */
 export interface AndroidStorePush {
@@ -87,17 +94,30 @@ const noteLast = async (
   await note(notifiedPackage(application, packageName), Math.min(sentAt, now()));
 };
 
+/**
+ * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. If the app does not send
+ * the purchase, no other message names it. A time ahead of ours counts as far as one behind it.
+ */
+const mayBecomeKnown = (
+  { now }: AndroidStoreReception,
+  { sentAt }: AndroidStoreNotification,
+  { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
+): boolean => status === 404 && sentAt !== null && Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
+
 /** Asks the store about the purchase, and stores the answer. A contradiction's facts went to their owners. */
 const ask = async (
   reception: AndroidStoreReception,
   application: Application,
   configuration: AndroidStoreConfiguration,
+  notification: AndroidStoreNotification,
   purchase: NonNullable<AndroidStoreNotification["purchase"]>,
 ): Promise<NotificationUse> => {
   const answer = await reception.androidStore.lookUp(configuration, { ...purchase, productIdentifier: null });
   switch (answer.outcome) {
     case "rejected":
     case "gone":
+      if (mayBecomeKnown(reception, notification, answer))
+        throw new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: 60 });
       return "UNUSED";
     case "unavailable":
     case "credential-rejected":
@@ -148,7 +168,7 @@ const use = async (
   const outcome =
     purchase === null
       ? await passOnQuestion(reception, application, notification)
-      : await ask(reception, application, configuration, purchase);
+      : await ask(reception, application, configuration, notification, purchase);
   await noteLast(reception, application.identifier, notification);
   return outcome;
 };

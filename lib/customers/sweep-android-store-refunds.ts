@@ -1,8 +1,8 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
-import { productKindOf, referenceText } from "../entitlements/purchase.ts";
+import { isRevoked, productKindOf, referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import type { AndroidStore, VoidedPurchase } from "../stores/android-store/android-store.ts";
+import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
 import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
 import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
@@ -13,54 +13,52 @@ export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun,
 
 const ENVIRONMENTS = ["production", "sandbox"] as const;
 
-/** An answer this soon after a void may not show it yet, or be of a clock that goes ahead of the store's. */
+/** Margin after a period's end: an answer within it may not show the period's voids yet, or our clock is ahead. */
 const UNSEEN_MILLISECONDS = 10 * 60 * 1000;
 
-/** Age of a void up to which its purchase is asked about again, if the store answers about others and not about it. */
+/** Age of a period up to which it is read again for a purchase about which the store gave no answer, or a 404. */
 const ASKED_AGAIN_MILLISECONDS = 2 * 24 * 3600 * 1000;
 
-/** So many purchases without an answer, and none with one, are not a fault of their own: the store does not answer. */
-const FAILURES_OF_A_STORE = 3;
+/** Unanswered purchases, with none answered before them, after which the store counts as silent. */
+const UNANSWERED_BEFORE_SILENT = 3;
 
 /**
- * Asks the store about the purchases on a page that are known here and were not verified since they were voided. A void
- * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
+ * Asks the store about the purchases on a page that are known here, not revoked yet, and not verified since the end of the
+ * period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void alone
+ * revokes nothing: it names one order, and a purchase token is shared by all renewals.
  *
- * @returns how many were answered, and whether one was not and is to be asked for again; null: the store does not answer
+ * @param to end of the period
+ * @param until no look-up starts from this moment on
+ * @returns how many were answered, and whether one was not and is to be asked for again; null: the store does not answer,
+ * or time is up
  */
 const refreshVoided = async (
   sweep: AndroidStoreSweep,
   application: Application,
   { packageName }: AndroidStoreConfiguration,
-  voided: readonly VoidedPurchase[],
+  purchaseTokens: readonly string[],
+  to: Instant,
+  until: Instant,
 ): Promise<{ readonly answered: number; readonly isLeft: boolean } | null> => {
-  const lastVoided = new Map<string, VoidedPurchase>();
-  for (const one of voided) {
-    const known = lastVoided.get(one.purchaseToken);
-    if (known === undefined || known.voidedAt < one.voidedAt) lastVoided.set(one.purchaseToken, one);
-  }
-  const entries = [...lastVoided.values()].flatMap((one) =>
+  const entries = [...new Set(purchaseTokens)].flatMap((purchaseToken) =>
     ENVIRONMENTS.map((environment) => ({
-      ...one,
-      reference: {
-        store: "android-store" as const,
-        environment,
-        key: purchaseKeyOfToken(one.purchaseToken),
-      },
+      purchaseToken,
+      reference: { store: "android-store" as const, environment, key: purchaseKeyOfToken(purchaseToken) },
     })),
   );
   const references = entries.map(({ reference }) => reference);
   const known = await sweep.table.findFacts(application.identifier, [], references, sweep.now());
   let [answered, unanswered, isLeft] = [0, 0, false];
-  for (const { purchaseToken, voidedAt, reference } of entries) {
+  for (const { purchaseToken, reference } of entries) {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
-    if (stored === undefined || line === undefined || stored.verifiedAt > voidedAt + UNSEEN_MILLISECONDS)
-      continue;
+    if (stored === undefined || line === undefined || stored.verifiedAt > to + UNSEEN_MILLISECONDS) continue;
+    if (stored.lines.every(isRevoked)) continue;
+    if (sweep.now() >= until) return null;
     const { outcome } = await refreshAndroidStorePurchase(sweep, application, {
       application: application.identifier,
       purchase: reference,
-      dueAt: voidedAt,
+      dueAt: to,
       source: {
         store: "android-store",
         packageName,
@@ -69,11 +67,12 @@ const refreshVoided = async (
       },
     });
     if (outcome === "credential-rejected") return null;
-    if (outcome === "unavailable" || outcome === "failed") {
-      unanswered += 1;
-      if (answered === 0 && unanswered === FAILURES_OF_A_STORE) return null;
-      isLeft ||= sweep.now() - voidedAt < ASKED_AGAIN_MILLISECONDS;
-    } else answered += 1;
+    const isUnanswered = outcome === "unavailable" || outcome === "failed";
+    if (isUnanswered) unanswered += 1;
+    else answered += 1;
+    if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) return null;
+    // A 404 may be a mistake.
+    if (isUnanswered || outcome === "unknown") isLeft ||= sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
   }
   return { answered, isLeft };
 };
@@ -81,7 +80,7 @@ const refreshVoided = async (
 /**
  * Reads Google's list of voided purchases of every package, because a notification may be lost.
  *
- * @param until no period begins, and no page is read, from this moment on
+ * @param until no period begins, no page is read, and no look-up starts, from this moment on
  */
 export const sweepAndroidStoreRefunds = async (
   sweep: AndroidStoreSweep,
@@ -96,7 +95,14 @@ export const sweepAndroidStoreRefunds = async (
       if (sweep.now() >= until) return { outcome: "stopped", found };
       const answer = await sweep.androidStore.voidedPurchases(configuration, { from, to }, page);
       if (answer.outcome !== "answered") return { outcome: "stopped", found };
-      const refreshed = await refreshVoided(sweep, application, configuration, answer.voided);
+      const refreshed = await refreshVoided(
+        sweep,
+        application,
+        configuration,
+        answer.purchaseTokens,
+        to,
+        until,
+      );
       if (refreshed === null) return { outcome: "stopped", found };
       found += refreshed.answered;
       isLeft ||= refreshed.isLeft;

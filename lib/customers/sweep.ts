@@ -57,7 +57,7 @@ export interface SweepRun {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Outcome of a run: entries of the lists that were new to this service, and sweeps that did not reach the present. */
+/** Outcome of a run: failed notifications read, or voided purchases answered about, repeats included; and sweeps that did not reach the present. */
 export interface SweepReport {
   readonly found: number;
   readonly behind: number;

@@ -95,8 +95,8 @@ const lookUp = async (
 };
 
 /**
- * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: nobody has
- * told of them, and only they name the purchase that is known here. Reads the table once for each step after the first.
+ * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: no message
+ * named them, and the chain reaches a stored purchase only through them. Reads the table once for each step after the first.
  *
  * If the store does not answer about one of them, the request fails and is sent again. A purchase that nobody claims and that is
  * not stored waits without end: storing it would not link it, and its predecessor would count as known.

@@ -15,9 +15,9 @@ export interface NotificationWatch {
 
 const HOUR_MILLISECONDS = 3600 * 1000;
 /** Silence that is worth an alarm. */
-export const SILENT_MILLISECONDS = 24 * HOUR_MILLISECONDS;
+const SILENT_MILLISECONDS = 24 * HOUR_MILLISECONDS;
 /** Silence after which nobody expects notifications any more. */
-export const FORGOTTEN_MILLISECONDS = 30 * 24 * HOUR_MILLISECONDS;
+const FORGOTTEN_MILLISECONDS = 30 * 24 * HOUR_MILLISECONDS;
 
 /** Whether its application still has the bundle or package, and accepts the environment. */
 const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {

@@ -2,11 +2,11 @@ import type { CustomerEntitlement, Environment, Status, Store } from "../contrac
 import type { CustomerId, PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
-import { CHARGED_AHEAD_MILLISECONDS, eventLines, neverBegan } from "./events.ts";
+import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
-import { isSucceeded, periodOf } from "./periods.ts";
+import { isSucceeded, neverBegan, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { BILLING_RETRY_MILLISECONDS, graceEndOf, isUndecided, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
@@ -74,9 +74,9 @@ export const grantingLines = ({
 /**
  * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends no
  * later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the line, as an
- * upgrade; one that starts with it is another part of a bundle, and one that starts after the line's refund, which was reversed
- * later, was bought beside it. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was
- * charged ahead of time, and the line runs to its end. A period that was refunded before it began ends nothing, nor does one that
+ * upgrade. One that starts with it is another part of a bundle; one that starts between the line's refund and its reversal was
+ * bought beside it. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was charged ahead of time, and the line runs to
+ * its end. A period that was refunded before it began ends nothing, nor does one that
  * was upgraded itself: its upgrade does; but where the store says that `line` was upgraded, the next period of another product
  * is what it was upgraded to.
  */
@@ -89,8 +89,8 @@ const takesPlaceOf = (next: Line, line: Line): boolean => {
   if (startsAt === line.startsAt) return false;
   if (line.standing === "expired") return true;
   const began = startsAt ?? 0;
-  const wasRefunded = line.revokedAt === null && (line.refundedBy ?? Infinity) <= began;
-  if (wasRefunded && began < line.verifiedAt) return false;
+  const isGivenBack = line.revokedAt === null && (line.refundedBy ?? Infinity) <= began;
+  if (isGivenBack && began < line.verifiedAt) return false;
   return standing !== "expired" && (line.endsAt ?? 0) - began > CHARGED_AHEAD_MILLISECONDS;
 };
 
@@ -144,14 +144,12 @@ interface StandingLine {
   readonly renewal: Renewal | null;
 }
 
-/** The line, which will renew if its renewal, of whichever product, is known already: the App Store charges it up to a day ahead. */
+/** The running line, which will renew if the next period, of any product, is known: the App Store charges it up to a day ahead. */
 const withPaidRenewal = (moment: Moment, line: Line, later: readonly Line[]): Line => {
   const { nature, verifiedAt, endsAt } = line;
-  if (nature !== "auto_renewable" || endsAt === null || later.length === 0 || moment.hasCome(endsAt))
-    return line;
+  if (nature !== "auto_renewable" || endsAt === null || moment.hasCome(endsAt)) return line;
   const renewals = later.filter(
     (other) =>
-      other.nature === "auto_renewable" &&
       other.standing === "entitled" &&
       other.revokedAt === null &&
       other.startsAt === endsAt &&

@@ -1,5 +1,6 @@
 import type { Environment } from "../contract/schemas.ts";
 import { compare } from "../order.ts";
+import { isPeriod } from "./periods.ts";
 import { lineOrder, lineText, type Line } from "./purchase.ts";
 import type { Instant } from "./time.ts";
 
@@ -72,13 +73,13 @@ const refundsOf = (copies: readonly Line[]): readonly Refund[] => {
 /** Copy of the last refund, standing or reversed. */
 export const lastRefunded = (copies: readonly Line[]): Line | undefined => refundsOf(copies)[0]?.copy;
 
-/** Copies of one purchase of an event. Nobody can buy what they own, so a non-consumable is bought again after its refund alone. */
+/** Copies of one purchase of an event: a non-consumable may be bought again, but only after a refund. */
 type PurchaseCopies = readonly [Line, ...Line[]];
 
 /**
- * Copies by the purchase that they are of, the last purchase first. A transaction id was bought anew where it was purchased
- * after a refund, and not signed before that refund was first signed. A restore from before the refund was not, however late
- * it is signed again.
+ * Copies of each purchase, the last purchase first. A transaction id is of a new purchase if its date is after a refund, and
+ * it was not signed before that refund first was. A restore from before the refund is not, however late it is signed again:
+ * nobody can buy what they own.
  */
 const purchasesIn = (copies: PurchaseCopies): readonly PurchaseCopies[] => {
   if (copies[0].nature !== "non_consumable") return [copies];
@@ -99,7 +100,7 @@ const wasRefunded = ({ revokedSince }: Line): boolean => revokedSince !== null;
  * it. So the last signed copy among the ids ever refunded decides. Where the refund was reversed, or never was, the last
  * signed copy of all decides.
  */
-const decidingOne = (copies: PurchaseCopies): Line => {
+const decidingOfPurchase = (copies: PurchaseCopies): Line => {
   const refunded = copies.filter(wasRefunded);
   if (!isSome(refunded)) return latest(copies);
   const said = latest(refunded);
@@ -108,7 +109,7 @@ const decidingOne = (copies: PurchaseCopies): Line => {
 
 /** The copy that decides: of the purchases that are not refunded, the last signed; if all are, the last purchase's. */
 const deciding = (copies: PurchaseCopies): Line => {
-  const [last, ...earlier] = purchasesIn(copies).map(decidingOne);
+  const [last, ...earlier] = purchasesIn(copies).map(decidingOfPurchase);
   if (last === undefined) return latest(copies);
   const paid = [last, ...earlier].filter(({ revokedAt }) => revokedAt === null);
   return isSome(paid) ? latest(paid) : last;
@@ -135,8 +136,8 @@ export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
   if (!isSome(refunded)) return [latest(copies)];
   const lastPurchased = copies.toSorted(newestCopyFirst).find(({ revokedAt }) => revokedAt === null);
   const purchases = purchasesIn(copies).flatMap((purchase) => {
-    const refundedNow = purchase.filter(wasRefunded);
-    return [decidingOne(purchase), ...(isSome(refundedNow) ? [latest(refundedNow)] : [])];
+    const everRefunded = purchase.filter(wasRefunded);
+    return [decidingOfPurchase(purchase), ...(isSome(everRefunded) ? [latest(everRefunded)] : [])];
   });
   return [
     ...new Set([
@@ -156,10 +157,6 @@ const upToUpgrade = (line: Line): Line =>
     : line;
 
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
-
-/** Whether a period was refunded before it began, so that it never ran. */
-export const neverBegan = ({ revokedAt, startsAt }: Line): boolean =>
-  revokedAt !== null && revokedAt <= (startsAt ?? 0);
 
 /** Longest time before a period's end at which its renewal, charged ahead of time, begins; a day is usual. */
 export const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;
@@ -235,18 +232,16 @@ const isOvertaken = (
   );
 };
 
-const isPeriod = ({ line }: Pick<PurchaseEvent, "line">): boolean => line.nature === "auto_renewable";
-
 /** Events of one lineage that count, from their uncut lines: oldest first, cut at upgrades. */
 export const countingOf = <Event extends Pick<PurchaseEvent, "line">>(events: readonly Event[]): Event[] => {
-  const periods = events.filter(isPeriod).map(({ line }) => line);
+  const periods = events.map(({ line }) => line).filter(isPeriod);
   // In the order of their starts, because only a period that ran overtakes another, and it began before that one.
   const ran: Line[] = [];
   for (const line of periods.toSorted((a, b) => compare(a.startsAt ?? 0, b.startsAt ?? 0)))
     if (!isOvertaken(line, ran, periods)) ran.push(line);
   const counting = new Set(ran);
   return events
-    .filter((event) => !isPeriod(event) || counting.has(event.line))
+    .filter((event) => !isPeriod(event.line) || counting.has(event.line))
     .map((event) => ({ ...event, line: upToUpgrade(event.line) }))
     .sort((a, b) => lineOrder(a.line, b.line));
 };

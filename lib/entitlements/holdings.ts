@@ -196,6 +196,15 @@ const boundedPerProduct = (
   return candidates.filter((held) => kept.has(held) || (!held.mapped && isHeld(held.reference)));
 };
 
+/** All of them if they have room; otherwise the first that do, each without copies that decide nothing. */
+const withinBytes = (candidates: readonly Candidate[]): readonly Candidate[] => {
+  let bytes = 0;
+  const hasRoom = ({ purchase }: Candidate): boolean => (bytes += bytesOf(purchase)) <= HOLDINGS_BYTES;
+  if (candidates.every(hasRoom)) return candidates;
+  bytes = 0;
+  return candidates.map((held) => ({ ...held, purchase: withDecidingCopies(held.purchase) })).filter(hasRoom);
+};
+
 const NOT_HELD = (): boolean => false;
 
 /**
@@ -223,12 +232,9 @@ export const holdingsOf = (
       isHeld,
     ),
   ].sort(mostWorthFirst);
-  const whole = bounded.map(({ purchase }) => purchase);
-  const hasRoom = whole.reduce((bytes, purchase) => bytes + bytesOf(purchase), 0) <= HOLDINGS_BYTES;
-  let bytes = 0;
-  return (hasRoom ? whole : whole.map(withDecidingCopies))
-    .filter((purchase) => (bytes += bytesOf(purchase)) <= HOLDINGS_BYTES)
-    .sort((a, b) => compare(referenceText(a), referenceText(b)));
+  return withinBytes(bounded)
+    .toSorted(byReferenceText)
+    .map(({ purchase }) => purchase);
 };
 
 /** Whether two holdings of a purchase have equal lines, replacements and renewal infos. */

@@ -33,7 +33,10 @@ const EVENTS_KEPT_PER_PRODUCT = 3;
 /** Events kept per lineage, those that end last: a bound for lineages with very many products. */
 const EVENTS_KEPT = 100;
 
-/** Newest copies kept per event, of those ever refunded and of the others; the last signed of each and the last refund are kept too. */
+/**
+ * Newest copies kept per event, of those ever refunded and of the others. The last signed of each, and the first signed of
+ * the last refund, are kept too.
+ */
 const COPIES_KEPT = 32;
 
 const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
@@ -51,8 +54,9 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * The third to last end among the events of each product, 0 where it has fewer than three. Compares event names and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one
- * when the event began.
+ * Latest end but {@link EVENTS_KEPT_PER_PRODUCT} - 1 among the events of each product; 0: it has fewer. Compares event names
+ * and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one when the
+ * event began.
  */
 const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
   const lastEnds = new Map<string, Map<string, number>>();

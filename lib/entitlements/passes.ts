@@ -1,7 +1,7 @@
 import { isRevoked, type Line } from "./purchase.ts";
 import { plusPeriod, times, type Instant, type Period } from "./time.ts";
 
-/** End of so many units of a pass. */
+/** End of the given units of a pass. */
 export const endOfUnits = (units: number, duration: Period, begins: Instant): Instant =>
   plusPeriod(begins, times(units, duration));
 

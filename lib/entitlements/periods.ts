@@ -1,9 +1,13 @@
 import { compare } from "../order.ts";
-import { neverBegan } from "./events.ts";
 import type { Line } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 
-const isPeriod = ({ nature }: Line): boolean => nature === "auto_renewable";
+/** Whether a line is a period of a subscription. */
+export const isPeriod = ({ nature }: Line): boolean => nature === "auto_renewable";
+
+/** Whether a period was refunded before it began, so that it never ran. */
+export const neverBegan = ({ revokedAt, startsAt }: Line): boolean =>
+  revokedAt !== null && revokedAt <= (startsAt ?? 0);
 
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 

@@ -50,7 +50,7 @@ export interface Line {
   readonly refundedBy: Instant | null;
   /** Android: largest refunded quantity in any answer. */
   readonly mostRefunded: number;
-  /** Android: smallest refunded quantity in any answer. So many units were never seen to be paid, so they gave no access. */
+  /** Android: smallest refunded quantity in any answer. Refunded in every answer, these units gave no access. */
   readonly leastRefunded: number;
   /** iOS: earliest signing time of a full or partial revocation under this transaction id; null: never revoked. */
   readonly revokedSince: Instant | null;

@@ -17,7 +17,7 @@ export interface Renewal {
   readonly isInBillingRetry: boolean;
   /** Apple's number of the reason for which the subscription expires or expired; null: none. */
   readonly expirationIntent: number | null;
-  /** Whether the store said beside it that a billing grace period runs. An app holds it without that word. */
+  /** Whether the status that came with it says that a billing grace period runs. An app holds it without a status. */
   readonly isInGrace: boolean;
   readonly signedAt: Instant;
   /** Values that a newer version stored with it; kept as they are. */

@@ -5,7 +5,7 @@ import { BILLING_RETRY_MILLISECONDS, graceEndOf, type Renewal } from "../entitle
 import { isInstant, type Instant } from "../entitlements/time.ts";
 
 /** Why a purchase is refreshed. */
-export const REFRESH_REASONS = [
+const REFRESH_REASONS = [
   /** Its renewal may have been charged ahead of time. */
   "renewal-ahead",
   /** It may have been renewed at its end. */
@@ -210,8 +210,8 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
  * Pure: the same facts and moment give the same time.
  *
  * An end that may be renewed is followed closely, then daily, until the store says that it is over. What has no end, and
- * what is over, is followed sparsely: iOS purchases until 60 days after their end, Android purchases for as long as the
- * store knows them.
+ * what is over, is followed sparsely: iOS subscriptions until 60 days after their end, passes for 400 days from their
+ * purchase, lifetime purchases for ever, Android purchases for as long as the store knows them.
  *
  * @param after last time at which the store spoke, or failed to
  */
@@ -225,7 +225,7 @@ export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null 
 
 /**
  * Whether a purchase that its store does not know any more is worth no further question: nothing was heard of it for 60
- * days, and its end is as long ago. iOS purchases without an end are asked about so seldom that they never are.
+ * days, and its end is as long ago. An iOS purchase without an end never is: it is asked about too seldom to matter.
  */
 export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
   const { store, lines } = purchase;

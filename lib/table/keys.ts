@@ -21,7 +21,8 @@ import {
 
 /**
  * All keys are made in this file: no other code writes `#`. A value from a caller or a store comes last, so that it cannot
- * pass for another key. All keys of a tenant start with its application.
+ * pass for another key. Keys of customers, identities, purchases and
+ * accounts start with their application.
  */
 export interface Key {
   readonly pk: string;
@@ -57,7 +58,7 @@ export const keys = {
     pk: applicationPartition(application),
     sk: `CREDENTIAL#${credential}`,
   }),
-  /** Keeps a bundle or package unique in the table, and leads from a bundle to its application. */
+  /** Keeps a bundle or package unique in the table, and leads from it to its application. */
   storeRegistration: (store: Store, bundleOrPackage: string): Key => ({
     pk: `STORE#${store}#${bundleOrPackage}`,
     sk: "STORE",
@@ -109,7 +110,7 @@ export const accountOfKey = ({ pk, sk }: Key): AccountId | null => {
   return account === undefined || !sk.startsWith(ACCOUNT_CUSTOMERS) ? null : accountId(account);
 };
 
-/** One partition holds an application, its store configurations, its catalog and its credential index. */
+/** One partition holds an application, its store configurations, catalog, destinations and credential index. */
 export const partitionOfApplication = applicationPartition;
 
 /** Enough partitions that none gets hot. */
@@ -282,7 +283,7 @@ export const notificationKey = ({
   sk: `${notificationPrefix(application)}${store}#${environment}#${bundleOrPackage}`,
 });
 
-/** Audit of operators' changes to an application's customers, ordered by time. */
+/** Audit of operators' acts on an application, ordered by time. */
 export const auditPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}#AUDIT`;
 

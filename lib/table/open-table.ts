@@ -13,15 +13,15 @@ const CONNECT_WITHIN_MILLISECONDS = 2_500;
 const ANSWER_WITHIN_MILLISECONDS = 5_000;
 
 /** Region, credentials and endpoint come from the AWS SDK's environment. */
-export const openTable = (name: string): Table => ({
-  name,
-  client: DynamoDBDocumentClient.from(
-    new DynamoDBClient({
-      requestHandler: {
-        connectionTimeout: CONNECT_WITHIN_MILLISECONDS,
-        requestTimeout: ANSWER_WITHIN_MILLISECONDS,
-        throwOnRequestTimeout: true,
-      },
-    }),
-  ),
-});
+export const openTable = (name: string): Table => {
+  const client = new DynamoDBClient({
+    requestHandler: {
+      connectionTimeout: CONNECT_WITHIN_MILLISECONDS,
+      requestTimeout: ANSWER_WITHIN_MILLISECONDS,
+      throwOnRequestTimeout: true,
+    },
+  });
+  // It copies each request and answer, without what is sensitive, for a logger that drops them.
+  client.middlewareStack.remove("loggerMiddleware");
+  return { name, client: DynamoDBDocumentClient.from(client) };
+};

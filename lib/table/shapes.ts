@@ -16,9 +16,6 @@ export const store = once(() => z.enum(STORES));
 export const environment = once(() => z.enum(ENVIRONMENTS));
 export const environments = once(() => z.array(environment()));
 
-/** An index of `values`. */
-export const positionIn = (values: readonly unknown[]) => z.literal([...values.keys()]);
-
 /** Gives parsed texts an identifier type. The brand exists only in the type, so nothing is done at run time. */
 export const branded = <Identifier extends string>(
   identifiers: z.ZodMiniType<string, string>,

@@ -278,7 +278,7 @@ const looksAt = (
 const itemsOf = ({ refresh }: PurchaseWrite): number =>
   1 + (refresh === null ? 0 : Number(refresh.from !== null) + Number(refresh.to !== null));
 
-/** Divides purchases into parts with room for so many items: the first part, then each further one. */
+/** Divides purchases into parts whose items have room: in the first part, then in each further one. */
 const inParts = (
   purchases: readonly PurchaseWrite[],
   firstRoom: number,

@@ -41,7 +41,7 @@ const DAY = 24 * HOUR;
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-const STEPS: readonly number[] = [
+const RETRY_PAUSES: readonly number[] = [
   5 * SECOND,
   5 * MINUTE,
   30 * MINUTE,
@@ -53,9 +53,9 @@ const STEPS: readonly number[] = [
   DAY,
 ];
 
-/** Next attempt after so many failed ones, no earlier than the destination asks for. */
+/** Next attempt after the given number of failed ones, no earlier than the destination asks for. */
 export const nextTry = (failures: number, moment: Instant, retryAt: Instant | null): Instant => {
-  const step = STEPS[Math.min(failures, STEPS.length) - 1] ?? DAY;
+  const step = RETRY_PAUSES[Math.min(failures, RETRY_PAUSES.length) - 1] ?? DAY;
   return Math.max(moment + step, Math.min(retryAt ?? 0, moment + DAY));
 };
 

@@ -67,6 +67,8 @@ export const changeDetails = z.object({
   /** Length of the paid period, pause, grace period or deferral; default: the subscription's own period, for grace and pause one month. */
   period: period.optional(),
   quantity: z.int().positive().optional(),
+  /** How long ago the order of a refund was voided, of which the store learns only now; default: it was voided now. */
+  voidedAgo: period.optional(),
   productIdentifier: z.string().min(1).optional(),
   basePlanIdentifier: z.string().min(1).optional(),
   deferred: z.boolean().optional(),

@@ -14,6 +14,7 @@ import {
   isPrepaid,
   newOneTimePurchase,
   newSubscription,
+  after,
   periodOf,
   type SandboxPurchase,
   type SoldPurchase,
@@ -92,13 +93,14 @@ export const createShop = (
     purchaseToken: string,
     { sold, notices, voided: order }: Outcome,
     at: Instant,
+    voidedAt = at,
   ): DeveloperNotification[] => {
     const { packageName, productKind } = sold;
     purchases.set(purchaseToken, sold);
     const told = [...notices];
     const known = voided.some((one) => one.orderId === order?.orderId && one.quantity === null);
     if (order !== null && !known) {
-      voided.push({ packageName, purchaseToken, productKind, voidedAt: at, ...order });
+      voided.push({ packageName, purchaseToken, productKind, voidedAt, seenAt: at, ...order });
       told.push({
         voided: productKind,
         orderId: order.orderId,
@@ -207,7 +209,12 @@ export const createShop = (
       sold.productKind === "subscription"
         ? changedSubscription(sold, change, details, at)
         : changedOneTimePurchase(sold, change, details, at);
-    publish([...keep(purchaseToken, made, at), ...expireReplaced(made.sold, at)], at, purchaseToken);
+    const voidedAt = details.voidedAgo === undefined ? at : 2 * at - after(at, details.voidedAgo);
+    publish(
+      [...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)],
+      at,
+      purchaseToken,
+    );
     return purchaseToken;
   };
 

@@ -23,6 +23,8 @@ export const voidedPurchase = z.object({
   purchaseToken: z.string(),
   productKind: z.enum(PRODUCT_KINDS),
   voidedAt: z.int(),
+  /** Since when the store's systems see it as voided, and list it; absent: since then. */
+  seenAt: z.int().optional(),
   orderId: z.string(),
   orderedAt: z.int(),
   by: z.enum(["user", "developer", "google"]),
@@ -68,8 +70,8 @@ const presented = (voided: VoidedPurchase): androidpublisher_v3.Schema$VoidedPur
 });
 
 /**
- * Answer of `purchases.voidedpurchases.list`: the oldest first, at most 30 days back. The token of a page carries the
- * times of the first request.
+ * Answer of `purchases.voidedpurchases.list`: the oldest first, at most 30 days back, by the time since when the store sees
+ * them as voided, which the answer does not name. The token of a page carries the times of the first request.
  *
  * @param all voided purchases of the package
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list
@@ -89,9 +91,9 @@ export const listVoidedPurchases = (
   if (token === undefined && endTime > now) return invalid("endTime");
 
   const listed = all.filter(
-    ({ voidedAt, productKind, quantity }) =>
-      voidedAt >= startTime &&
-      voidedAt <= endTime &&
+    ({ voidedAt, seenAt = voidedAt, productKind, quantity }) =>
+      seenAt >= startTime &&
+      seenAt <= endTime &&
       (type === "1" || productKind === "one_time_product") &&
       (includeQuantityBasedPartialRefund === "true" || quantity === null),
   );

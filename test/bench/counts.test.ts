@@ -288,7 +288,7 @@ describe("bundle bytes", () => {
     ["LinkIosStoreCustomer", 371],
     ["LinkAndroidStoreCustomer", 646],
     ["ReceiveIosStoreNotification", 376],
-    ["ReceiveAndroidStoreNotification", 673],
+    ["ReceiveAndroidStoreNotification", 674],
     ["AcknowledgeDuePurchases", 584],
     ["WatchNotifications", 269],
     ["RefreshAndroidStorePurchases", 641],

@@ -17,6 +17,7 @@ import { ACKNOWLEDGEMENT_SHARDS, acknowledgementPartition } from "../../lib/tabl
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import {
+  aGoogleError,
   DAY,
   NOW,
   PACKAGE_NAME,
@@ -273,6 +274,20 @@ test("an acknowledgement that the store refuses for good has failed and is not r
   expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 0, failed: 1 });
   expect(await world.queued()).toBe(0);
 });
+
+test.each([404, 400])(
+  "an acknowledgement stays due while the store answers %i by mistake",
+  async (status) => {
+    const world = aWorld();
+    const token = buy();
+    await linkedButNotAcknowledged(world, token);
+    local.sandbox.failNext("publisher", { status, body: aGoogleError(status, "purchaseTokenNotFound") });
+    expect(await world.at(NOW + 1000).run()).toMatchObject({ due: 1, failed: 0 });
+    local.sandbox.clearFaults();
+    expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 1 });
+    expect(isAcknowledged(token)).toBe(true);
+  },
+);
 
 test("an application whose credential the store refuses is reported, and its other purchases are skipped", async () => {
   const world = aWorld();

@@ -19,6 +19,7 @@ import {
   aOneTimeAnswer,
   aOneTimeLine,
   aSubscriptionAnswer,
+  aGoogleError,
   DAY,
   NOW,
   PACKAGE_NAME,
@@ -576,6 +577,36 @@ describe("a push is to be sent again, and nothing is stored,", () => {
 
   const failing = (fault: { status: number; body?: object }): void =>
     local.sandbox.failNext("publisher", fault, fault);
+
+  const HOUR = 3600_000;
+  test.each<[age: number, status: number, code: string | null]>([
+    [0, 404, "STORE_UNAVAILABLE"],
+    [6 * HOUR - 1, 404, "STORE_UNAVAILABLE"],
+    [6 * HOUR, 404, null],
+    [1 - 6 * HOUR, 404, "STORE_UNAVAILABLE"],
+    [-6 * HOUR, 404, null],
+    [0, 400, null],
+  ])("of %i ms ago, whose purchase the store does not know (%i): %s", async (age, status, code) => {
+    const world = aWorld();
+    const token = buy();
+    const pushed = () =>
+      world.notify({
+        subscriptionNotification: { notificationType: 4, purchaseToken: token },
+        eventTimeMillis: String(NOW - age),
+      });
+    failing({ status, body: aGoogleError(status, status === 404 ? "purchaseTokenNotFound" : "invalid") });
+    const refused = await pushed().then(
+      () => null,
+      (error: { readonly code: string }) => error.code,
+    );
+    local.sandbox.clearFaults();
+    expect(refused).toBe(code);
+    expect(world.received).toEqual([{ outcome: code ?? "UNUSED", type: "subscription 4" }]);
+    expect(world.noted).toHaveLength(code === null ? 1 : 0);
+    expect(await world.items()).toEqual([]);
+    await pushed();
+    expect(await world.items()).toHaveLength(4);
+  });
 
   test("while Google's keys cannot be had", async () => {
     const world = aWorld();

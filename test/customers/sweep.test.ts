@@ -216,10 +216,10 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
   const androidStore: AndroidStore = {
     lookUp: (_, { purchaseToken }) => {
       asked.push(purchaseToken);
-      return Promise.resolve({ outcome: "rejected", status: 400, reason: null });
+      return Promise.resolve({ outcome: "gone", status: 410, reason: null });
     },
     acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
-    voidedPurchases: () => Promise.resolve(left.shift() ?? { outcome: "answered", voided: [], next: null }),
+    voidedPurchases: () => Promise.resolve(left.shift() ?? page(null)),
   };
   const directory = {
     byIdentifier: () => Promise.resolve(application),
@@ -231,7 +231,12 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
     asked,
     swept: sweptOf(application.identifier),
     markOf: () => createWatermarks(table).read(sweptOf(application.identifier)),
-    own: (token: string, environment: "production" | "sandbox", verifiedAt: Instant, quantity = 1) =>
+    own: (
+      token: string,
+      environment: "production" | "sandbox",
+      verifiedAt: Instant,
+      { quantity = 1, revokedAt = null }: { quantity?: number; revokedAt?: Instant | null } = {},
+    ) =>
       world.store(
         {
           environment,
@@ -240,7 +245,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
               ...aPurchase({
                 store: "android-store",
                 key: purchaseKeyOfToken(token),
-                lines: [aLine({ transactionIdentifier: null, event: null, verifiedAt, quantity })],
+                lines: [aLine({ transactionIdentifier: null, event: null, verifiedAt, quantity, revokedAt })],
               }),
               environment,
             },
@@ -248,10 +253,14 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
         },
         byCredential("user-1"),
       ),
-    sweep: (lookUp: AndroidStore["lookUp"] = androidStore.lookUp) =>
+    sweep: (
+      lookUp: AndroidStore["lookUp"] = androidStore.lookUp,
+      { now = world.factStore.now, until = Infinity }: { now?: () => Instant; until?: Instant } = {},
+    ) =>
       sweepAndroidStoreRefunds(
         {
           ...world.factStore,
+          now,
           directory,
           androidStore: { ...androidStore, lookUp },
           acknowledgements: { remove: () => Promise.resolve() },
@@ -261,17 +270,14 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
             throw error;
           },
         },
-        Infinity,
+        until,
       ),
   };
 };
 
-const page = (
-  next: string | null,
-  ...voided: readonly (readonly [string, Instant])[]
-): VoidedPurchasesAnswer => ({
+const page = (next: string | null, ...purchaseTokens: readonly string[]): VoidedPurchasesAnswer => ({
   outcome: "answered",
-  voided: voided.map(([purchaseToken, voidedAt]) => ({ purchaseToken, voidedAt })),
+  purchaseTokens,
   next,
 });
 
@@ -279,38 +285,86 @@ describe("the list of voided purchases", () => {
   test.each(["production", "sandbox"] as const)(
     "asks about a purchase that is known in %s",
     async (environment) => {
-      const swept = await aPackage(page(null, [TOKEN, NOW - HOUR]));
+      const swept = await aPackage(page(null, TOKEN));
       await swept.own(TOKEN, environment, NOW - DAY);
       expect(await swept.sweep()).toEqual({ found: 1, behind: 0 });
       expect(swept.asked).toEqual([TOKEN]);
     },
   );
-  test("asks about none that is unknown, or was verified since", async () => {
-    const swept = await aPackage(page(null, ["unknown", NOW - HOUR], [TOKEN, NOW - HOUR]));
-    await swept.own(TOKEN, "production", NOW - 50 * MINUTE + 1);
+  test("asks about none that is unknown", async () => {
+    const swept = await aPackage(page(null, "unknown"));
     expect(await swept.sweep()).toEqual({ found: 0, behind: 0 });
     expect(swept.asked).toEqual([]);
   });
-  test("asks about one that was verified so soon after that the answer may not show it", async () => {
-    const swept = await aPackage(page(null, [TOKEN, NOW - HOUR]));
-    await swept.own(TOKEN, "production", NOW - 50 * MINUTE);
+  test("asks about one that was verified a moment ago: the store may see a void long after it", async () => {
+    const swept = await aPackage(page(null, TOKEN));
+    await swept.own(TOKEN, "production", NOW);
     await swept.sweep();
     expect(swept.asked).toEqual([TOKEN]);
   });
+  test.each<[when: string, after: number, asked: readonly string[]]>([
+    ["so soon after a period that the answer may not show its voids", 10 * MINUTE, [TOKEN]],
+    ["later than that", 10 * MINUTE + 1, []],
+  ])("asks about one that was verified %s: %s", async (_, after, asked) => {
+    const swept = await aPackage(page(null, TOKEN));
+    await createWatermarks(table).raise(swept.swept, PRESENT - 2 * DAY);
+    const to = PRESENT - 2 * DAY + 2 * HOUR;
+    await swept.own(TOKEN, "production", to + after);
+    await swept.sweep();
+    expect(swept.asked).toEqual(asked);
+  });
+  test("asks about none that is revoked already", async () => {
+    const swept = await aPackage(page(null, TOKEN));
+    await swept.own(TOKEN, "production", NOW - DAY, { revokedAt: NOW - 2 * DAY });
+    expect(await swept.sweep()).toEqual({ found: 0, behind: 0 });
+    expect(swept.asked).toEqual([]);
+  });
+  test("is read again for a purchase that the store does not know: that may be a mistake", async () => {
+    const swept = await aPackage(page(null, "unknown to it", TOKEN), page(null));
+    await swept.own("unknown to it", "production", NOW - DAY);
+    await swept.own(TOKEN, "production", NOW - DAY);
+    const report = await swept.sweep((_, { purchaseToken }) =>
+      Promise.resolve(
+        purchaseToken === TOKEN
+          ? { outcome: "gone", status: 410, reason: null }
+          : { outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" },
+      ),
+    );
+    expect(report).toEqual({ found: 2, behind: 1 });
+    expect(await swept.markOf()).toBe(PRESENT - HOUR);
+  });
+  test("starts no look-up once time is up", async () => {
+    const swept = await aPackage(page(null, "first", TOKEN));
+    await swept.own("first", "production", NOW - DAY);
+    await swept.own(TOKEN, "production", NOW - DAY);
+    let now = NOW;
+    const asked: string[] = [];
+    const answer: AndroidStore["lookUp"] = (_, { purchaseToken }) => {
+      asked.push(purchaseToken);
+      now += MINUTE;
+      return Promise.resolve({ outcome: "gone", status: 410, reason: null });
+    };
+    expect(await swept.sweep(answer, { now: () => now, until: NOW + MINUTE })).toEqual({
+      found: 0,
+      behind: 1,
+    });
+    expect(asked).toEqual(["first"]);
+    expect(await swept.markOf()).toBe(PRESENT - HOUR);
+  });
   test("asks once about a purchase that is on it twice, such as two of a quantity", async () => {
-    const swept = await aPackage(page(null, [TOKEN, NOW - 2 * DAY], [TOKEN, NOW - HOUR]));
-    await swept.own(TOKEN, "production", NOW - DAY, 3);
+    const swept = await aPackage(page(null, TOKEN, TOKEN));
+    await swept.own(TOKEN, "production", NOW - DAY, { quantity: 3 });
     await swept.sweep();
     expect(swept.asked).toEqual([TOKEN]);
   });
   test("is read to its last page", async () => {
-    const swept = await aPackage(page("2", ["unknown", NOW]), page(null, [TOKEN, NOW - HOUR]));
+    const swept = await aPackage(page("2", "unknown"), page(null, TOKEN));
     await swept.own(TOKEN, "production", NOW - DAY);
     expect(await swept.sweep()).toEqual({ found: 1, behind: 0 });
     expect(await swept.markOf()).toBe(PRESENT);
   });
   test("revokes nothing by itself", async () => {
-    const swept = await aPackage(page(null, [TOKEN, NOW - HOUR]));
+    const swept = await aPackage(page(null, TOKEN));
     await swept.own(TOKEN, "production", NOW - DAY);
     const before = (await swept.world.items()).filter(({ sk }) => !String(sk).startsWith("SWEEP"));
     await swept.sweep();
@@ -322,7 +376,7 @@ describe("the list of voided purchases", () => {
     ["does not answer", { outcome: "unavailable", retryAfterSeconds: 5, status: 503, reason: null }],
     ["rejects the credential", { outcome: "credential-rejected", status: 401, reason: null }],
   ])("is read again where the store %s about a purchase on it", async (_, outcome) => {
-    const swept = await aPackage(page(null, [TOKEN, NOW - HOUR]));
+    const swept = await aPackage(page(null, TOKEN));
     await swept.own(TOKEN, "production", NOW - DAY);
     expect(await swept.sweep(() => Promise.resolve(outcome))).toEqual({ found: 0, behind: 1 });
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
@@ -333,7 +387,7 @@ describe("the list of voided purchases", () => {
   ])(
     "goes on past a purchase whose answer the store %s, and asks about it again",
     async (_, status, reason) => {
-      const voided = page(null, ["stuck", NOW - 2 * HOUR], [TOKEN, NOW - HOUR]);
+      const voided = page(null, "stuck", TOKEN);
       const swept = await aPackage(voided, voided);
       await swept.own("stuck", "production", NOW - DAY);
       await swept.own(TOKEN, "production", NOW - DAY);
@@ -354,13 +408,19 @@ describe("the list of voided purchases", () => {
       expect(asked.filter((token) => token === "stuck")).toHaveLength(2);
     },
   );
-  test.each([
-    ["goes on to later periods past it, and is read again from it", 2 * DAY - HOUR, 1, NOW - 2 * DAY - HOUR],
-    ["gives it up after two days", 2 * DAY, 0, PRESENT],
-  ])("%s", async (_, age, behind, mark) => {
-    const stuck = page(null, ["stuck", NOW - age]);
-    const swept = await aPackage(stuck, page(null), page(null), page(null, [TOKEN, NOW - HOUR]));
-    await createWatermarks(table).raise(swept.swept, NOW - 2 * DAY - HOUR);
+  const TWO_DAYS_OLD = NOW - 2 * DAY - 2 * HOUR;
+  test.each<[what: string, before: Instant, behind: number, after: Instant]>([
+    [
+      "is read on past a purchase about which the store does not answer, and read again",
+      TWO_DAYS_OLD + 1,
+      1,
+      TWO_DAYS_OLD + 1,
+    ],
+    ["is not read again for a purchase of a period that is two days old", TWO_DAYS_OLD, 0, PRESENT],
+  ])("%s", async (_, before, behind, after) => {
+    const stuck = page(null, "stuck");
+    const swept = await aPackage(stuck, page(null), page(null), page(null, TOKEN));
+    await createWatermarks(table).raise(swept.swept, before);
     await swept.own("stuck", "production", NOW - 20 * DAY);
     await swept.own(TOKEN, "production", NOW - 20 * DAY);
     const asked: string[] = [];
@@ -374,11 +434,11 @@ describe("the list of voided purchases", () => {
     });
     expect(asked).toEqual(["stuck", TOKEN]);
     expect(report).toEqual({ found: 1, behind });
-    expect(await swept.markOf()).toBe(mark);
+    expect(await swept.markOf()).toBe(after);
   });
   test("stops after three purchases about which the store does not answer, and none about which it does", async () => {
     const tokens = ["1", "2", "3", "4"];
-    const swept = await aPackage(page(null, ...tokens.map((token) => [token, NOW - HOUR] as const)));
+    const swept = await aPackage(page(null, ...tokens));
     for (const token of tokens) await swept.own(token, "production", NOW - DAY);
     const asked: string[] = [];
     await swept.sweep((_of, { purchaseToken }) => {

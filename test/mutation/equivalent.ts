@@ -49,6 +49,9 @@ const because = (reason: string, changes: readonly Change[]): EquivalentChange[]
  */
 export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> = {
   "lib/customers/plan-customer-change.ts": [
+    ...because(REASONS.fastPath, [
+      ["if (samePurchase(stored, said)) return stored;", "samePurchase(stored, said)", "false"],
+    ]),
     ...because(REASONS.nullIsZero, [
       [
         "({ endsAt }) => endsAt !== null && stored.verifiedAt < endsAt && endsAt <= joined.verifiedAt,",
@@ -562,7 +565,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
   ],
   "lib/stores/ios-store/server-call.ts": [
     ...because(REASONS.failsAlike, [
-      ["for await (const chunk of body ?? []) {", "[]", '["Stryker was here"]'],
+      ["boundedText(body ?? [], LONGEST_ANSWER_BYTES);", "[]", '["Stryker was here"]'],
       ["const text = await readText(response).catch(() => null);", "() => null", "() => undefined"],
     ]),
     ...because(REASONS.typeGuard, [
@@ -582,7 +585,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
     ...because(REASONS.noRegex, [
       ["code: code !== null && Math.floor(code / 10_000) === status ? code : null,", "code !== null", "true"],
       ["word: word !== null && WORD.test(word) ? word : null,", "word !== null", "true"],
-      ["return text === null ? undefined : JSON.parse(text);", "text === null", "false"],
       ["if (header === null) return null;", "header === null", "false"],
       [
         "const forbidden = status === 403 && (code !== null || (word !== null && PERMISSION.test(word)));",

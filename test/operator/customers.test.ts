@@ -540,6 +540,7 @@ describe("application reproject", () => {
     const application = await createApplicationTable(table).load(identifier);
     if (application === null) throw new Error("no application");
     let [running, most, begun] = [0, 0, 0];
+    let first = Promise.withResolvers<void>();
     const findOwnership = createFindOwnership(table, pause);
     const operations = operationsOn(table, {
       now: () => NOW,
@@ -553,6 +554,9 @@ describe("application reproject", () => {
       findOwnership: async (...given: Parameters<typeof findOwnership>) => {
         [running, begun] = [running + 1, begun + 1];
         most = Math.max(most, running);
+        // No customer ends before 25 have begun, however fast the database answers.
+        if (begun === 25) first.resolve();
+        await first.promise;
         const found = await findOwnership(...given);
         running -= 1;
         if (fails) throw new Error("broken");
@@ -562,7 +566,7 @@ describe("application reproject", () => {
     const done = await reprojectApplication(watched(false), application, null, () => undefined);
     expect(done).toMatchObject({ customers: 60, changed: 0 });
     expect(most).toBe(25);
-    begun = 0;
+    [begun, first] = [0, Promise.withResolvers<void>()];
     await expect(reprojectApplication(watched(true), application, null, () => undefined)).rejects.toThrow(
       "broken",
     );

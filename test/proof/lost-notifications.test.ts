@@ -108,3 +108,17 @@ describe("an upgrade, whose purchase token nobody but the app and a notification
     expect(await activeIn(both.untold)).toEqual(["premium"]);
   });
 });
+
+test("a void that Google sees days after it is found, although the app has shown the purchase since", async () => {
+  const both = standSideBySide(server, "by schedule");
+  const purchase = { productKind: "one_time_product", productIdentifier: "maps" } as const;
+  const token = both.stores.android.buy({ packageName: PACKAGE_NAME, ...purchase });
+  await both.linkToken({ token, productKind: "one_time_product", person: 0 });
+  await both.advance(5 * DAY);
+  await both.linkToken({ token, productKind: "one_time_product", person: 0 });
+  await both.advance(DAY);
+  both.stores.android.change(token, "refund", { voidedAgo: "P4D" });
+  await both.advance(30 * DAY);
+  await expectSameAnswers(both);
+  expect(await both.untold.read("a", both.stores.clock.now)).toMatchObject([{ status: "revoked" }]);
+});

@@ -13,6 +13,13 @@ import { anApplication, aWorld } from "./world.ts";
 /** The service's pause between attempts. */
 const pause = (attempt: number): Promise<void> => sleep(Math.random() * Math.min(500, 10 * 2 ** attempt));
 
+/** How often a job is sent at most. */
+const SENT_AT_MOST = 5;
+
+/** A request is told by its code, an operator by the message. */
+const isToTryAgain = (result: string): boolean =>
+  result === "TOO_MANY_REQUESTS" || result.endsWith("try again.");
+
 const race = async ({ table: name, application, jobs, concurrency }: RaceOrder): Promise<Outcome[]> => {
   const table = openTable(name);
   const world = aWorld(table, anApplication(application), {
@@ -46,13 +53,22 @@ const race = async ({ table: name, application, jobs, concurrency }: RaceOrder):
     return { result: "stored", customer: answer.customer };
   };
 
+  const send = async (job: Job, sent = 1): Promise<Pick<Outcome, "result" | "customer" | "sent">> => {
+    const done = await act(job).catch((error: unknown) => ({ result: String(error), customer: null }));
+    return isToTryAgain(done.result) && sent < SENT_AT_MOST ? send(job, sent + 1) : { ...done, sent };
+  };
+
   const outcomes: Outcome[] = [];
   const waiting = [...jobs];
   const racer = async (): Promise<void> => {
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       const startedAt = performance.timeOrigin + performance.now();
-      const done = await act(job).catch((error: unknown) => ({ result: String(error), customer: null }));
-      outcomes.push({ job, startedAt, endedAt: performance.timeOrigin + performance.now(), ...done });
+      outcomes.push({
+        job,
+        startedAt,
+        ...(await send(job)),
+        endedAt: performance.timeOrigin + performance.now(),
+      });
     }
   };
   await Promise.all(Array.from({ length: concurrency }, racer));

@@ -23,6 +23,8 @@ export interface Outcome {
   readonly job: Job;
   readonly result: string;
   readonly customer: string | null;
+  /** How often it was sent: again, as a client does, while it is told to try again. */
+  readonly sent: number;
   /** In milliseconds, by one clock for all processes. */
   readonly startedAt: number;
   readonly endedAt: number;

@@ -418,6 +418,11 @@ const firstOf = (times: readonly (number | null)[]): number | null => {
   return known.length === 0 ? null : Math.min(...known);
 };
 
+const lastOf = (times: readonly (number | null)[]): number | null => {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.max(...known);
+};
+
 /** The latest copy of each transaction id. In Xcode every id is "0", so the event tells copies apart. */
 const copiesOf = (facts: readonly IosFact[]): Copy[] =>
   [
@@ -427,10 +432,7 @@ const copiesOf = (facts: readonly IosFact[]): Copy[] =>
   ].map((said) => ({
     latest: latestSigned(said),
     revokedSince: firstOf(said.map(({ revokedAt, signedAt }) => (revokedAt === null ? null : signedAt))),
-    revokedLast: said.reduce<number | null>(
-      (last, { revokedAt }) => (revokedAt === null ? last : Math.max(last ?? 0, revokedAt)),
-      null,
-    ),
+    revokedLast: lastOf(said.map(({ revokedAt }) => revokedAt)),
     lineages: new Set(said.map(purchaseName)),
   }));
 
@@ -442,7 +444,7 @@ const isBoughtAfter = ({ latest }: Copy, at: number, ids: readonly Copy[]): bool
       revokedLast === at && revokedSince !== null && latest.signedAt >= revokedSince,
   );
 
-/** What the store says of one purchase: what it said last of the ids that it ever refunded. */
+/** The fact that decides one purchase: the last signed of the ids ever revoked, unless that one was given back or there is none. */
 const saidOf = (ids: readonly Copy[]): IosFact => {
   const everRevoked = ids.filter(({ revokedSince }) => revokedSince !== null);
   const said = everRevoked.length === 0 ? null : latestSigned(everRevoked.map(({ latest }) => latest));
@@ -464,7 +466,8 @@ const eventOf = (ids: readonly Copy[]): Event => {
   const paid = purchases.filter(({ revokedAt }) => revokedAt === null);
   const fact = paid.length > 0 ? latestSigned(paid) : purchases[0];
   if (fact === undefined) throw new RangeError("Nothing was signed.");
-  const refundedLast = Math.max(-1, ...ids.map(({ revokedLast }) => revokedLast ?? -1));
+  const refunds = ids.map(({ revokedLast }) => revokedLast);
+  const refundsOfFact = ids.filter(({ latest }) => latest === fact).map(({ revokedLast }) => revokedLast);
   const { type, end, revokedAt, upgraded, signedAt } = fact;
   const natural = type === "subscription" ? end : null;
   const units = unitsOf(fact);
@@ -479,12 +482,7 @@ const eventOf = (ids: readonly Copy[]): Event => {
     natural,
     end: upgraded ? Math.min(natural ?? Infinity, signedAt) : natural,
     revokedAt: units === 0 ? revokedAt : null,
-    refundedBy:
-      type === "subscription"
-        ? refundedLast < 0
-          ? null
-          : refundedLast
-        : (ids.find(({ latest }) => latest === fact)?.revokedLast ?? null),
+    refundedBy: type === "subscription" ? lastOf(refunds) : lastOf(refundsOfFact),
     units,
   };
 };
@@ -681,8 +679,8 @@ const givenByIos = (
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null && !other.fact.upgraded
           : // Another product that is charged ahead of time begins at the end of this one. The store says of an upgraded
-            // period that the next product was no such.
-            // What was refunded when the other began, and given back since, was not upgraded to it.
+            // period that the next product was no such. A period that was refunded when the other began, and given back
+            // since, was not upgraded to it.
             other.start !== event.start &&
             (fact.upgraded ||
               revokedAt !== null ||
@@ -819,7 +817,7 @@ const givenByAndroid = (
       // A line that will be replaced is paid again, as another product.
       const renews = line.leaves === "replaced" || (line.renews && line.leaves === null);
       // Lines may be charged separately. One that does not renew, or is replaced, and ends before another is over.
-      // What is listed as its replacement has to be paid first.
+      // A replacement that the answer lists has to be paid first.
       const replacement = answer.lines.find(
         (other) => other !== line && line.leaves === "replaced" && other.product === line.replacement,
       );
@@ -1179,7 +1177,7 @@ export const createReferenceModel = (
       for (const token of olderTokens(fact)) {
         const answer = answers.find((other) => other.token === token);
         const name = tokenName(fact, token);
-        // Of one that is only named the store may have known nothing by mistake: that matters until the newer one is acknowledged.
+        // A purchase that is only named is asked about again until the newer one is acknowledged.
         const isKnown = named.has(name) && (told.has(name) || !isToBeAcknowledged(fact));
         if (answer === undefined || isKnown) continue;
         if ([...found, ...said].includes(answer)) continue;

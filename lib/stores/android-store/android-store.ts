@@ -54,23 +54,19 @@ export type AcknowledgementAnswer =
   | { readonly outcome: "acknowledged" }
   | ({ readonly outcome: "due"; readonly because: Failure["outcome"] } & Cause);
 
-/** Purchases that were refunded, revoked or charged back in a period. */
+/** When the store's systems saw purchases as refunded, revoked or charged back: perhaps days after they were. */
 export interface VoidedPeriod {
   /** Within the last 30 days. */
   readonly from: Instant;
   readonly to: Instant;
 }
 
-export interface VoidedPurchase {
-  readonly purchaseToken: string;
-  readonly voidedAt: Instant;
-}
-
 /** Outcome of reading a page of the voided purchases. */
 export type VoidedPurchasesAnswer =
   | {
       readonly outcome: "answered";
-      readonly voided: readonly VoidedPurchase[];
+      /** One may be named twice. */
+      readonly purchaseTokens: readonly string[];
       /** Token of the next page; null: this is the last one. */
       readonly next: string | null;
     }
@@ -213,10 +209,7 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       const { voidedPurchases = [], tokenPagination } = read.data;
       return {
         outcome: "answered",
-        voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis }) => ({
-          purchaseToken,
-          voidedAt: Number(voidedTimeMillis),
-        })),
+        purchaseTokens: voidedPurchases.map(({ purchaseToken }) => purchaseToken),
         next: tokenPagination?.nextPageToken ?? null,
       };
     },

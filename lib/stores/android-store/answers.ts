@@ -114,14 +114,7 @@ export const oneTimeProductAnswer = once(() =>
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list */
 export const voidedAnswer = once(() =>
   z.object({
-    voidedPurchases: z.optional(
-      z.array(
-        z.object({
-          purchaseToken: z.string().check(z.minLength(1)),
-          voidedTimeMillis: z.string().check(z.regex(/^\d{1,15}$/)),
-        }),
-      ),
-    ),
+    voidedPurchases: z.optional(z.array(z.object({ purchaseToken: z.string().check(z.minLength(1)) }))),
     tokenPagination: z.nullish(z.object({ nextPageToken: z.nullish(z.string()) })),
   }),
 );

@@ -59,6 +59,7 @@ const developerNotification = once(() =>
     oneTimeProductNotification: lenient(
       z.object({ notificationType: typeNumber(), purchaseToken: storeToken() }),
     ),
+    // Its order is not read: it may be one renewal of many.
     voidedPurchaseNotification: lenient(z.object({ productType: typeNumber(), purchaseToken: storeToken() })),
     pendingRefundReviewNotification: lenient(
       z.object({

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Instant } from "../../entitlements/time.ts";
+import { boundedText, parseJson } from "../../bounded-text.ts";
 import { within } from "../../within.ts";
 import {
   failureOf,
   keyRejectedAs,
   malformedAnswer,
   noAnswer,
-  parseJson,
   unreadableKey,
   type Failure,
 } from "./server-failure.ts";
@@ -52,16 +52,8 @@ export interface ServerCalls {
 const LONGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** Null where the body is too large. */
-const readText = async ({ body }: Response): Promise<string | null> => {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > LONGEST_ANSWER_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-};
+const readText = ({ body }: Response): Promise<string | null> =>
+  boundedText(body ?? [], LONGEST_ANSWER_BYTES);
 
 /** The store over HTTP. Every request has a timeout and a bounded body, and no redirect takes the token elsewhere. */
 export const createServerCalls = (options: {

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { parseJson } from "../../bounded-text.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { unansweredBecause } from "../../unanswered.ts";
@@ -88,15 +89,6 @@ const statedError = ({ status, body }: RefusedAnswer): StatedError => {
     code: code !== null && Math.floor(code / 10_000) === status ? code : null,
     word: word !== null && WORD.test(word) ? word : null,
   };
-};
-
-/** Undefined where the text is not JSON. */
-export const parseJson = (text: string | null): unknown => {
-  try {
-    return text === null ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 const SECOND_MILLISECONDS = 1000;

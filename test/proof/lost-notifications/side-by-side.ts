@@ -268,6 +268,9 @@ export const standSideBySide = (
         // A new token is a purchase of its own, which the app links.
         if (token !== purchase.token) await linkToken({ ...purchase, token });
         if (act.change === "refund-partly") await hearOfPart(purchase);
+        // Nobody is told, and no list names it: what is known depends on when the service last asked.
+        if (act.change === "refund-without-revocation" && purchase.productKind === "one_time_product")
+          await linkToken(purchase);
       }
     }
   };

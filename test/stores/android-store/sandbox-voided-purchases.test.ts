@@ -184,3 +184,14 @@ test("another package's list is its own, and an unknown package is refused", asy
     response: { status: 404, data: { error: { errors: [{ reason: "applicationNotFound" }] } } },
   });
 });
+
+test("a void that the store's systems see late is listed from then on, with its own time", async () => {
+  const token = await buyOnce();
+  timed.clock.now += 2 * DAY;
+  timed.sandbox.change(token, "refund", { voidedAgo: "P1D" });
+  const voidedTimeMillis = String(NOW + DAY);
+  const since = (time: number) => list({ startTime: String(time) });
+  expect((await since(NOW + 2 * DAY)).voidedPurchases).toMatchObject([{ voidedTimeMillis }]);
+  timed.clock.now += 1;
+  expect(await since(NOW + 2 * DAY + 1)).toEqual({});
+});
