@@ -9,12 +9,12 @@ import { ImpossibleChange, type Outcome } from "./outcome.ts";
 import {
   ACKNOWLEDGED,
   acknowledged,
+  after,
   endOf,
   isPaid,
   isPrepaid,
   newOneTimePurchase,
   newSubscription,
-  after,
   periodOf,
   type SandboxPurchase,
   type SoldPurchase,

@@ -43,7 +43,7 @@ type Act =
 
 interface Step {
   readonly act: Act;
-  /** What happens while the step's transaction number `at` is applied; null: nothing. */
+  /** Act beside the step, while its transaction number `at` is applied; null: none. */
   readonly meanwhile: { readonly at: number; readonly act: "tell" | "follow" | "deliver" } | null;
   /** The step's transaction that fails, by a crash; null: none. */
   readonly crashesAt: number | null;

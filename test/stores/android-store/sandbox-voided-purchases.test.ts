@@ -17,7 +17,7 @@ type ListParameters = Omit<
   "packageName" | "auth"
 >;
 
-/** What Google's client reads. */
+/** Page of the voided list, as Google's client reads it. */
 const list = async (parameters: ListParameters = {}) => {
   const { tokens } = await createAndroidStoreCredentials({
     readSecret: () => Promise.resolve(null),
