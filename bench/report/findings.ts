@@ -72,7 +72,8 @@ Tried, and of no use in Lambda:
 - Flags of V8. A larger young generation takes 3 % off the processor time; flags that change how code is compiled cost 10 to 14 %,
   because Node's own modules come compiled for the usual flags.
 
-\`provisionedConcurrency\` avoids cold starts altogether.
+\`provisionedConcurrency\` avoids cold starts altogether. [Decision 30](decisions/0030-what-a-first-answer-still-takes.md) says
+why what remains stays.
 
 **Storing and reading.** Requests are as few as the design says, and grow only with new purchases. The service's own share is
 largest where a thousand transactions come at once. It was 21 % of a replay once verification took a third of its former time.
