@@ -298,6 +298,9 @@ export const createGateway = (options: GatewayOptions): Gateway => {
       authorizers = authorizersOf(template, functions, clock);
       await stopAll(before);
     },
-    stop: async () => stopAll(functions),
+    stop: async () => {
+      await stopAll(functions);
+      requests?.end();
+    },
   };
 };

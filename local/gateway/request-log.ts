@@ -19,6 +19,8 @@ export interface RequestLog {
   /** Takes a line of a function's standard output. */
   readonly take: (line: string) => void;
   readonly answered: (request: AnsweredRequest) => void;
+  /** Writes the requests whose function's line has not come. To be called when the functions have stopped. */
+  readonly end: () => void;
 }
 
 /** Fields of a function's log line that give reasons. Other lines, such as metrics, have no outcome. */
@@ -130,7 +132,7 @@ const MOST_LINES = 1000;
 
 export const createRequestLog = (write: (text: string) => void): RequestLog => {
   const lines = new Map<string, FunctionLine>();
-  const waiting = new Map<string, (line: FunctionLine) => void>();
+  const waiting = new Map<string, (line: FunctionLine | null) => void>();
   return {
     take: (text) => {
       const line = text.includes('"outcome"') ? parsed(functionLine, text.slice(text.indexOf("{"))) : null;
@@ -154,6 +156,10 @@ export const createRequestLog = (write: (text: string) => void): RequestLog => {
       };
       const timer = setTimeout(settle, LINE_COMES_WITHIN_MILLISECONDS, null).unref();
       for (const id of ids) waiting.set(id, settle);
+    },
+    end: () => {
+      // A request may wait under several ids.
+      for (const settle of new Set(waiting.values())) settle(null);
     },
   };
 };
