@@ -32,6 +32,12 @@ export interface AcknowledgementReport {
   readonly credentialRejectedOf?: readonly ApplicationId[];
 }
 
+/** Tries in a row that left an application's purchases due, after which its others come behind those of all other applications. */
+const SETBACKS_IN_A_ROW = 3;
+
+/** Purchases of such applications that a shard keeps for its second round; more wait for the next run. */
+const MOST_PUT_OFF = 5000;
+
 /** `unclaimed`: the purchase belongs to no account, so nobody has got anything; the store refunds it if that stays so. */
 type Outcome = "done" | "due" | "failed" | "unclaimed";
 
@@ -90,9 +96,17 @@ const tryOne = async (
   }
 };
 
+/** The list, begun at a place that differs from run to run, so that none always comes last. */
+const begunAt = <T>(moment: Instant, list: readonly T[]): readonly T[] => {
+  const start = moment % Math.max(list.length, 1);
+  return [...list.slice(start), ...list.slice(0, start)];
+};
+
 /**
- * Tries the due acknowledgements of purchases that belong to an account, shards in parallel and each oldest first, until all are tried or `until` has come. One
- * past its deadline gets a last try and is given up. A failure of one does not stop the others.
+ * Tries the due acknowledgements of purchases that belong to an account, shards in parallel and each oldest first, until all
+ * are tried or `until` has come. One past its deadline gets a last try and is given up. A failure of one does not stop the
+ * others. After {@link SETBACKS_IN_A_ROW} tries of an application in a row that did not succeed, the application's others are
+ * tried in a second round, so that they cannot use up the time of the other applications.
  *
  * @param until no try starts from this moment on
  */
@@ -103,6 +117,7 @@ export const acknowledgeDuePurchases = async (
   const report = { done: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
   const unusable = new Set<ApplicationId>();
   const rejected = new Set<ApplicationId>();
+  const setbacks = new Map<ApplicationId, number>();
 
   const settle = async (due: DueAcknowledgement): Promise<void> => {
     const inProduction = due.purchase.environment === "production";
@@ -111,6 +126,8 @@ export const acknowledgeDuePurchases = async (
       return "due";
     };
     const tried = await tryOne(run, due, unusable, rejected).catch(stillDue);
+    const isSetback = tried === "due" || tried === "unclaimed";
+    setbacks.set(due.application, isSetback ? (setbacks.get(due.application) ?? 0) + 1 : 0);
     const isOver = due.deadline <= run.now();
     if (tried === "unclaimed" && !isOver) return;
     const wanted = tried === "due" && isOver ? "failed" : tried;
@@ -122,12 +139,20 @@ export const acknowledgeDuePurchases = async (
     }
     if (outcome !== "failed" || inProduction) report[outcome] += 1;
   };
+  const isPutOff = ({ application }: DueAcknowledgement): boolean =>
+    !unusable.has(application) && (setbacks.get(application) ?? 0) >= SETBACKS_IN_A_ROW;
   const work = async (shard: number): Promise<void> => {
+    const putOff: DueAcknowledgement[] = [];
     for await (const page of run.queue.waiting(shard))
       for (const due of page) {
         if (run.now() >= until) return;
-        await settle(due);
+        if (!isPutOff(due)) await settle(due);
+        else if (putOff.length < MOST_PUT_OFF) putOff.push(due);
       }
+    for (const due of begunAt(run.now(), putOff)) {
+      if (run.now() >= until) return;
+      await settle(due);
+    }
   };
   const shards = Array.from({ length: run.queue.shards }, (_, shard) => work(shard));
   const failures = (await Promise.allSettled(shards)).flatMap((shard) =>

@@ -100,10 +100,18 @@ const aWorld = () => {
           productKind: "subscription",
           applicationAccountIdentifier: account,
         }),
-      run: (until = moment + 60_000, waiting: AcknowledgementRun["queue"] = queue) =>
+      run: (
+        until = moment + 60_000,
+        waiting: AcknowledgementRun["queue"] = queue,
+        neighbour: Application = application,
+      ) =>
         acknowledgeDuePurchases(
           {
-            directory,
+            directory: {
+              ...directory,
+              byIdentifier: async (identifier) =>
+                identifier === neighbour.identifier ? neighbour : directory.byIdentifier(identifier),
+            },
             androidStore,
             queue: waiting,
             table: createCustomerTable(table, pause),
@@ -118,6 +126,7 @@ const aWorld = () => {
     at,
     failures,
     application: application.identifier,
+    configured: application,
     queued: async () => (await waitingIn(queue)).length,
   };
 };
@@ -345,6 +354,49 @@ test("an application whose credential may read but not acknowledge is reported, 
   });
   const asked = local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher");
   expect(asked.map(({ method }) => method)).toEqual(tokens.flatMap(() => ["GET", "POST", "POST"]));
+});
+
+test("an application whose acknowledgements keep failing lets the other applications go first, and its own take turns", async () => {
+  const [world, other] = [aWorld(), aWorld()];
+  const refused = Array.from({ length: 6 }, () => buy());
+  for (const token of refused) await linkedButNotAcknowledged(world, token);
+  const good = buy();
+  await linkedButNotAcknowledged(other, good);
+  const all = await waitingIn(createAcknowledgementQueue(table));
+  const waiting = [...refused, good].flatMap((token) =>
+    all.filter(({ purchaseToken }) => purchaseToken === token),
+  );
+  const read = { status: 200, body: local.sandbox.read(good)?.answer };
+  const forbidden = {
+    status: 403,
+    body: { error: { code: 403, errors: [{ reason: "insufficientPermissions" }] } },
+  };
+  const lookedUpAt = async (moment: number): Promise<string[]> => {
+    const isRefused = [read, forbidden, forbidden];
+    const three = [...isRefused, ...isRefused, ...isRefused];
+    local.sandbox.failNext("publisher", ...three, read, { status: 200, body: {} }, ...three);
+    local.sandbox.calls.length = 0;
+    const report = await other.at(moment).run(
+      undefined,
+      {
+        shards: ACKNOWLEDGEMENT_SHARDS,
+        waiting: async function* (shard) {
+          if (shard === 0) yield waiting;
+        },
+        remove: () => Promise.resolve(),
+      },
+      world.configured,
+    );
+    local.sandbox.clearFaults();
+    expect(report).toMatchObject({ done: 1, due: 6, credentialRejectedOf: [world.application] });
+    return local.sandbox.calls.flatMap(({ endpoint, method, path }) =>
+      endpoint === "publisher" && method === "GET" ? [path.slice(path.lastIndexOf("/") + 1)] : [],
+    );
+  };
+  const [a, b, c, d, e, f] = refused;
+  const inThirds = NOW + 1000 - ((NOW + 1000) % 3);
+  expect(await lookedUpAt(inThirds)).toEqual([a, b, c, good, d, e, f]);
+  expect(await lookedUpAt(inThirds + 1)).toEqual([a, b, c, good, e, f, d]);
 });
 
 test("a licence tester's acknowledgement has three minutes, and its failure is not counted", async () => {
