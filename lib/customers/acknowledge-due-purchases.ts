@@ -38,8 +38,11 @@ const SETBACKS_IN_A_ROW = 3;
 /** Purchases of such applications that a shard keeps for its second round; more wait for the next run. */
 const MOST_PUT_OFF = 5000;
 
-/** `unclaimed`: the purchase belongs to no account, so nobody has got anything; the store refunds it if that stays so. */
-type Outcome = "done" | "due" | "failed" | "unclaimed";
+/**
+ * `waits`: due, and the store has just said that it still waits, so its deadline has not passed. `unclaimed`: the purchase
+ * belongs to no account, so nobody has got anything; the store refunds it if that stays so.
+ */
+type Outcome = "done" | "due" | "waits" | "failed" | "unclaimed";
 
 const NEAR_MILLISECONDS = 24 * 3600 * 1000;
 
@@ -91,7 +94,7 @@ const tryOne = async (
       if (acknowledged.outcome === "acknowledged") return "done";
       // The rejection may concern this purchase alone, so the others are still tried.
       if (acknowledged.because === "credential-rejected") rejected.add(due.application);
-      return "due";
+      return answer.acknowledgement.deadline > run.now() ? "waits" : "due";
     }
   }
 };
@@ -104,7 +107,7 @@ const begunAt = <T>(moment: Instant, list: readonly T[]): readonly T[] => {
 
 /**
  * Tries the due acknowledgements of purchases that belong to an account, shards in parallel and each oldest first, until all
- * are tried or `until` has come. One past its deadline gets a last try and is given up. A failure of one does not stop the
+ * are tried or `until` has come. One past its deadline gets a last try and is given up, unless the store still waits. A failure of one does not stop the
  * others. After {@link SETBACKS_IN_A_ROW} tries of an application in a row that did not succeed, the application's others are
  * tried in a second round, so that they cannot use up the time of the other applications.
  *
@@ -126,11 +129,13 @@ export const acknowledgeDuePurchases = async (
       return "due";
     };
     const tried = await tryOne(run, due, unusable, rejected).catch(stillDue);
-    const isSetback = tried === "due" || tried === "unclaimed";
+    const isSetback = tried !== "done" && tried !== "failed";
     setbacks.set(due.application, isSetback ? (setbacks.get(due.application) ?? 0) + 1 : 0);
     const isOver = due.deadline <= run.now();
     if (tried === "unclaimed" && !isOver) return;
-    const wanted = tried === "due" && isOver ? "failed" : tried;
+    const isGivenUp = tried === "due" && isOver;
+    const stays = tried === "waits" ? "due" : tried;
+    const wanted: Exclude<Outcome, "waits"> = isGivenUp ? "failed" : stays;
     const outcome = wanted === "due" ? wanted : await run.queue.remove(due).then(() => wanted, stillDue);
     if (outcome === "unclaimed") return;
     if (outcome === "due" && inProduction) {

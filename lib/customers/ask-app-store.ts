@@ -184,7 +184,7 @@ const lacksPeriods = async (
 /**
  * Asks about a purchase and verifies the answer; null as {@link verifiedFactsOf}. A history has no renewal infos, and what
  * it says of a subscription puts off that one's own refresh: so the statuses are asked for with it. Where the statuses
- * leave out periods, the history is.
+ * leave out periods, the history is; if that does not verify, the statuses count alone.
  */
 export const askAppStore = async (
   questions: AppStoreQuestions,
@@ -211,13 +211,12 @@ export const askAppStore = async (
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
   if (rest.outcome === "unknown") return { outcome: "answered", content: facts };
   if (rest.outcome !== "answered") return rest;
-  const both = [answer.content, rest.content];
-  return {
-    outcome: "answered",
-    content: await verify({
-      signedTransactions: both.flatMap(({ signedTransactions }) => signedTransactions),
-      signedRenewalInfos: both.flatMap(({ signedRenewalInfos }) => signedRenewalInfos),
-      signedInGrace: both.flatMap(({ signedInGrace = [] }) => signedInGrace),
-    }),
-  };
+  const parts = [answer.content, rest.content];
+  const both = await verify({
+    signedTransactions: parts.flatMap(({ signedTransactions }) => signedTransactions),
+    signedRenewalInfos: parts.flatMap(({ signedRenewalInfos }) => signedRenewalInfos),
+    signedInGrace: parts.flatMap(({ signedInGrace = [] }) => signedInGrace),
+  });
+  // One old transaction that does not verify stays in the history, and must not hold back what the statuses say.
+  return { outcome: "answered", content: both ?? (wasHistory ? null : facts) };
 };

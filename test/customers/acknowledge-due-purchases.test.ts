@@ -275,6 +275,19 @@ test("an acknowledgement near its deadline is counted, and at the deadline it ha
   expect(await world.queued()).toBe(0);
 });
 
+test("an acknowledgement past its deadline stays due while the store says that it waits", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  const answer = local.sandbox.read(token)?.answer;
+  const refused = { status: 403, body: { error: { code: 403, errors: [] } } };
+  local.sandbox.failNext("publisher", { status: 200, body: answer }, refused, refused);
+  expect(await world.at(NOW + 3 * DAY).run()).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+  local.sandbox.clearFaults();
+  expect(await world.at(NOW + 3 * DAY + 1000).run()).toMatchObject({ done: 1, failed: 0 });
+  expect(isAcknowledged(token)).toBe(true);
+});
+
 test("an acknowledgement that the store refuses for good has failed and is not retried", async () => {
   const world = aWorld();
   const token = buy();

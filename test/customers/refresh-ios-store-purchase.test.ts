@@ -292,6 +292,20 @@ describe("a lifetime purchase", () => {
     // The next one follows it.
     expect(await refresh(world, statuses(ahead))).toEqual({ outcome: "stored" });
   });
+  test("whose history has a transaction that does not verify is stored as its status says", async () => {
+    const world = await subscribed("1");
+    const outcome = await refresh(world, {
+      ...statuses(renewed("1", { purchaseDate: END + 1000 })),
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(lifetime({ type: "Something New" }))], next: null },
+        }),
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+    expect(JSON.stringify(purchase?.["lines"])).toContain(String(LATER));
+  });
   test("whose history names a subscription is stored with its status, whose refresh the answer puts off", async () => {
     const world = await held();
     const outcome = await refresh(world, {

@@ -45,6 +45,9 @@ interface IosPurchase {
   readonly lineage: string;
   readonly person: number;
 }
+/** Shortest unit of each pass of the catalog. */
+const SHORTEST_UNITS: Readonly<Record<string, number>> = { hint: 2 * DAY, day: 29 * DAY };
+
 export interface AndroidPurchase {
   readonly token: string;
   readonly productKind: "subscription" | "one_time_product";
@@ -187,12 +190,21 @@ export const standSideBySide = (
       androidPurchases.push({ token, productKind, person });
   };
 
+  /** Whether the first unit of a pass ends before the next sweep. */
+  const mayBeUsedUp = ({ token }: AndroidPurchase): boolean => {
+    const stored = android.read(token);
+    if (stored?.productKind !== "one_time_product") return false;
+    const unit = SHORTEST_UNITS[stored.answer.productLineItem?.[0]?.productId ?? ""] ?? Infinity;
+    return clock.now + 2 * HOUR >= Date.parse(stored.answer.purchaseCompletionTime ?? "") + unit;
+  };
+
   /**
    * Google dates no refund of a part of a quantity: what counts as used by then depends on when the service hears of it.
-   * The list is swept hourly, so here soon; in an outage, the app links the purchase again.
+   * The list is swept hourly, so here soon. In an outage, and where a unit may be used up so that each minute counts, the app
+   * links the purchase again.
    */
   const hearOfPart = async (purchase: AndroidPurchase): Promise<void> => {
-    if (outage.isOn) await linkToken(purchase);
+    if (outage.isOn || mayBeUsedUp(purchase)) await linkToken(purchase);
     else nextSweepAt = Math.max(clock.now + MINUTE, lastSweepAt + HOUR);
   };
 
