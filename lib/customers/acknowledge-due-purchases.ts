@@ -124,7 +124,7 @@ export const acknowledgeDuePurchases = async (
 
   const settle = async (due: DueAcknowledgement): Promise<void> => {
     const inProduction = due.purchase.environment === "production";
-    const stillDue = (error: unknown): Outcome => {
+    const stillDue = (error: unknown): "due" => {
       run.onFailure(error);
       return "due";
     };
