@@ -12,6 +12,7 @@ import {
   receiveIosStoreNotification,
   type IosStoreReception,
 } from "../lib/customers/receive-ios-store-notification.ts";
+import { DAY } from "../lib/duration.ts";
 import { catalogOf } from "../lib/entitlements/catalog.ts";
 import { applicationId } from "../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
@@ -22,13 +23,7 @@ import { DEMO } from "../local/demo.ts";
 import { developerNotification } from "../sandbox/android-store/notifications.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../test/support/android-store.ts";
 import { Stopwatch } from "./measure.ts";
-import {
-  DAY,
-  newDevice,
-  renewableSubscription,
-  signedRenewalNotification,
-  signedRequest,
-} from "./purchases.ts";
+import { newDevice, renewableSubscription, signedRenewalNotification, signedRequest } from "./purchases.ts";
 import type { World } from "./world.ts";
 
 /** A store that notifies the service of a renewal. */

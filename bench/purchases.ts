@@ -1,3 +1,4 @@
+import { DAY } from "../lib/duration.ts";
 import { makeChain, signJws, type JwsSigner, type SigningChain } from "../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
@@ -11,7 +12,6 @@ import { DEMO } from "../local/demo.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
 
-export const DAY = 86_400_000;
 export const BUNDLE = DEMO.bundleIdentifier;
 export const APPLE_ID = DEMO.appAppleIdentifier;
 

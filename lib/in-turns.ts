@@ -1,4 +1,4 @@
-const MINUTE = 60_000;
+import { MINUTE } from "./duration.ts";
 
 /**
  * Begins with other queues each minute: where one run has no time for all, the next ones come to the others.

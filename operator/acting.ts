@@ -10,6 +10,7 @@ import {
 import { ERASURE_BLOCKS_MILLISECONDS } from "../lib/customers/bury-remains.ts";
 import type { Audited } from "../lib/customers/customer-change.ts";
 import type { AuditAction, AuditEntry } from "../lib/customers/records.ts";
+import { DAY } from "../lib/duration.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { ApplicationId } from "../lib/identifiers.ts";
 import { once } from "../lib/once.ts";
@@ -131,4 +132,4 @@ export const hashingAccounts = (
 };
 
 /** Days for which an erased customer's identities and purchases are refused. */
-export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / (24 * 3600 * 1000);
+export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / DAY;

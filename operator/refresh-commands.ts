@@ -12,6 +12,7 @@ import {
 import type { Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
 import type { StoredCustomer } from "../lib/customers/records.ts";
+import { SECOND } from "../lib/duration.ts";
 import { entitlementsAt } from "../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
@@ -28,8 +29,6 @@ import {
   readCustomerIdentifier,
   type Session,
 } from "./session.ts";
-
-const SECOND = 1000;
 
 /** Longest wait for the answers of the stores: the worker starts within a minute. */
 const WAIT_MILLISECONDS = 90 * SECOND;

@@ -1,3 +1,4 @@
+import { DAY } from "../lib/duration.ts";
 import {
   appTransactionPayload,
   newIdentifier,
@@ -7,8 +8,6 @@ import {
   type SignedPurchases,
 } from "../sandbox/ios-store/app-store.ts";
 import { fingerprintOf, makeXcodeSigner, signJws, type JwsSigner } from "../sandbox/ios-store/signing.ts";
-
-const DAY = 86_400_000;
 
 export const PRODUCT = "smoke.monthly";
 

@@ -5,20 +5,19 @@ import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
 import { refreshIosStorePurchase } from "../../lib/customers/refresh-ios-store-purchase.ts";
+import { DAY, MINUTE, SECOND } from "../../lib/duration.ts";
 import { entitlementsAt, type Holding } from "../../lib/entitlements/entitlements.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
-import { DAY, newDevice, renewableSubscription, signedRenewalInfo, signedRequest } from "../purchases.ts";
+import { newDevice, renewableSubscription, signedRenewalInfo, signedRequest } from "../purchases.ts";
 import { createWorld, type World } from "../world.ts";
 import { ANSWER_MILLISECONDS, INVOCATION_MILLISECONDS } from "./queues.ts";
 
 /** The worker and the use case that it calls, on DynamoDB Local, with a scripted App Store. */
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
 const LEEWAY = 15 * MINUTE;
 const AT_ONCE = 20;
 

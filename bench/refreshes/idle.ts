@@ -10,6 +10,7 @@ import type { Store } from "../../lib/contract/schemas.ts";
 import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
+import { MINUTE } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
@@ -24,8 +25,6 @@ export interface IdleRun {
   readonly applications: number;
   readonly consumption: Consumption;
 }
-
-const MINUTE = 60_000;
 
 const withBothStores = (index: number): Application =>
   anApplication({

@@ -13,6 +13,7 @@ import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-custome
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
 import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
+import { DAY, MINUTE } from "../../lib/duration.ts";
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { parsePeriod, plusPeriod, times, type Instant } from "../../lib/entitlements/time.ts";
@@ -32,8 +33,6 @@ import { newChain } from "../purchases.ts";
 
 /** Lives of subscriptions, from one period to the next, on both sandbox stores and a clock that is moved. */
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 const START: Instant = Date.UTC(2027, 0, 10, 12);
 const LIFETIME_PRODUCT = "lifetime";
 

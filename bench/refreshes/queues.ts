@@ -7,6 +7,7 @@ import {
 } from "../../lib/customers/refresh-due-purchases.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import type { QueueReference, RefreshQueue } from "../../lib/customers/refresh-queue.ts";
+import { MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { HEALTHY, type QueueHealth } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh } from "../../lib/freshness/refresh.ts";
@@ -15,9 +16,6 @@ import { aCatalog } from "../../test/support/purchases.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 /** The worker of refreshes on queues in memory and a clock of its own: its order and its pace, exact and fast. */
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
 
 /** Time for which one invocation starts batches: the functions' timeout, less their longest step. */
 export const INVOCATION_MILLISECONDS = (240 - 30) * SECOND;

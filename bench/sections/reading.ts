@@ -2,13 +2,13 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
+import { DAY } from "../../lib/duration.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, purchaseKey } from "../../lib/identifiers.ts";
 import { accountPartition } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/app-store.ts";
 import { inTurn, median, quantile, ratio } from "../measure.ts";
-import { DAY } from "../purchases.ts";
 import { COINS, createWorld, DAY_PASS, type World } from "../world.ts";
 
 /** Cost of reading an account, by the length of its history. */

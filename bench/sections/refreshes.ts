@@ -1,3 +1,4 @@
+import { MINUTE, SECOND } from "../../lib/duration.ts";
 import { median } from "../measure.ts";
 import { delaysOf, measureDrain, type DrainResult } from "../refreshes/drain.ts";
 import { idleRuns, type IdleRun } from "../refreshes/idle.ts";
@@ -32,8 +33,6 @@ export interface TenantRow {
   readonly measured: { readonly median: number; readonly worst: number };
 }
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
 export const LEEWAY = 15 * MINUTE;
 export const ENDS = 10_000;
 const FEW = 5;

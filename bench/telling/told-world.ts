@@ -5,12 +5,13 @@ import type { Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { DAY, MINUTE } from "../../lib/duration.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
-import { DAY, newDevice, renewableSubscription, signedRequest } from "../purchases.ts";
+import { newDevice, renewableSubscription, signedRequest } from "../purchases.ts";
 import { createWorld, type World } from "../world.ts";
 
 /** A subscriber whose account the application is told of. */
@@ -31,8 +32,6 @@ export interface ToldWorld {
   deliver(until?: number): Promise<DeliveryReport>;
   remove(): Promise<void>;
 }
-
-const MINUTE = 60_000;
 
 /** Time that a destination takes to answer. */
 export const ANSWER_MILLISECONDS = 20;

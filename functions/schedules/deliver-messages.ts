@@ -1,3 +1,4 @@
+import { HOUR } from "../../lib/duration.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { allowedDestinations } from "../../lib/telling/allowed-destinations.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
@@ -22,7 +23,7 @@ const run = composeDelivery({
 });
 
 /** Time after which a destination that takes nothing needs a person. */
-const DOWN_MILLISECONDS = 3600 * 1000;
+const DOWN_MILLISECONDS = HOUR;
 
 const report = (done: DeliveryReport): DeliveryReport => {
   const { delivered, failed, oldest, failing } = done;

@@ -8,6 +8,7 @@ import {
 } from "../applications/application.ts";
 import { isWebhook } from "../applications/destination.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
+import { DAY, MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
@@ -50,9 +51,9 @@ export interface ManifestDocument {
 }
 
 const UNITS = [
-  ["D", 86_400_000],
+  ["D", DAY],
   ["H", 3_600_000],
-  ["M", 60_000],
+  ["M", MINUTE],
   ["S", 1000],
 ] as const;
 

@@ -7,6 +7,7 @@ import {
 } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
 import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
+import { DAY } from "../duration.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
 import type { AllowsDestination } from "../telling/allowed-destinations.ts";
@@ -274,13 +275,12 @@ const product = z
     accessDuration: product.accessDuration ?? null,
   }));
 
-const DAY_MILLISECONDS = 24 * 3600 * 1000;
 /** Zero in any of its forms; a period is longer. */
 const NO_TIME = /^P(?=\d|T\d)(?:0+[YMWD])*(?:T(?=\d)(?:0+[HMS])*)?$/;
 
 const renewalLeeway = z.string().transform((text, context): number => {
   const read = NO_TIME.test(text) ? { months: 0, milliseconds: 0 } : parsePeriod(text);
-  if (read !== null && read.months === 0 && read.milliseconds <= DAY_MILLISECONDS) return read.milliseconds;
+  if (read !== null && read.months === 0 && read.milliseconds <= DAY) return read.milliseconds;
   context.addIssue({
     code: "custom",
     message: "must be an ISO 8601 duration from PT0S to P1D, such as PT15M",

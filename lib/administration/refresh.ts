@@ -5,6 +5,7 @@ import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { SAME_ANSWER_MILLISECONDS } from "../customers/plan-customer-change.ts";
 import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-due-purchases.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import { SECOND } from "../duration.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
@@ -34,8 +35,6 @@ export interface Refreshing {
 }
 
 const ATTEMPTS = 20;
-
-const SECOND = 1000;
 
 /** Outcome of queueing one purchase. `queued` also holds for one whose refresh was due by then already. */
 type Queueing =

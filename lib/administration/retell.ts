@@ -1,4 +1,5 @@
 import { DIRECTORY_AGE_MILLISECONDS } from "../applications/directory.ts";
+import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { Look } from "../telling/look.ts";
@@ -41,8 +42,6 @@ export interface Retelling {
 
 /** Accounts a second that become due for a look: a teller manages more, which leaves time for new changes. */
 const RETOLD_PER_SECOND = 100;
-
-const SECOND = 1000;
 
 /** Difference of clocks that is allowed for. */
 const CLOCKS_DIFFER = 5 * SECOND;

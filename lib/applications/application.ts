@@ -1,4 +1,5 @@
 import type { Environment, Store } from "../contract/schemas.ts";
+import { MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { Destination } from "./destination.ts";
@@ -86,7 +87,7 @@ export const tellsChanges = ({
 }: Pick<Application, "destinations" | "keepsChanges">): boolean => keepsChanges || destinations.length > 0;
 
 /** Default of the renewal leeway. */
-export const DEFAULT_RENEWAL_LEEWAY_MILLISECONDS = 15 * 60 * 1000;
+export const DEFAULT_RENEWAL_LEEWAY_MILLISECONDS = 15 * MINUTE;
 
 /** A bundle (`ios-store`) or a package (`android-store`). */
 export interface StoreReference {

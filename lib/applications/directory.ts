@@ -1,3 +1,4 @@
+import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { createLoadingCache } from "../loading-cache.ts";
@@ -13,7 +14,7 @@ export interface ApplicationLoader {
 const MAXIMUM_ENTRIES = 256;
 
 /** Longest time until a changed application or catalog takes effect in the service's functions. */
-export const DIRECTORY_AGE_MILLISECONDS = 60_000;
+export const DIRECTORY_AGE_MILLISECONDS = MINUTE;
 
 const hasBundle = ({ iosStore }: Application, bundle: string): boolean =>
   iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle);

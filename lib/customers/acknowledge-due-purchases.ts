@@ -1,4 +1,5 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
+import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
@@ -44,7 +45,7 @@ const MOST_PUT_OFF = 5000;
  */
 type Outcome = "done" | "due" | "waits" | "failed" | "unclaimed";
 
-const NEAR_MILLISECONDS = 24 * 3600 * 1000;
+const NEAR_MILLISECONDS = DAY;
 
 const isLinked = async (
   { table, now }: AcknowledgementRun,

@@ -1,10 +1,11 @@
+import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import type { FoundCustomers, KnownFacts } from "./customer-table.ts";
 import type { StoredIdentity, StoredPurchase } from "./records.ts";
 
 /** Lifetime of the tombstones that reserve an erased customer's identities and purchases. */
-export const ERASURE_BLOCKS_MILLISECONDS = 30 * 24 * 3600 * 1000;
+export const ERASURE_BLOCKS_MILLISECONDS = 30 * DAY;
 
 /** Purchases and identities that an erased customer left behind. */
 export interface Remains {

@@ -1,5 +1,6 @@
 import type { Application, StoreReference } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
+import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 
@@ -63,7 +64,7 @@ export interface NotificationTimes {
 export type NoteNotification = (store: NotifiedStore, signedAt: Instant) => Promise<void>;
 
 /** A later notification is noted only once it is later by this much: a flood is one write in five minutes. */
-export const STEP_MILLISECONDS = 5 * 60 * 1000;
+export const STEP_MILLISECONDS = 5 * MINUTE;
 
 const MAXIMUM_ENTRIES = 256;
 

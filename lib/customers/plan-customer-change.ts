@@ -1,5 +1,6 @@
 import { tellsChanges, type Application } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
+import { MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { joinAll, joinPurchases } from "../entitlements/join.ts";
@@ -25,7 +26,7 @@ import type { VerifiedFacts } from "./verified-facts.ts";
  * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by no
  * more. An unchanged answer across an end is none: it says that the store is still retrying the payment.
  */
-export const SAME_ANSWER_MILLISECONDS = 60_000;
+export const SAME_ANSWER_MILLISECONDS = MINUTE;
 
 /** Joins a stored purchase with what the store says now; a replay gives the stored one. */
 export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Purchase => {

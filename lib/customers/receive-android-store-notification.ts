@@ -5,6 +5,7 @@ import type {
 } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
+import { HOUR } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
 import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
@@ -50,7 +51,7 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set([
  * Age of a notification up to which it is sent again if the store does not know its purchase: longer than most outages, in
  * which it waits as well.
  */
-const UNKNOWN_MILLISECONDS = 6 * 60 * 60 * 1000;
+const UNKNOWN_MILLISECONDS = 6 * HOUR;
 
 /** A push, and where it came from and to. */
 export interface AndroidStorePush {

@@ -1,4 +1,5 @@
 import type { Application } from "../applications/application.ts";
+import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
 import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
@@ -8,7 +9,6 @@ import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-a
 import { isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 const TOO_MANY_REQUESTS = 429;
-const SECOND = 1000;
 
 const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };

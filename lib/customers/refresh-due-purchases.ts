@@ -1,5 +1,6 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
+import { SECOND } from "../duration.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { afterFailure, HEALTHY, type PauseReason, type QueueHealth } from "../freshness/queue-health.ts";
@@ -58,8 +59,6 @@ export const REFRESHES_PER_SECOND = 30;
 export const SANDBOX_REFRESHES_PER_SECOND = 3;
 
 const QUEUES_AT_ONCE = 10;
-
-const SECOND = 1000;
 
 /** Time for which a worker has a queue: longer than a turn and its last batch. A worker that dies gives way after it. */
 export const LEASE_MILLISECONDS = 60 * SECOND;

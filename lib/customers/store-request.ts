@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Application } from "../applications/application.ts";
 import type { StoreRequest } from "../contract/schemas.ts";
+import { DAY } from "../duration.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { FactStore } from "./fact-store.ts";
@@ -35,7 +36,7 @@ export interface StoreRequestQueue {
 }
 
 /** Time for which a request without a deadline is delivered. */
-const KEPT_MILLISECONDS = 30 * 24 * 3600 * 1000;
+const KEPT_MILLISECONDS = 30 * DAY;
 
 /** Time from which a request is no longer written or delivered. */
 export const requestEnd = ({ askedAt, answerBy }: Pick<WaitingRequest, "askedAt" | "answerBy">): Instant =>

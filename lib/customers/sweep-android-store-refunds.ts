@@ -1,4 +1,5 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import { DAY, MINUTE } from "../duration.ts";
 import { isRevoked, productKindOf, referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
@@ -14,10 +15,10 @@ export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun,
 const ENVIRONMENTS = ["production", "sandbox"] as const;
 
 /** Margin after a period's end: an answer within it may not show the period's voids yet, or our clock is ahead. */
-const UNSEEN_MILLISECONDS = 10 * 60 * 1000;
+const UNSEEN_MILLISECONDS = 10 * MINUTE;
 
 /** Age of a period up to which it is read again for a purchase about which the store gave no answer, or a 404. */
-const ASKED_AGAIN_MILLISECONDS = 2 * 24 * 3600 * 1000;
+const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
 /** Unanswered purchases, with none answered before them, after which the store counts as silent. */
 const UNANSWERED_BEFORE_SILENT = 3;

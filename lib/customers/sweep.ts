@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Application, ApplicationDirectory, StoreReference } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
+import { DAY, HOUR, MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -68,10 +69,6 @@ export interface SweepReport {
  * the store did not answer, or time is up; the period is read again, and later ones wait.
  */
 export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
-
-const MINUTE = 60 * 1000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 /** Sweeps of one bundle or package are at least this far apart, however often the function runs. */
 const APART = 50 * MINUTE;

@@ -1,4 +1,5 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
+import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import {
   isSameNotified,
@@ -13,11 +14,10 @@ export interface NotificationWatch {
   readonly now: () => Instant;
 }
 
-const HOUR_MILLISECONDS = 3600 * 1000;
 /** Silence that is worth an alarm. */
-const SILENT_MILLISECONDS = 24 * HOUR_MILLISECONDS;
+const SILENT_MILLISECONDS = DAY;
 /** Silence after which nobody expects notifications any more. */
-const FORGOTTEN_MILLISECONDS = 30 * 24 * HOUR_MILLISECONDS;
+const FORGOTTEN_MILLISECONDS = 30 * DAY;
 
 /** Whether its application still has the bundle or package, and accepts the environment. */
 const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {

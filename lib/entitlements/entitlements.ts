@@ -1,4 +1,5 @@
 import type { CustomerEntitlement, Environment, Status, Store } from "../contract/schemas.ts";
+import { HOUR, MINUTE } from "../duration.ts";
 import type { CustomerId, PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
@@ -43,7 +44,7 @@ export interface Grant {
 }
 
 /** Tolerance between the stores' clocks and ours: a purchase that begins within it has begun. */
-const CLOCK_TOLERANCE_MILLISECONDS = 60_000;
+const CLOCK_TOLERANCE_MILLISECONDS = MINUTE;
 
 /**
  * Google's silent grace period: after a subscription's end Google retries the payment for a day or two, and still
@@ -51,7 +52,7 @@ const CLOCK_TOLERANCE_MILLISECONDS = 60_000;
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#silent-grace-period
  */
-const SILENT_RETRY_MILLISECONDS = 48 * 3600 * 1000;
+const SILENT_RETRY_MILLISECONDS = 48 * HOUR;
 
 const ENVIRONMENT_RANK: Record<Environment, number> = { production: 0, sandbox: 1, xcode: 2 };
 

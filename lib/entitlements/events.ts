@@ -1,4 +1,5 @@
 import type { Environment } from "../contract/schemas.ts";
+import { HOUR } from "../duration.ts";
 import { compare } from "../order.ts";
 import { isPeriod } from "./periods.ts";
 import { lineOrder, lineText, type Line } from "./purchase.ts";
@@ -159,7 +160,7 @@ const upToUpgrade = (line: Line): Line =>
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
 
 /** Longest time before a period's end at which its renewal, charged ahead of time, begins; a day is usual. */
-export const CHARGED_AHEAD_MILLISECONDS = 48 * 3600 * 1000;
+export const CHARGED_AHEAD_MILLISECONDS = 48 * HOUR;
 
 /**
  * Whether two copies under one name are of one subscription period: they have the same end or start, one contains the

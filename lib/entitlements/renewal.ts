@@ -1,3 +1,4 @@
+import { DAY } from "../duration.ts";
 import { compare } from "../order.ts";
 import type { Instant } from "./time.ts";
 
@@ -64,7 +65,7 @@ export const isUndecided = ({
  *
  * @see https://developer.apple.com/help/app-store-connect/manage-subscriptions/enable-billing-grace-period-for-auto-renewable-subscriptions
  */
-const LONGEST_GRACE_MILLISECONDS = 28 * 24 * 3600 * 1000;
+const LONGEST_GRACE_MILLISECONDS = 28 * DAY;
 
 /**
  * End of the billing grace period after a period's end; null: none. Apple has been seen to leave out its end: then it lasts
@@ -74,4 +75,4 @@ export const graceEndOf = (endsAt: Instant, { graceEndsAt, isInGrace }: Renewal)
   graceEndsAt ?? (isInGrace ? endsAt + LONGEST_GRACE_MILLISECONDS : null);
 
 /** Longest time for which the App Store retries a payment after a period's end. */
-export const BILLING_RETRY_MILLISECONDS = 60 * 24 * 3600 * 1000;
+export const BILLING_RETRY_MILLISECONDS = 60 * DAY;

@@ -1,3 +1,5 @@
+import { DAY, HOUR, SECOND } from "../duration.ts";
+
 /** Integer milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number;
 
@@ -18,10 +20,6 @@ export interface Period {
 
 const PERIOD =
   /^P(?=\d|T\d)(?:(\d{1,4})Y)?(?:(\d{1,5})M)?(?:(\d{1,5})W)?(?:(\d{1,6})D)?(?:T(?=\d)(?:(\d{1,7})H)?(?:(\d{1,8})M)?(?:(\d{1,9})S)?)?$/;
-
-const SECOND = 1000;
-const HOUR = 3600 * SECOND;
-const DAY = 24 * HOUR;
 
 /** Parses an ISO 8601 duration with integer parts; null where it is malformed or zero. */
 export const parsePeriod = (text: string): Period | null => {

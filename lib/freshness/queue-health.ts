@@ -1,3 +1,4 @@
+import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 
 /** Why a queue is paused. */
@@ -16,8 +17,6 @@ export interface QueueHealth {
 }
 
 export const HEALTHY: QueueHealth = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
-
-const MINUTE = 60 * 1000;
 
 /**
  * Pauses after the first failure, the second, and so on; the last is repeated. A store that is down is tried often enough

@@ -1,3 +1,4 @@
+import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events.ts";
 import { beganLast, periodOf } from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
@@ -28,11 +29,6 @@ export interface Refresh {
   readonly at: Instant;
   readonly because: RefreshReason;
 }
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 /** Time after an end at which the store has decided on the renewal. */
 const JUST_AFTER = 5 * SECOND;

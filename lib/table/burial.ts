@@ -1,3 +1,4 @@
+import { epochSeconds } from "../duration.ts";
 import { tombstoneItem } from "./items.ts";
 import type { Remains } from "../customers/bury-remains.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -8,8 +9,6 @@ import { acknowledgementKey, keyOf, keys, refreshKey, TABLE, type Key } from "./
 import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, type TransactItem } from "./writes.ts";
-
-const SECOND = 1000;
 
 /** Most items per purchase or identity: its tombstone, and the deletions of its due acknowledgement and its refresh. */
 const ITEMS_OF_ONE = 3;
@@ -29,7 +28,7 @@ export const bury = async (
       key,
       {
         erasedUntil,
-        [TABLE.timeToLiveAttribute]: Math.ceil(erasedUntil / SECOND),
+        [TABLE.timeToLiveAttribute]: epochSeconds(erasedUntil),
       } satisfies Attributes<typeof tombstoneItem> & Record<typeof TABLE.timeToLiveAttribute, number>,
       condition,
     );

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Destination } from "../applications/destination.ts";
+import { epochSeconds } from "../duration.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { NO_STATE } from "../telling/account-state.ts";
@@ -19,8 +20,6 @@ import { lookWrite } from "./looks.ts";
 import * as shape from "./shapes.ts";
 import { parseItem, type Attributes, type Item } from "./table.ts";
 import { deletion, put, setAttributes, type TransactItem } from "./writes.ts";
-
-const SECOND = 1000;
 
 const place = once(() => z.object({ day: shape.text(), sequence: shape.integer() }));
 const account = () => shape.branded<AccountId>(shape.text());
@@ -102,7 +101,7 @@ const changeWrite = (
     data: JSON.stringify(data),
     ...(previous !== null && { previous }),
     // A day longer than it is answered, so that what is answered is whole.
-    [TABLE.timeToLiveAttribute]: Math.ceil((at.toldAt + CHANGES_KEPT_MILLISECONDS) / SECOND) + 24 * 3600,
+    [TABLE.timeToLiveAttribute]: epochSeconds(at.toldAt + CHANGES_KEPT_MILLISECONDS) + 24 * 3600,
   } satisfies Attributes<typeof changeItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
 
 export const fromChangeItem = (day: string, item: Item): FeedChange => {

@@ -1,5 +1,6 @@
 import type { PutCommandInput } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
+import { epochSeconds } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
@@ -10,8 +11,6 @@ import { deliveryKey, requestDeliveryKey, TABLE } from "./keys.ts";
 import * as shape from "./shapes.ts";
 import type { Attributes } from "./table.ts";
 import type { TransactItem } from "./writes.ts";
-
-const SECOND = 1000;
 
 const waiting = once(() => ({
   /** Time of the oldest message that the destination has not taken. */
@@ -86,7 +85,7 @@ export const deliveryWrite = (
       ":sequence": place.sequence,
       ":since": since,
       ":none": 0,
-      ":ttl": Math.ceil((since + CHANGES_KEPT_MILLISECONDS) / SECOND),
+      ":ttl": epochSeconds(since + CHANGES_KEPT_MILLISECONDS),
     },
   },
 });
@@ -110,7 +109,7 @@ export const requestDeliveryPut = (
       since: timestamp,
       tries: 0,
       nextTryAt: 0,
-      [TABLE.timeToLiveAttribute]: Math.ceil(until / SECOND),
+      [TABLE.timeToLiveAttribute]: epochSeconds(until),
     } satisfies Attributes<typeof requestDeliveryItem> & Record<typeof TABLE.timeToLiveAttribute, number>),
   },
   ...absent,

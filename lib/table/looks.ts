@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { epochSeconds } from "../duration.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
@@ -7,8 +8,6 @@ import { lookKey, TABLE } from "./keys.ts";
 import * as shape from "./shapes.ts";
 import type { Attributes } from "./table.ts";
 import { put, type TransactItem } from "./writes.ts";
-
-const SECOND = 1000;
 
 const customer = () => shape.branded<CustomerId>(shape.text());
 
@@ -34,7 +33,7 @@ export const lookAttributes = ({ account, dueAt, cause }: Look) =>
     dueAt,
     cause: cause === null ? null : { ...cause, customers: [...cause.customers] },
     // Nobody looks any more where the application has stopped telling.
-    [TABLE.timeToLiveAttribute]: Math.ceil((dueAt + CHANGES_KEPT_MILLISECONDS) / SECOND),
+    [TABLE.timeToLiveAttribute]: epochSeconds(dueAt + CHANGES_KEPT_MILLISECONDS),
   }) satisfies Attributes<typeof lookItem> & Record<typeof TABLE.timeToLiveAttribute, number>;
 
 /** Makes a look due, in the transaction of what it is to see. */

@@ -2,6 +2,7 @@ import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import { epochSeconds } from "../duration.ts";
 import { HEALTHY, type QueueHealth } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -20,8 +21,6 @@ import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 /** Time after its due time at which DynamoDB may delete a refresh, so that a token is not kept if nothing runs the queue. */
 const KEPT_AFTER_DUE_SECONDS = 120 * 24 * 3600;
 
-const SECOND = 1000;
-
 const refreshPut = (
   table: string,
   application: ApplicationId,
@@ -33,7 +32,7 @@ const refreshPut = (
     key: purchase.key,
     dueAt: at,
     source,
-    [TABLE.timeToLiveAttribute]: Math.ceil(at / SECOND) + KEPT_AFTER_DUE_SECONDS,
+    [TABLE.timeToLiveAttribute]: epochSeconds(at) + KEPT_AFTER_DUE_SECONDS,
   } satisfies Attributes<typeof refreshItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
 
 /** Writes that move a purchase's refresh, in the transaction of its facts. */

@@ -1,5 +1,6 @@
 import type { CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
 import type { Link, StoredCustomer, Transfer } from "../customers/records.ts";
+import { epochSeconds } from "../duration.ts";
 import { sameHoldings } from "../entitlements/holdings.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
@@ -38,8 +39,6 @@ import { check, deletion, put, setAttributes, type TransactItem } from "./writes
  * and has not reached the survivor's item yet.
  */
 const ABSORBED_KEPT_SECONDS = 24 * 3600;
-
-const SECOND = 1000;
 
 /** Customers of the change that are linked to another account than the result. */
 const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCustomer[] =>
@@ -159,7 +158,7 @@ const absorbedItems = (
       ? []
       : [
           setAttributes(table, keys.accountCustomer(application, link.account, identifier), {
-            [TABLE.timeToLiveAttribute]: Math.ceil(moment / SECOND) + ABSORBED_KEPT_SECONDS,
+            [TABLE.timeToLiveAttribute]: epochSeconds(moment) + ABSORBED_KEPT_SECONDS,
           }),
         ],
   );
@@ -310,7 +309,7 @@ const acknowledgementWrites = (
       environment: purchase.environment,
       key: purchase.key,
       // The token expires even if nobody ever runs the queue.
-      [TABLE.timeToLiveAttribute]: Math.ceil(acknowledgement.deadline / SECOND) + KEPT_AFTER_DEADLINE_SECONDS,
+      [TABLE.timeToLiveAttribute]: epochSeconds(acknowledgement.deadline) + KEPT_AFTER_DEADLINE_SECONDS,
     }),
   ),
   ...done.map(({ purchase, dueSince }) =>

@@ -1,5 +1,6 @@
 import type { MessageType } from "../contract/messages.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
+import { DAY } from "../duration.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 
@@ -40,6 +41,6 @@ export interface FeedChange extends Change {
 export const dayOf = (moment: Instant): string => isoTime(moment).slice(0, 10);
 
 /** Time for which changes, and deliveries that nobody took, are kept. */
-export const CHANGES_KEPT_MILLISECONDS = 30 * 24 * 3600 * 1000;
+export const CHANGES_KEPT_MILLISECONDS = 30 * DAY;
 
 export const ACCOUNT_CHANGED = "account.entitlements_changed" satisfies MessageType;

@@ -1,5 +1,6 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
+import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
@@ -33,8 +34,6 @@ export interface DeliveryReport {
   readonly oldest: number;
   readonly failing: readonly FailingDestination[];
 }
-
-const SECOND = 1000;
 
 /** Destinations that are delivered to at the same time. */
 const DESTINATIONS_AT_ONCE = 20;

@@ -1,3 +1,4 @@
+import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 
 /** State of a destination as a whole. */
@@ -29,12 +30,7 @@ export const suspended = (health: DestinationHealth, moment: Instant): Destinati
   pausedUntil: FOR_EVER,
 });
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
 /** Longest time between two attempts. */
-const DAY = 24 * HOUR;
 
 /**
  * Times from a failed attempt to the next one; the last is repeated. They follow the specification's example.

@@ -1,3 +1,4 @@
+import { DAY } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import { ServiceError } from "../contract/errors.ts";
@@ -27,8 +28,6 @@ export interface FeedReading {
   readonly feed: FeedTable;
   readonly now: () => Instant;
 }
-
-const DAY = 24 * 3600 * 1000;
 
 const LIMIT = 100;
 

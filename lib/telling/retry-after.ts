@@ -1,6 +1,6 @@
+import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 
-const SECOND = 1000;
 const LONGEST_WAIT = 24 * 3600 * SECOND;
 
 /** The one form of date that senders may write (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. */

@@ -1,10 +1,11 @@
 import type { WebhookDestination } from "../applications/destination.ts";
+import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { webhookSecret } from "./webhook-secret.ts";
 
 /** Time for which the secret before a rotation signs beside the new one. */
-export const OVERLAP_MILLISECONDS = 24 * 3600 * 1000;
+export const OVERLAP_MILLISECONDS = DAY;
 
 /** Epoch of the secret of a destination that was never rotated: nobody has seen it. */
 const NEVER_ROTATED: Instant = 0;

@@ -1,4 +1,5 @@
 import { tellsChanges, type Application, type ApplicationDirectory } from "../applications/application.ts";
+import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
@@ -31,8 +32,6 @@ export interface TellingReport {
   /** Age of the oldest look that is still due, in milliseconds; 0: none is. */
   readonly oldest: number;
 }
-
-const SECOND = 1000;
 
 /** Applications that are told for at the same time. */
 const APPLICATIONS_AT_ONCE = 5;

@@ -1,8 +1,5 @@
+import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
 
 /** Times after a store's event at which the schedules run: those at which the service tries again. */
 const AFTER_EVENT = [10 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];

@@ -1,3 +1,4 @@
+import { DAY } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Schedules } from "../schedules.ts";
 import { createFollowUps } from "./follow-ups.ts";
@@ -34,7 +35,6 @@ export interface TimekeeperOptions {
 }
 
 const TICK_MILLISECONDS = 1000;
-const DAY = 86_400_000;
 
 /** Furthest ahead of real time, so that the sandbox's certificates are valid and a move ends. */
 const FURTHEST = { years: 10, milliseconds: 10 * 365 * DAY };

@@ -1,3 +1,4 @@
+import { MINUTE } from "../../lib/duration.ts";
 import type { AccessPeriod } from "../../lib/entitlements/access-periods.ts";
 import type { AccountReport } from "../../lib/administration/account-report.ts";
 import type { Terms } from "../../lib/entitlements/entitlements.ts";
@@ -42,7 +43,7 @@ export interface Ending {
 }
 
 /** A product that starts so soon after the end of another takes its place. */
-const AT_ONCE = 60_000;
+const AT_ONCE = MINUTE;
 
 /** Purchases of an account, by `referenceText`. */
 type Purchases = ReadonlyMap<string, Purchase>;

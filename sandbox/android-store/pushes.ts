@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { JWTHeaderParameters, JWTPayload } from "jose";
 import * as z from "zod";
+import { DAY } from "../../lib/duration.ts";
 import { isInstant, isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { PushKeys } from "./push-keys.ts";
 
@@ -71,7 +72,7 @@ const TIMEOUT = 10_000;
 const ACKNOWLEDGED = new Set([102, 200, 201, 202, 204]);
 /** @see https://cloud.google.com/pubsub/docs/handling-failures#exponential_backoff */
 const BACKOFF = { first: 10_000, longest: 600_000 };
-const RETENTION = 7 * 24 * 3600 * 1000;
+const RETENTION = 7 * DAY;
 
 const newMessage = (data: unknown, at: Instant): Message => {
   const messageId = String(randomInt(1e14, 2e14));

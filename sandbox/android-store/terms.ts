@@ -1,3 +1,4 @@
+import { DAY, MINUTE } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 
 /** Terms of a purchase that the API's answer does not show: its events as time passes. */
@@ -26,9 +27,6 @@ export interface SubscriptionTerms extends OneTimeTerms {
   /** When the latest order was paid; null: none was. */
   readonly orderedAt: Instant | null;
 }
-
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 
 /**
  * Time in which a purchase is to be acknowledged: three days, and three minutes for a licence tester. For test

@@ -1,6 +1,7 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import { PRODUCT_KINDS } from "../../lib/contract/schemas.ts";
+import { DAY } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { googleError, parseJson, type Answer } from "./answers.ts";
 
@@ -35,7 +36,7 @@ export const voidedPurchase = z.object({
 /** A voided order with the purchase that it is of. */
 export type VoidedPurchase = Readonly<z.output<typeof voidedPurchase>>;
 
-const LISTED = 30 * 24 * 3600 * 1000;
+const LISTED = 30 * DAY;
 const LARGEST_PAGE = 1000;
 
 const milliseconds = z

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { DAY } from "../../lib/duration.ts";
 import { isInstant, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import { PRODUCT_TYPES, type SandboxTransaction } from "./app-store.ts";
 import { period, text, time } from "./fields.ts";
@@ -7,7 +8,7 @@ import type { Goods } from "./sell.ts";
 /** A purchase to make: the body of `POST /purchases`. */
 
 const MONTH = { months: 1, milliseconds: 0 };
-const GRACE_PERIOD = { months: 0, milliseconds: 16 * 24 * 3600 * 1000 };
+const GRACE_PERIOD = { months: 0, milliseconds: 16 * DAY };
 
 /** Fields that say what was signed elsewhere or long ago. The store signs such a transaction as it is told, and does not remember it. */
 const AS_TOLD = [

@@ -1,9 +1,10 @@
 import * as z from "zod";
+import { DAY } from "../../lib/duration.ts";
 import { isInstant, type Instant } from "../../lib/entitlements/time.ts";
 import { SEND_ATTEMPT_RESULTS } from "./deliver.ts";
 
 /** Time for which the store remembers its notifications. */
-export const RETENTION = 180 * 24 * 3600 * 1000;
+export const RETENTION = 180 * DAY;
 
 /** Notifications kept; beyond, the oldest are forgotten. One is up to 15 KB in the saved state. */
 const LARGEST_HISTORY = 500;

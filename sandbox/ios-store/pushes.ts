@@ -1,9 +1,8 @@
 import * as z from "zod";
+import { HOUR } from "../../lib/duration.ts";
 import { isInstant, type Instant } from "../../lib/entitlements/time.ts";
 import { deliver } from "./deliver.ts";
 import { createPushHistory, sentPush, type SentPush } from "./push-history.ts";
-
-const HOUR = 3600 * 1000;
 
 /**
  * Hours after the try before. Only production is tried again.

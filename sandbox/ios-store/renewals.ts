@@ -1,10 +1,9 @@
+import { DAY } from "../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../lib/entitlements/time.ts";
 import { after, endOf, INTENTS, type Circumstances, type Lineage, type Subscription } from "./lineage.ts";
 import { noticeOf, type NoticeSubtypes, type Outcome } from "./notices.ts";
 
 /** A subscription's own events: its renewals, its grace period, its end. */
-
-const DAY = 24 * 3600 * 1000;
 
 /** Time before its start at which a period is charged, where the store charges ahead. */
 export const AHEAD = DAY;

@@ -1,3 +1,4 @@
+import { DAY } from "../../lib/duration.ts";
 import { plusPeriod } from "../../lib/entitlements/time.ts";
 import { ImpossibleChange, type Change } from "./change.ts";
 import {
@@ -13,7 +14,7 @@ import {
 import { noticeOf, type Outcome } from "./notices.ts";
 import { AHEAD, expired, LAPSE, recovered, renewed, withPaidPeriod } from "./renewals.ts";
 
-const WEEK = { months: 0, milliseconds: 7 * 24 * 3600 * 1000 };
+const WEEK = { months: 0, milliseconds: 7 * DAY };
 
 /** Changes that only subscriptions have. They happen to the lineages of family members too. */
 export const SUBSCRIPTION_CHANGES = [

@@ -1,8 +1,7 @@
 import type { Environment } from "../../contract/schemas.ts";
+import { DAY, MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 const WEEK = 7 * DAY;
 
 /**

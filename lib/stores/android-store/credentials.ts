@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod/mini";
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { createLoadingCache } from "../../loading-cache.ts";
 import { once } from "../../once.ts";
@@ -55,7 +56,7 @@ export interface AndroidStoreCredentials {
 }
 
 /** Age at which a secret is read again, so that a rotated key is picked up within this time. */
-const SECRET_LIFETIME_MILLISECONDS = 5 * 60 * 1000;
+const SECRET_LIFETIME_MILLISECONDS = 5 * MINUTE;
 const CREDENTIALS_KEPT = 100;
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 

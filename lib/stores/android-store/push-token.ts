@@ -1,6 +1,7 @@
 import { JOSEError, type JWTClaimValidationFailed } from "jose/errors";
 import { createRemoteJWKSet, customFetch } from "jose/jwks/remote";
 import { jwtVerify, type JWTVerifyGetKey } from "jose/jwt/verify";
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
 /** Reasons to refuse a push token, for metrics and logs, never for the caller. None quotes the token. */
@@ -68,7 +69,7 @@ export interface PushTokenTiming {
 export const PUSH_TOKEN_TIMING: PushTokenTiming = {
   request: 3_000,
   pause: 5_000,
-  unknownKey: 60_000,
+  unknownKey: MINUTE,
   age: 3_600_000,
 };
 

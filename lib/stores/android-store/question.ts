@@ -1,4 +1,5 @@
 import type { StoreRequest } from "../../contract/schemas.ts";
+import { DAY } from "../../duration.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AndroidStoreNotification } from "./notification.ts";
@@ -9,7 +10,7 @@ import { purchaseKeyOfToken } from "./purchase-token.ts";
  *
  * @see https://developer.android.com/google/play/billing/rtdn-reference
  */
-const REVIEWED_WITHIN_MILLISECONDS = 24 * 3600 * 1000;
+const REVIEWED_WITHIN_MILLISECONDS = DAY;
 
 /** Name of the notification's member. */
 const REFUND_REVIEW = "pendingRefundReviewNotification";

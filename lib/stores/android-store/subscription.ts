@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import { DAY } from "../../duration.ts";
 import { lineOrder, type Line, type Standing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
@@ -47,8 +48,6 @@ const replacementOf = (item: Item, items: readonly Item[]): Item | undefined => 
 
 const lastEndOf = (items: readonly Item[]): Instant =>
   Math.max(...items.map(({ expiryTime }) => expiryTime ?? 0));
-
-const DAY = 24 * 3600 * 1000;
 
 /**
  * Whether an item that is past is over, although the subscription goes on: Google may renew, retry or hold each on its own. One

@@ -1,7 +1,6 @@
 import type { StoreRequest } from "../../contract/schemas.ts";
+import { HOUR } from "../../duration.ts";
 import type { Notification, NotificationParts } from "./notification.ts";
-
-const HOUR = 3600 * 1000;
 
 /**
  * Notification types with a question to the developer, and the milliseconds in which the App Store accepts an answer; null:

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { parseJson } from "../../bounded-text.ts";
+import { SECOND } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { unansweredBecause } from "../../unanswered.ts";
@@ -91,8 +92,7 @@ const statedError = ({ status, body }: RefusedAnswer): StatedError => {
   };
 };
 
-const SECOND_MILLISECONDS = 1000;
-const LONGEST_WAIT_MILLISECONDS = 3600 * SECOND_MILLISECONDS;
+const LONGEST_WAIT_MILLISECONDS = 3600 * SECOND;
 /** Smaller numbers are seconds to wait, larger ones times in seconds: as a time this is in 2001, as a wait 31 years. */
 const EARLIEST_SECONDS = 1e9;
 /** Larger numbers are times in milliseconds: as such this is in 1973, in seconds the year 5138. */
@@ -100,7 +100,7 @@ const EARLIEST_MILLISECONDS = 1e11;
 
 const timeOf = (number: number, now: Instant): Instant => {
   if (number >= EARLIEST_MILLISECONDS) return number;
-  return (number >= EARLIEST_SECONDS ? 0 : now) + number * SECOND_MILLISECONDS;
+  return (number >= EARLIEST_SECONDS ? 0 : now) + number * SECOND;
 };
 
 /**
@@ -112,9 +112,7 @@ const retryTime = (header: string | null, now: Instant): Instant | null => {
   if (header === null) return null;
   const isDate = /^[A-Z][a-z]+, /.test(header);
   const time = /^\d+$/.test(header) ? timeOf(Number(header), now) : isDate ? Date.parse(header) : NaN;
-  return Number.isNaN(time)
-    ? null
-    : Math.min(Math.max(time, now + SECOND_MILLISECONDS), now + LONGEST_WAIT_MILLISECONDS);
+  return Number.isNaN(time) ? null : Math.min(Math.max(time, now + SECOND), now + LONGEST_WAIT_MILLISECONDS);
 };
 
 const unavailable = (reason: string | null): Failure => ({

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { SignJWT } from "jose/jwt/sign";
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { createLoadingCache } from "../../loading-cache.ts";
 
@@ -62,15 +63,14 @@ export interface ServerTokens {
   forget(subject: TokenSubject, refused: ServerToken): void;
 }
 
-const MINUTE_MILLISECONDS = 60_000;
 /** Age at which a key is read again for the next token. */
-const KEY_LIFETIME_MILLISECONDS = 5 * MINUTE_MILLISECONDS;
+const KEY_LIFETIME_MILLISECONDS = 5 * MINUTE;
 /** Apple accepts tokens of up to an hour. */
-const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE_MILLISECONDS;
+const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE;
 /** Tokens are dated back, because a clock that is behind ours refuses one from the future. */
-const SKEW_MILLISECONDS = MINUTE_MILLISECONDS;
+const SKEW_MILLISECONDS = MINUTE;
 /** Age up to which a token is used: four minutes before it expires. */
-const TOKEN_USE_MILLISECONDS = 15 * MINUTE_MILLISECONDS;
+const TOKEN_USE_MILLISECONDS = 15 * MINUTE;
 const KEYS_KEPT = 100;
 const TOKENS_KEPT = 200;
 const AUDIENCE = "appstoreconnect-v1";

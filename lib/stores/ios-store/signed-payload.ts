@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import type { Environment } from "../../contract/schemas.ts";
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
@@ -33,7 +34,7 @@ export interface Signed {
 }
 
 /** Tolerance for differing clocks: how far in the future a JWS may be signed. */
-const SKEW_MILLISECONDS = 60_000;
+const SKEW_MILLISECONDS = MINUTE;
 
 const readPayload = <Written, Payload>(
   payload: JsonObject,
