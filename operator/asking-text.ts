@@ -23,6 +23,7 @@ const DUE: Readonly<Record<RefreshReason, string>> = {
   payment: "its payment is pending",
   refund: "a refund, or the reversal of one, may not have been notified",
   return: "it is over, and may come back",
+  restart: "its cancellation may have been taken back",
   disagreement: "copies of one purchase disagree on a refund",
 };
 

@@ -10,6 +10,19 @@ import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
+/** Products of a one-time purchase are selected by a link that is made. A refused one selects none, as a notification does. */
+const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => {
+  const source = facts.origin?.source;
+  if (source?.store !== "android-store" || source.productKind !== "one_time_product") return facts;
+  return {
+    ...facts,
+    purchases: facts.purchases.map((proven) => ({
+      ...proven,
+      purchase: { ...proven.purchase, selectedProducts: [] },
+    })),
+  };
+};
+
 /** Drops facts that a tombstone reserves: a refused link lifts no erasure. */
 const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => {
   const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
@@ -119,7 +132,7 @@ export const keepRefusedFacts = async (
   const { plans, isRound } = plansWithoutClaim(
     store,
     application,
-    withoutErased(facts, known),
+    withoutErased(selectingNothing(facts), known),
     known,
     living,
     moment,

@@ -128,10 +128,13 @@ const refreshMoveOf = (
   from: Instant | null,
   hasChanged: boolean,
 ): RefreshMove | null => {
-  if (origin === null || (!hasChanged && origin.askedAt === null)) return null;
+  if (origin === null) return null;
+  const again = origin.canRefresh ? (origin.askAgainAt ?? Infinity) : Infinity;
+  if (!hasChanged && origin.askedAt === null && (from ?? Infinity) <= again) return null;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
   const next = origin.canRefresh ? nextRefresh(purchase, heard) : null;
-  const to = next === null ? null : { at: next.at, source: origin.source };
+  const at = Math.min(next?.at ?? Infinity, again);
+  const to = at === Infinity ? null : { at, source: origin.source };
   return from === (to?.at ?? null) ? null : { from, to };
 };
 

@@ -5,10 +5,16 @@ import type {
 } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
-import { HOUR } from "../duration.ts";
+import { HOUR, MINUTE } from "../duration.ts";
+import type { Purchase } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
-import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
+import {
+  isBehind,
+  readNotification,
+  type AndroidStoreNotification,
+} from "../stores/android-store/notification.ts";
 import type {
   ExpectedSender,
   PushTokenClaims,
@@ -105,6 +111,23 @@ const mayBecomeKnown = (
   { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
 ): boolean => status === 404 && sentAt !== null && Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
 
+/** Delays after an event at which the store is asked again about a purchase whose answer does not show it. */
+const ASKED_AGAIN_AFTER = [MINUTE, 10 * MINUTE];
+
+/**
+ * Time at which to ask again, because the answer is older than the recent event of its notification: nothing else is sent about
+ * it. An older notification may have been overtaken by later events.
+ */
+const askAgainAt = (
+  { now }: AndroidStoreReception,
+  { expects, sentAt }: AndroidStoreNotification,
+  answer: Purchase,
+): Instant | undefined => {
+  if (expects === null || sentAt === null || !isBehind(expects, answer)) return undefined;
+  const event = Math.min(sentAt, now());
+  return ASKED_AGAIN_AFTER.map((delay) => event + delay).find((at) => at > now());
+};
+
 /** Asks the store about the purchase, and stores the answer. A contradiction's facts went to their owners. */
 const ask = async (
   reception: AndroidStoreReception,
@@ -123,17 +146,23 @@ const ask = async (
     case "unavailable":
     case "credential-rejected":
       throw new UnansweredLookUpError(answer);
-    case "verified":
+    case "verified": {
       if (!configuration.environments.includes(answer.purchase.environment)) return "UNUSED";
+      const again = askAgainAt(reception, notification, answer.purchase);
       // A notification never widens what a link asked for.
       return storeAndroidStorePurchase(
         reception,
         application,
         configuration,
         selecting(answer, purchase.productKind, []),
-        { source: sourceOf(configuration, purchase), askedAt: null },
+        {
+          source: sourceOf(configuration, purchase),
+          askedAt: null,
+          ...(again !== undefined && { askAgainAt: again }),
+        },
         null,
       ).then(() => "STORED", unusedIfErased);
+    }
   }
 };
 

@@ -6,7 +6,7 @@ import type { UnansweredLookUp } from "../stores/android-store/android-store.ts"
 import { selecting } from "../stores/android-store/reading.ts";
 import { failedIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
-import { isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
+import { isOfThisPurchase, isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
 
 const TOO_MANY_REQUESTS = 429;
 
@@ -15,7 +15,11 @@ const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   // It says nothing of the other purchases.
   if (isUnreadable(answer)) return { outcome: "failed" };
   const isNamed = answer.status === TOO_MANY_REQUESTS;
-  return { outcome: "unavailable", retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null };
+  return {
+    outcome: "unavailable",
+    retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null,
+    isOfThisPurchase: isOfThisPurchase(answer),
+  };
 };
 
 /** Asks Google about a purchase by its token, and stores the answer. An acknowledgement that is due is made. */

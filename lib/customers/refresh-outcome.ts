@@ -8,12 +8,17 @@ import type { Instant } from "../entitlements/time.ts";
  * - `unknown`: the store, which once vouched for the purchase, says that it knows none. Stores have said so by mistake, and
  *   an Android purchase's token is in its refresh alone: the purchase is asked about again, until it is long over.
  * - `failed`: it could not be asked or its answer not be used, for a reason that concerns this purchase alone.
- * - `unavailable`: the store did not answer. `retryAt`: the time that it named; null: none.
+ * - `unavailable`: the store did not answer, or refused. `retryAt`: the time that it named; null: none. `isOfThisPurchase`:
+ *   it refused for a reason that may concern this purchase alone, and last.
  * - `credential-rejected`: the store refuses the application's credential.
  */
 export type RefreshOutcome =
   | { readonly outcome: "stored" | "over" | "unknown" | "failed" | "credential-rejected" }
-  | { readonly outcome: "unavailable"; readonly retryAt: Instant | null };
+  | {
+      readonly outcome: "unavailable";
+      readonly retryAt: Instant | null;
+      readonly isOfThisPurchase?: boolean;
+    };
 
 export const isOfErased = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";

@@ -1,6 +1,6 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AndroidStoreSource } from "../freshness/refresh.ts";
+import type { AndroidStoreSource, FactsOrigin } from "../freshness/refresh.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import {
   provenPurchaseOf,
@@ -20,22 +20,20 @@ export interface AndroidStorePurchases extends FactStore {
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
-/** Lookup of an Android purchase, and the time of the refresh that made it; null: somebody's request made it. */
-export interface AndroidStoreQuestion {
+/** Lookup of an Android purchase. */
+export interface AndroidStoreQuestion extends Pick<FactsOrigin, "askAgainAt"> {
   readonly source: AndroidStoreSource;
+  /** Time of the refresh that made it; null: somebody's request made it. */
   readonly askedAt: Instant | null;
 }
 
-const verifiedFactsOf = (
-  verified: VerifiedPurchase,
-  { source, askedAt }: AndroidStoreQuestion,
-): VerifiedFacts => ({
+const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuestion): VerifiedFacts => ({
   environment: verified.purchase.environment,
   identities: [],
   purchases: [provenPurchaseOf(verified)],
   renewals: [],
   acknowledgementDue: verified.acknowledgement,
-  origin: { source, canRefresh: !verified.isClosed, askedAt },
+  origin: { ...question, canRefresh: !verified.isClosed },
 });
 
 export const sourceOf = (

@@ -5,6 +5,7 @@ import type { Instant } from "../entitlements/time.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
+import type { RefreshOutcome } from "./refresh-outcome.ts";
 import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
 import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
 
@@ -20,8 +21,12 @@ const UNSEEN_MILLISECONDS = 10 * MINUTE;
 /** Age of a period up to which it is read again for a purchase about which the store gave no answer, or a 404. */
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
-/** Unanswered purchases, with none answered before them, after which the store counts as silent. */
+/** Look-ups without an answer, with none answered before them, after which the store counts as silent. */
 const UNANSWERED_BEFORE_SILENT = 3;
+
+/** Whether the store did not answer at all. A refusal for a reason of the purchase's own, or an unreadable answer, is one. */
+const isSilence = (refreshed: RefreshOutcome): boolean =>
+  refreshed.outcome === "unavailable" && refreshed.isOfThisPurchase !== true;
 
 /**
  * Asks the store about the purchases on a page that are known here, not revoked yet, and not verified since the end of the
@@ -56,7 +61,7 @@ const refreshVoided = async (
     if (stored === undefined || line === undefined || stored.verifiedAt > to + UNSEEN_MILLISECONDS) continue;
     if (stored.lines.every(isRevoked)) continue;
     if (sweep.now() >= until) return null;
-    const { outcome } = await refreshAndroidStorePurchase(sweep, application, {
+    const refreshed = await refreshAndroidStorePurchase(sweep, application, {
       application: application.identifier,
       purchase: reference,
       dueAt: to,
@@ -67,13 +72,14 @@ const refreshVoided = async (
         productKind: productKindOf(line.nature),
       },
     });
+    const { outcome } = refreshed;
     if (outcome === "credential-rejected") return null;
-    const isUnanswered = outcome === "unavailable" || outcome === "failed";
-    if (isUnanswered) unanswered += 1;
-    else answered += 1;
+    const isUnused = outcome === "unavailable" || outcome === "failed";
+    if (isSilence(refreshed)) unanswered += 1;
+    else if (!isUnused) answered += 1;
     if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) return null;
     // A 404 may be a mistake.
-    if (isUnanswered || outcome === "unknown") isLeft ||= sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
+    if (isUnused || outcome === "unknown") isLeft ||= sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
   }
   return { answered, isLeft };
 };

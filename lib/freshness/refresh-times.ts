@@ -20,6 +20,8 @@ const REFRESH_REASONS = [
   "refund",
   /** It is over, and might come back. */
   "return",
+  /** Its cancellation may have been taken back. */
+  "restart",
   /** Transaction ids of one purchase event disagree on a refund. */
   "disagreement",
 ] as const;
@@ -36,11 +38,14 @@ const JUST_AFTER = 5 * SECOND;
 /** Steps after an end, before those of each day. */
 const STEPS_AFTER_END = [JUST_AFTER, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
-/** The App Store charges a renewal up to a day before it begins. */
+/** Time before an end: the App Store charges a renewal up to a day before it begins, and a cancellation can be taken back. */
 const BEFORE_END = HOUR;
 
 /** Steps after a moment from which nothing is expected, before those of each quarter. */
 const SPARSE_STEPS = [DAY, 7 * DAY, 30 * DAY];
+
+/** Steps after an end that Google calls over, before the sparse ones: it has been seen to renew a minute after it said so. */
+const STEPS_AFTER_EXPIRY = [2 * MINUTE, HOUR];
 const MONTH = 30 * DAY;
 const QUARTER = 91 * DAY;
 
@@ -69,6 +74,12 @@ const denseAfter = (from: Instant, after: Instant): Instant => {
 const sparseAfter = (from: Instant, after: Instant): Instant => {
   const step = SPARSE_STEPS.find((delay) => from + delay > after);
   return step === undefined ? periodic(from + MONTH, QUARTER, after) : from + step;
+};
+
+/** First of the steps later than `after`: two minutes and an hour after the end, then the sparse ones. */
+const afterExpiry = (from: Instant, after: Instant): Instant => {
+  const step = STEPS_AFTER_EXPIRY.find((delay) => from + delay > after);
+  return step === undefined ? sparseAfter(from, after) : from + step;
 };
 
 /** The refresh, unless it lies beyond a limit. */
@@ -194,11 +205,16 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
   const running = subscribed.filter(({ standing }) => standing !== "expired");
   const endOf = (line: Line): Instant => line.endsAt ?? line.verifiedAt;
   if (running.length > 0)
-    return running.map((line) => ({
-      at: denseAfter(endOf(line), after),
-      because: line.standing === "grace_period" ? "grace-period-end" : "renewal",
-    }));
-  return subscribed.map((line) => ({ at: sparseAfter(endOf(line), after), because: "return" }));
+    return running.flatMap((line) => [
+      ...(endOf(line) - BEFORE_END > after && line.willRenew === false
+        ? [{ at: endOf(line) - BEFORE_END, because: "restart" } as const]
+        : []),
+      {
+        at: denseAfter(endOf(line), after),
+        because: line.standing === "grace_period" ? "grace-period-end" : "renewal",
+      } as const,
+    ]);
+  return subscribed.map((line) => ({ at: afterExpiry(endOf(line), after), because: "return" }));
 };
 
 /**

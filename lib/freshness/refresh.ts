@@ -30,6 +30,8 @@ export interface FactsOrigin {
   readonly canRefresh: boolean;
   /** Time at which this service asked the store; null: the facts came by themselves. */
   readonly askedAt: Instant | null;
+  /** Time of one more refresh: the store's answer is older than its own notification. Unset: none. */
+  readonly askAgainAt?: Instant;
 }
 
 /** A refresh in the queue of its application and store. */

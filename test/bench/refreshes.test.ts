@@ -32,8 +32,8 @@ describe("a monthly subscription", () => {
     ["ios-store", true, "recovered in grace", { "renewal-ahead": 1, renewal: 6 }],
     ["android-store", false, "renewed", { renewal: 1 }],
     ["android-store", true, "renewed", {}],
-    ["android-store", false, "canceled", { renewal: 1, return: 4 }],
-    ["android-store", true, "canceled", { return: 4 }],
+    ["android-store", false, "canceled", { renewal: 1, return: 6 }],
+    ["android-store", true, "canceled", { restart: 1, return: 6 }],
     ["android-store", false, "recovered in grace", { renewal: 1 }],
     ["android-store", true, "recovered in grace", {}],
   ])("of %s, notified: %s, %s, is refreshed so often", (store, isNotified, outcome, refreshes) => {

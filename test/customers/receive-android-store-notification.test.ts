@@ -294,6 +294,65 @@ describe("a known purchase", () => {
     expect(await world.at(NOW + 2_000).read()).toMatchObject([{ identifier: "premium", status }]);
   });
 
+  describe("whose answer is older than its notification", () => {
+    const MINUTE = 60_000;
+    const refreshesOf = async (world: ReturnType<typeof aWorld>): Promise<readonly number[]> =>
+      (await world.items())
+        .filter(({ pk, sk }) => String(pk).includes("#REFRESH#") && /^\d/.test(String(sk)))
+        .map(({ sk }) => Date.parse(String(sk).split("#")[0] ?? "") - NOW);
+    const told = async (
+      world: ReturnType<typeof aWorld>,
+      token: string,
+      type: number,
+      at: number,
+      event = NOW,
+    ) =>
+      world.at(at).notify({
+        eventTimeMillis: String(event),
+        subscriptionNotification: { version: "1.0", notificationType: type, purchaseToken: token },
+      });
+
+    test.each([
+      ["paid, and still pending", { pending: true }, null, 4, 0],
+      ["recovered after two days, and still on hold", {}, "hold", 1, 2 * DAY],
+      ["revoked, and still active", {}, null, 12, 0],
+      ["taken back its cancellation, and still cancelled", {}, "cancel", 7, 0],
+      ["cancelled, and still to be renewed", {}, null, 3, 0],
+    ] as const)("is asked about again in a minute: %s", async (_, bought, change, type, after) => {
+      const event = NOW + after;
+      const world = aWorld();
+      const token = await linked(world, bought);
+      if (change !== null) local.sandbox.change(token, change);
+      await told(world, token, type, event + 1_000, event);
+      expect(await refreshesOf(world)).toEqual([after + MINUTE]);
+      const items = await world.items();
+      await told(world, token, type, event + 2_000, event);
+      expect(await world.items()).toEqual(items);
+      await told(world, token, type, event + 2 * MINUTE, event);
+      expect(await refreshesOf(world)).toEqual([after + 10 * MINUTE]);
+    });
+    test("is not asked about again for an event of ten minutes ago, as later ones may have overtaken it", async () => {
+      const world = aWorld();
+      const token = await linked(world);
+      const before = await refreshesOf(world);
+      await told(world, token, 12, NOW + 10 * MINUTE);
+      expect(await refreshesOf(world)).toEqual(before);
+    });
+    test("is not asked about again where the answer shows the event", async () => {
+      const world = aWorld();
+      const token = await linked(world);
+      const items = await world.items();
+      await told(world, token, 4, NOW + 1_000);
+      expect(await world.items()).toEqual(items);
+    });
+    test("of an event ahead of our clock counts from now", async () => {
+      const world = aWorld();
+      const token = await linked(world);
+      await told(world, token, 12, NOW + 1_000, NOW + 3 * DAY);
+      expect(await refreshesOf(world)).toEqual([MINUTE + 1_000]);
+    });
+  });
+
   test("is what the store says, whatever type and order the notifications have", async () => {
     const world = aWorld();
     const token = await linked(world);

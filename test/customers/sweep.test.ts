@@ -447,6 +447,22 @@ describe("the list of voided purchases", () => {
     });
     expect(asked).toHaveLength(3);
   });
+  test.each<[what: string, status: number, reason: string | null]>([
+    ["refuses for reasons that are not known", 400, "aReasonOfNextYear"],
+    ["gives in a form that cannot be read", 200, "malformedAnswer"],
+  ])("goes on past any number of purchases whose answers the store %s", async (_, status, reason) => {
+    const stuck = ["1", "2", "3", "4"];
+    const swept = await aPackage(page(null, ...stuck, TOKEN));
+    for (const token of [...stuck, TOKEN]) await swept.own(token, "production", NOW - DAY);
+    const report = await swept.sweep((_of, { purchaseToken }) =>
+      Promise.resolve(
+        purchaseToken === TOKEN
+          ? { outcome: "gone", status: 410, reason: null }
+          : { outcome: "unavailable", retryAfterSeconds: 5, status, reason },
+      ),
+    );
+    expect(report).toEqual({ found: 1, behind: 1 });
+  });
   test("that the store does not give is read again", async () => {
     const swept = await aPackage({ outcome: "unavailable", status: 500, reason: null });
     expect(await swept.sweep()).toEqual({ found: 0, behind: 1 });

@@ -233,6 +233,12 @@ describe("an Android purchase is refreshed after", () => {
   ])("its end, in the standing %s, daily", (standing, because) => {
     expectNext(android([{ standing }]), END + DAY, END + 2 * DAY, because);
   });
+  test.each<Case>([
+    ["a purchase that does not renew, an hour before its end", NOW, END - HOUR, "restart"],
+    ["that hour", END - HOUR, END + 5 * SECOND, "renewal"],
+  ])("%s: its cancellation may be taken back without a word", (_, ...expected) => {
+    expectNext(android([{ willRenew: false }]), ...expected);
+  });
   test("6 hours, while its payment is pending", () => {
     expectNext(android([]), NOW, NOW + 6 * HOUR, "payment");
     expectNext(android([]), NOW + 6 * HOUR, NOW + 12 * HOUR, "payment");
@@ -247,7 +253,14 @@ describe("an Android purchase is refreshed after", () => {
     );
   });
   test.each<Case>([
-    ["a day", END, END + DAY, "return"],
+    [
+      "2 minutes, as Google has said so and renewed a minute later",
+      END + 5 * SECOND,
+      END + 2 * MINUTE,
+      "return",
+    ],
+    ["an hour", END + 2 * MINUTE, END + HOUR, "return"],
+    ["a day", END + HOUR, END + DAY, "return"],
     ["a month", END + 7 * DAY, END + 30 * DAY, "return"],
     ["a quarter, until the store drops it", END + 30 * DAY, END + 121 * DAY, "return"],
   ])("%s, where it is expired", (_, ...expected) => {

@@ -179,6 +179,39 @@ describe("linking", () => {
     expect((await app.read("user-2")).body).toMatchObject({ customerIdentifiers: [], entitlements: [] });
   });
 
+  test("a refused link selects no products of a one-time purchase", async () => {
+    const app = await service.application({
+      products: ["vip", "maps"].map((productIdentifier) => ({
+        store: "android-store",
+        productIdentifier,
+        grants: [productIdentifier === "vip" ? "premium" : "maps"],
+      })),
+    });
+    const token = app.buyOnAndroid({
+      productKind: "one_time_product",
+      productIdentifier: "vip",
+      basePlanIdentifier: undefined,
+    });
+    const stored = service.android.read(token);
+    if (stored?.productKind !== "one_time_product") throw new Error("There is one.");
+    const [line] = stored.answer.productLineItem ?? [];
+    service.android.put(token, {
+      ...stored,
+      answer: { ...stored.answer, productLineItem: [{ ...line }, { ...line, productId: "maps" }] },
+    });
+    const oneTime = { productKind: "one_time_product" };
+    await app.linkAndroid(token, "user-1", { ...oneTime, productIdentifier: "vip" });
+    expect(outcome(await app.linkAndroid(token, "user-2", oneTime))).toEqual([
+      409,
+      "CUSTOMER_ALREADY_LINKED",
+    ]);
+    expect(statuses(await app.read("user-1"))).toEqual([["premium", "active"]]);
+    expect(statuses(await app.linkAndroid(token, "user-1", oneTime))).toEqual([
+      ["maps", "active"],
+      ["premium", "active"],
+    ]);
+  });
+
   test("an app can ask before a purchase whether its customer is linked to another account", async () => {
     const app = await service.application();
     const device = app.device();

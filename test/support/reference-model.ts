@@ -1085,6 +1085,12 @@ export interface ReferenceModel {
 const givesWay = (link: ModelClaim, claim: ModelClaim | null): boolean =>
   link.by === "client" && claim?.by === "credential" && claim.account !== link.account;
 
+/** A refused link's facts: what it wished to select is not the owner's wish. */
+const selectingNothing = (facts: readonly Fact[]): readonly Fact[] =>
+  facts.map((fact) =>
+    fact.store === "android-store" && fact.kind === "one-time" ? { ...fact, asked: [] } : fact,
+  );
+
 const isProduction = (environment: ModelEnvironment): boolean => environment === "production";
 
 export const createReferenceModel = (
@@ -1203,7 +1209,7 @@ export const createReferenceModel = (
     const firm = owners.flatMap(({ link }) => (link === null || givesWay(link, claim) ? [] : [link]));
     const accounts = [...new Set(firm.map(({ account }) => account))];
     if (accounts.length > 1) {
-      keepForOwners(request);
+      keepForOwners({ ...request, facts: selectingNothing(request.facts) });
       return { outcome: "refused", code: "IDENTITY_CONFLICT" };
     }
     let [account] = accounts;
@@ -1225,7 +1231,7 @@ export const createReferenceModel = (
           (terms.transfers === "when_inactive" && !grants.some(({ active }) => active)));
       if (!moves) {
         // The link is refused, but the facts are kept.
-        submit({ ...request, claim: null }, moment);
+        submit({ ...request, facts: selectingNothing(request.facts), claim: null }, moment);
         return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
       }
       account = claim.account;

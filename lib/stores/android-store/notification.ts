@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
+import type { Purchase } from "../../entitlements/purchase.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 
@@ -10,11 +11,50 @@ export interface AndroidStoreNotification {
   readonly type: string;
   /** Time of the event, by Google's clock; null where it cannot be read. */
   readonly sentAt: Instant | null;
+  /** What an answer that knows the event shows; null: the type does not tell. */
+  readonly expects: Expectation | null;
   /** Null: the purchase or its kind is not named. */
   readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
   /** A refund that the developer may review; null: it is about something else. */
   readonly refundReview: RefundReview | null;
 }
+
+/**
+ * Sign of an event in the store's answer: `access` and `no-access` of any line, `renewing` and `not-renewing` of what is
+ * entitled. It decides no fact: it only tells an answer that is older than its notification.
+ */
+export type Expectation = "access" | "no-access" | "renewing" | "not-renewing";
+
+/** By `notificationType`. @see https://developer.android.com/google/play/billing/rtdn-reference */
+const EXPECTED_OF_SUBSCRIPTION: ReadonlyMap<number | undefined, Expectation> = new Map([
+  [1, "access"], // RECOVERED
+  [2, "access"], // RENEWED
+  [3, "not-renewing"], // CANCELED
+  [4, "access"], // PURCHASED
+  [5, "no-access"], // ON_HOLD
+  [7, "renewing"], // RESTARTED
+  [10, "no-access"], // PAUSED
+  [12, "no-access"], // REVOKED
+  [13, "no-access"], // EXPIRED
+]);
+const EXPECTED_OF_ONE_TIME_PRODUCT: ReadonlyMap<number | undefined, Expectation> = new Map([
+  [1, "access"], // PURCHASED
+]);
+
+/** Whether an answer does not show the event of the notification that led to it. */
+export const isBehind = (expects: Expectation, { lines }: Purchase): boolean => {
+  const entitled = lines.filter(({ standing }) => standing === "entitled" || standing === "grace_period");
+  switch (expects) {
+    case "access":
+      return entitled.length === 0;
+    case "no-access":
+      return entitled.length > 0;
+    case "renewing":
+      return !entitled.some(({ willRenew }) => willRenew === true);
+    case "not-renewing":
+      return entitled.length > 0 && entitled.every(({ willRenew }) => willRenew === true);
+  }
+};
 
 /**
  * A pending refund that the developer may say something about; null: it is not named.
@@ -113,17 +153,24 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
     pendingRefundReviewNotification: review,
   } = parsed.data;
   const sentAt = eventTimeMillis === undefined ? null : Number(eventTimeMillis);
-  const common = { packageName, sentAt: isInstant(sentAt) ? sentAt : null, refundReview: null };
+  const common = {
+    packageName,
+    sentAt: isInstant(sentAt) ? sentAt : null,
+    expects: null,
+    refundReview: null,
+  };
   if (subscription !== undefined)
     return {
       ...common,
       type: typeText("subscription", subscription.notificationType),
+      expects: EXPECTED_OF_SUBSCRIPTION.get(subscription.notificationType) ?? null,
       purchase: purchaseOf(subscription.purchaseToken, "subscription"),
     };
   if (oneTimeProduct !== undefined)
     return {
       ...common,
       type: typeText("one_time_product", oneTimeProduct.notificationType),
+      expects: EXPECTED_OF_ONE_TIME_PRODUCT.get(oneTimeProduct.notificationType) ?? null,
       purchase: purchaseOf(oneTimeProduct.purchaseToken, "one_time_product"),
     };
   if (voided !== undefined)

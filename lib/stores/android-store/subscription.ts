@@ -51,13 +51,14 @@ const lastEndOf = (items: readonly Item[]): Instant =>
 
 /**
  * Whether an item that is past is over, although the subscription goes on: Google may renew, retry or hold each on its own. One
- * that does not renew was removed. One that is to be replaced waits for its replacement's payment, whatever other items do.
+ * that does not renew, beside one that does or that lasts, was cancelled or removed: no recovered payment brings it back. One
+ * that is to be replaced waits for its replacement's payment, whatever other items do.
  */
 const isOver = (item: Item, owned: readonly Item[], items: readonly Item[], answeredAt: Instant): boolean => {
   if (renews(item) && item.deferredItemReplacement === null) return false;
   const replacement = replacementOf(item, items);
   return replacement === undefined
-    ? lastEndOf(owned) > answeredAt
+    ? lastEndOf(owned) > answeredAt || (!renews(item) && owned.some(renews))
     : owned.includes(replacement) && (replacement.expiryTime ?? 0) > answeredAt;
 };
 
@@ -123,7 +124,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
             quantity: 1,
             refundedQuantity: 0,
             rented: false,
-            willRenew: !canceled && !hasLeft && renews(item),
+            willRenew: !canceled && standing !== "expired" && !hasLeft && renews(item),
             verifiedAt: answeredAt,
           };
         });

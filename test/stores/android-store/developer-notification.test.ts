@@ -1,5 +1,10 @@
 import fc from "fast-check";
-import { readNotification } from "../../../lib/stores/android-store/notification.ts";
+import {
+  isBehind,
+  readNotification,
+  type Expectation,
+} from "../../../lib/stores/android-store/notification.ts";
+import { aLine, aPurchase } from "../../support/purchases.ts";
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
 
@@ -94,13 +99,78 @@ test.each<[about: string, members: object, type: string, purchase: object | null
     null,
   ],
 ])("a notification about %s is read", (_, members, type, purchase, ...[refundReview]) => {
-  expect(read(members)).toEqual({
+  expect(read(members)).toMatchObject({
     packageName: "com.example.trails",
     sentAt: 1_768_478_400_000,
     type,
     purchase,
     refundReview: refundReview ?? null,
   });
+});
+
+test.each<[event: string, type: number, expects: Expectation | null]>([
+  ["RECOVERED", 1, "access"],
+  ["RENEWED", 2, "access"],
+  ["CANCELED", 3, "not-renewing"],
+  ["PURCHASED", 4, "access"],
+  ["ON_HOLD", 5, "no-access"],
+  ["IN_GRACE_PERIOD", 6, null],
+  ["RESTARTED", 7, "renewing"],
+  ["PRICE_CHANGE_CONFIRMED", 8, null],
+  ["PAUSED", 10, "no-access"],
+  ["REVOKED", 12, "no-access"],
+  ["EXPIRED", 13, "no-access"],
+  ["PENDING_PURCHASE_CANCELED", 20, null],
+  ["a type that is new", 999, null],
+])("after %s (%i) the store's answer shows: %s", (_, notificationType, expects) => {
+  expect(read({ subscriptionNotification: { notificationType, purchaseToken: TOKEN } })).toMatchObject({
+    expects,
+  });
+});
+test.each<[type: number, expects: Expectation | null]>([
+  [1, "access"],
+  [2, null],
+])("after a one-time purchase's %i the store's answer shows: %s", (notificationType, expects) => {
+  expect(read({ oneTimeProductNotification: { notificationType, purchaseToken: TOKEN } })).toMatchObject({
+    expects,
+  });
+});
+
+test.each<
+  [what: string, lines: readonly Parameters<typeof aLine>[0][], behind: Record<Expectation, boolean>]
+>([
+  ["nothing owned", [], { access: true, "no-access": false, renewing: true, "not-renewing": false }],
+  [
+    "a line that renews",
+    [{ willRenew: true }],
+    { access: false, "no-access": true, renewing: false, "not-renewing": true },
+  ],
+  [
+    "a line that ends",
+    [{ willRenew: false }],
+    { access: false, "no-access": true, renewing: true, "not-renewing": false },
+  ],
+  [
+    "a line that renews and one that ends",
+    [{ willRenew: true }, { willRenew: false }],
+    { access: false, "no-access": true, renewing: false, "not-renewing": false },
+  ],
+  [
+    "a grace period",
+    [{ standing: "grace_period", willRenew: true }],
+    { access: false, "no-access": true, renewing: false, "not-renewing": true },
+  ],
+  [
+    "a hold",
+    [{ standing: "billing_retry", willRenew: true }],
+    { access: true, "no-access": false, renewing: true, "not-renewing": false },
+  ],
+])("an answer of %s is older than an event that shows: %j", (_, lines, behind) => {
+  const purchase = aPurchase({ lines: lines.map((line) => aLine(line)) });
+  const found = (["access", "no-access", "renewing", "not-renewing"] as const).map(
+    (expects) => [expects, isBehind(expects, purchase)] as const,
+  );
+  expect(Object.fromEntries(found)).toEqual(behind);
 });
 
 test.each([

@@ -87,7 +87,7 @@ test.each([
   ["CANCELED", "entitled", false],
   ["ON_HOLD", "billing_retry", true],
   ["PAUSED", "paused", true],
-  ["EXPIRED", "expired", true],
+  ["EXPIRED", "expired", false],
 ] as const)(
   "%s has the standing %s until the line's expiryTime; it renews: %s",
   async (state, standing, willRenew) => {
@@ -248,7 +248,14 @@ describe("a line that ends before another", () => {
       "entitled",
       true,
     ],
-    ["is not over when the other line ends at the time of the answer", -1, 0, ends, "entitled", false],
+    [
+      "and does not renew is over when the other line, which renews, ends with the answer",
+      -1,
+      0,
+      ends,
+      "expired",
+      false,
+    ],
   ])("%s", async (_, lagging, other, plan, standing, willRenew) => {
     const { purchase } = await verified(
       aSubscriptionAnswer({ lineItems: [line("maps", lagging, plan), line("premium", other)] }),
@@ -270,6 +277,24 @@ describe("a line that ends before another", () => {
     );
     expect(purchase.lines).toMatchObject([{ standing }, { standing }]);
   });
+  test.each([
+    ["was cancelled by itself", ends],
+    ["was to be removed", removed],
+  ])(
+    "and %s is over, not on hold, where the others are: no recovered payment brings it back",
+    async (_, plan) => {
+      const { purchase } = await verified(
+        aSubscriptionAnswer({
+          subscriptionState: "SUBSCRIPTION_STATE_ON_HOLD",
+          lineItems: [line("maps", 0, plan), line("premium", 0)],
+        }),
+      );
+      expect(purchase.lines).toMatchObject([
+        { productIdentifier: "maps", standing: "expired", willRenew: false },
+        { productIdentifier: "premium", standing: "billing_retry", willRenew: true },
+      ]);
+    },
+  );
   describe("in a grace period", () => {
     const endsOf = async (...lineItems: ReturnType<typeof line>[]): Promise<unknown> => {
       const { purchase } = await verified(
