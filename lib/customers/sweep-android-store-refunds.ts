@@ -19,18 +19,18 @@ const UNSEEN_MILLISECONDS = 10 * 60 * 1000;
 /** Age of a period up to which it is read again for a purchase about which the store gave no answer, or a 404. */
 const ASKED_AGAIN_MILLISECONDS = 2 * 24 * 3600 * 1000;
 
-/** Unanswered purchases, with none answered before them, after which the store counts as silent. */
+/** Unanswered look-ups, with none answered before them, after which the store counts as silent. */
 const UNANSWERED_BEFORE_SILENT = 3;
 
 /**
- * Asks the store about the purchases on a page that are known here, not revoked yet, and not verified since the end of the
- * period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void alone
- * revokes nothing: it names one order, and a purchase token is shared by all renewals.
+ * Asks the store about the purchases on a page that are known here, not revoked yet, and not verified since the end of
+ * the period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void
+ * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
  *
  * @param to end of the period
  * @param until no look-up starts from this moment on
- * @returns how many were answered, and whether one was not and is to be asked for again; null: the store does not answer,
- * or time is up
+ * @returns number answered, and whether the period is to be read again for one that was not; null: the store does not
+ * answer, or time is up
  */
 const refreshVoided = async (
   sweep: AndroidStoreSweep,

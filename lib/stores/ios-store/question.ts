@@ -4,8 +4,8 @@ import type { Notification, NotificationParts } from "./notification.ts";
 const HOUR = 3600 * 1000;
 
 /**
- * Notification types with a question to the developer, and the milliseconds in which the App Store accepts an answer; null:
- * it names no deadline.
+ * Notification types with a question to the developer, and the milliseconds within which the App Store accepts an
+ * answer; null: no deadline.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
  * @see https://developer.apple.com/documentation/appstoreservernotifications/notificationtype

@@ -67,9 +67,9 @@ const MINUTE_MILLISECONDS = 60_000;
 const KEY_LIFETIME_MILLISECONDS = 5 * MINUTE_MILLISECONDS;
 /** Apple accepts tokens of up to an hour. */
 const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE_MILLISECONDS;
-/** Tokens are dated back, because a clock that is behind ours refuses one from the future. */
+/** Tokens are backdated, because a server whose clock is behind refuses one from the future. */
 const SKEW_MILLISECONDS = MINUTE_MILLISECONDS;
-/** Age up to which a token is used: four minutes before it expires. */
+/** Age up to which a token is used, four minutes before it expires. */
 const TOKEN_USE_MILLISECONDS = 15 * MINUTE_MILLISECONDS;
 const KEYS_KEPT = 100;
 const TOKENS_KEPT = 200;

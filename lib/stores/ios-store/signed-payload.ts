@@ -32,7 +32,7 @@ export interface Signed {
   readonly xcodeCertificate: string | null;
 }
 
-/** Tolerance for differing clocks: how far in the future a JWS may be signed. */
+/** Allowance for clock skew: how far in the future a JWS may be signed. */
 const SKEW_MILLISECONDS = 60_000;
 
 const readPayload = <Written, Payload>(
@@ -62,7 +62,7 @@ const readPayload = <Written, Payload>(
 };
 
 /**
- * Signers verified before, so that the next JWS of the same signer costs one signature check, and the checks to use.
+ * Signers verified before, so that the next JWS of the same signer costs one signature check; and the checks to use.
  */
 export interface Signers {
   /** Keyed by their exact certificates. */
