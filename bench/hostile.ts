@@ -68,7 +68,7 @@ const jsonShapes = (size: number): readonly (readonly [shape: string, body: stri
   ];
 };
 
-/** Transactions for which the service refuses the request, by shape. The app transaction is valid. */
+/** Transactions that make the service refuse the request, by shape. The app transaction is valid. */
 const jwsShapes = (
   size: number,
   { chain, request }: Genuine,

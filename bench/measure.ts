@@ -65,8 +65,8 @@ const measureRound = async ({ run }: Side, milliseconds: number): Promise<Round>
 };
 
 /**
- * Alternates between all sides, each round starting with another one, so that changes in the machine's speed affect all of
- * them. One round before the first is not counted.
+ * Alternates between all sides, each round starting with another one, so that changes in the machine's speed affect all
+ * of them. A warm-up round is not counted.
  */
 export const inTurn = async (
   sides: readonly Side[],

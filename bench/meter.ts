@@ -82,7 +82,7 @@ const SINGLE_WRITES: ReadonlySet<string> = new Set([
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
 
 /**
- * The item after `SET a = :b, c = :d REMOVE e, f` or `ADD a :b`; a number that is added to counts as what is added, and
+ * The item after `SET a = :b, c = :d REMOVE e, f` or `ADD a :b`. A number added to counts as the added number,
  * `if_not_exists` as its default.
  */
 const updated = (before: Item, { Key, ...given }: z.infer<typeof update>): Item => {
@@ -149,7 +149,7 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
         const input = Object.assign({}, args.input, { ReturnConsumedCapacity: "TOTAL" });
         const name = String(context["commandName"]);
         const result = await next({ ...args, input }).catch((error: unknown) => {
-          // A write whose condition does not hold costs a unit as well.
+          // A write whose condition fails costs a unit as well.
           if (SINGLE_WRITES.has(name) && error instanceof ConditionalCheckFailedException) writeUnits += 1;
           throw error;
         });

@@ -61,7 +61,7 @@ const operationsOf = (document: unknown): Json[] =>
     .filter(isObject)
     .filter(({ operationId }) => OPERATIONS.has(operationId));
 
-/** Components that a part of the document names, and those that they name. */
+/** Components that a part of the document references, directly or indirectly. */
 const namedIn = (part: unknown, components: Json, found = new Set<string>()): Set<string> => {
   for (const [, name = ""] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g))
     if (!found.has(name)) {

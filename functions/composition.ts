@@ -72,7 +72,7 @@ export interface ServiceConfiguration {
   readonly observe?: Observe;
 }
 
-/** Most customers that clients' claims alone may link to an account, per claims counter. */
+/** Limit of customers that clients' claims alone may link to an account, per claims counter. */
 const CLAIMS_PER_ACCOUNT = 20;
 
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
@@ -138,7 +138,7 @@ export const composeTelling = (configuration: Upkeep & MasterSecretAccess): Tell
 };
 
 export interface DestinationAccess {
-  /** Webhooks that may be private addresses and plain HTTP, as on a developer's machine. */
+  /** Whether a webhook may use plain HTTP or a private address, as on a developer's machine. */
   readonly allowsDestination: AllowsDestination;
   /** Client for the region of a bus, by its ARN. */
   readonly eventBusClientOf: (eventBus: string) => EventBridgeClient;
@@ -171,9 +171,9 @@ export const composeDelivery = (
   };
 };
 
-/** Dependencies of every function that asks a store again. */
+/** Dependencies of the scheduled functions. */
 interface Upkeep extends ServiceConfiguration {
-  /** Takes a failure that stops neither the run nor the function. */
+  /** Receives a failure that stops neither the run nor the function. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -254,7 +254,7 @@ export const composeIosStoreCustomers = (
 });
 
 export interface NotificationLogging {
-  /** Takes a failure to note a notification. */
+  /** Receives a failure to note a notification. */
   readonly onNoteFailure: (error: unknown) => void;
 }
 
@@ -345,7 +345,7 @@ export const composeAndroidStoreSweep = (configuration: Upkeep & AndroidStoreAcc
   ...sweepRunOf(configuration),
 });
 
-/** Notifications that were not delivered are not noted as received, so that the watch still sees the silence. */
+/** Undelivered notifications are not noted as received, so that the watch still sees the silence. */
 export const composeIosStoreSweep = (
   configuration: Upkeep & IosStoreTrust & AppStoreAccess,
 ): IosStoreSweep => ({

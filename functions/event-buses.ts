@@ -7,7 +7,7 @@ export const putEventsIn = (eventBus: string): EventBridgeClient => {
   const region = eventBus.split(":")[3] ?? "";
   const known = clients.get(region);
   if (known !== undefined) return known;
-  // Failed events are tried again by the next run.
+  // The next run retries failed events.
   const client = new EventBridgeClient({ region, maxAttempts: 2 });
   clients.set(region, client);
   return client;

@@ -4,9 +4,9 @@ import { now } from "./configuration.ts";
 /** Context of an invocation that must end in time. */
 export type Invocation = Pick<Context, "getRemainingTimeInMillis">;
 
-/** Longest step of scheduled work, with the table's requests after it. Nothing starts that the timeout could cut off. */
+/** Longest step of scheduled work, including its writes. No step starts that the timeout could cut off. */
 const LONGEST_STEP_MILLISECONDS = 30_000;
 
-/** Moment from which a run starts nothing more. */
+/** Moment after which a run starts no further step. */
 export const endOf = ({ getRemainingTimeInMillis }: Invocation): number =>
   now() + getRemainingTimeInMillis() - LONGEST_STEP_MILLISECONDS;

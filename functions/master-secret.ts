@@ -4,7 +4,7 @@ import { readSecret } from "./secrets.ts";
 
 const MASTER_SECRET = requiredVariable("MASTER_SECRET");
 
-/** Named for the log, which has names of errors alone; the runbook lists it. */
+/** Named, because the log has only errors' names; the runbook lists it. */
 export class MasterSecretError extends Error {
   override readonly name = "MasterSecretError";
 }

@@ -36,7 +36,7 @@ export const policyFor = (
     context: {
       applicationIdentifier,
       keyIdentifier,
-      // For the gateway's answer to a route that the key may not use.
+      // For the gateway's response to a route that the key may not use.
       missingScopes: SCOPES.filter((scope) => !scopes.includes(scope)).join(", "),
     },
   };

@@ -28,7 +28,7 @@ const report = (store: Store, { refreshed, failed, oldest, paused }: RefreshRepo
   if (oldest > 0) time("refreshAge", oldest, { store });
 };
 
-/** Refreshes what is due, of all applications. */
+/** Refreshes the due purchases of all applications. */
 export const refresh = async (run: RefreshRun, context: Invocation): Promise<RefreshReport> => {
   const done = await refreshDuePurchases(run, endOf(context));
   report(run.store, done);

@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 
-/** Timeouts as in `openTable`, with two attempts. */
+/** Timeouts per attempt; two attempts are made. */
 const CONNECT_WITHIN_MILLISECONDS = 2_000;
 const ANSWER_WITHIN_MILLISECONDS = 3_000;
 

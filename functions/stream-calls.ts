@@ -2,11 +2,11 @@ import type { DynamoDBStreamEvent } from "aws-lambda";
 import type { ApplicationId } from "../lib/identifiers.ts";
 import type { Key } from "../lib/table/keys.ts";
 
-/** Call of a schedule, for all applications, or of the table's stream, for those of its records. */
+/** Event of a schedule, which concerns all applications, or of the table's stream. */
 export type ScheduleOrStreamEvent = Partial<DynamoDBStreamEvent>;
 
 /**
- * Applications that the records of the table's stream name; null: a schedule calls, for all of them.
+ * Applications that the records of the table's stream concern; null: a schedule calls, for all of them.
  *
  * @param applicationOf the application whose work a new item with this key makes due; null: none
  */

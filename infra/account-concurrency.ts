@@ -4,14 +4,14 @@ interface OpenEndpoint {
   /** Limits of its route while the account's concurrency is unknown, and may be ten. */
   readonly rate: number;
   readonly burst: number;
-  /** Hundredths of a known concurrency that it may have at most. */
+  /** Maximum share of a known concurrency, in per cent. */
   readonly share: number;
 }
 
 /**
- * Endpoints whose body is the only proof: anybody can flood them, and a flood must leave executions for reads and links. A
- * request takes 30 ms, so by the small limits a lasting flood has one or two executions, and for a moment eight. The App
- * Store tries a notification again after an hour, so a few may come at once.
+ * Endpoints whose body is the only proof: anybody can flood them, and a flood must leave executions for reads and
+ * links. A request takes 30 ms, so with the small limits a lasting flood occupies one or two executions, and eight for
+ * a moment. The App Store retries a notification after an hour, so a few may come at once.
  */
 const OPEN = {
   synchronizeIosStorePurchases: { rate: 20, burst: 3, share: 30 },
@@ -40,7 +40,7 @@ export const routeLimits = (
     : { rate, burst };
 };
 
-/** Most executions at a time of a function of a permanent stage; null: as many as there are. */
+/** Maximum concurrent executions of a function of a permanent stage; null: unlimited. */
 export const concurrencyLimit = (name: string, accountConcurrency: number | null): number | null => {
   const open = openEndpoint(name);
   return open === null || accountConcurrency === null || accountConcurrency < RESERVABLE
@@ -48,7 +48,7 @@ export const concurrencyLimit = (name: string, accountConcurrency: number | null
     : Math.floor((accountConcurrency * open.share) / 100);
 };
 
-/** A sentence about reservations that Lambda would refuse; null: there is none. */
+/** A sentence about reservations that Lambda would refuse; null: it accepts them. */
 export const reservationProblem = (
   reserved: readonly (number | null)[],
   accountConcurrency: number | null,

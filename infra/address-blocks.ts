@@ -9,7 +9,7 @@ export interface AddressBlocks {
 
 const BLOCKS_IN_A_SET = 10_000;
 
-/** The block in CIDR notation; null: the text is no address and no block. */
+/** The block in CIDR notation; null: the text is neither an address nor a block. */
 const blockOf = (text: string): string | null => {
   const [address = "", length, ...others] = text.split("/");
   const longest = isIPv4(address) ? 32 : isIPv6(address) ? 128 : 0;

@@ -51,7 +51,7 @@ export const createApp = ({
       "Links verified store purchases to an application's accounts and answers their entitlements.",
     parameters,
     functionsFolder,
-    // CloudFormation gives them to every resource. The data stack has none: a version would change it each time.
+    // CloudFormation adds them to every resource. The data stack has none, because a version would change it each time.
     tags: {
       "customer-entitlements:stage": parameters.stage,
       "customer-entitlements:version": parameters.version,

@@ -28,7 +28,7 @@ const lock = z.object({
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Folders of the packages of which something is in a function's bundle: also one that only the lock file calls a tool's. */
+/** Folders of the packages in any function's bundle, even those that the lock file marks as tools only. */
 const bundledFolders = (): ReadonlySet<string> => {
   const { metafile } = buildSync({
     ...BUNDLING,
@@ -42,7 +42,7 @@ const bundledFolders = (): ReadonlySet<string> => {
   );
 };
 
-/** `<name>@<version>` of every package that is not for development alone. */
+/** `<name>@<version>` of every package that is not for development only. */
 const deployed = (): ReadonlySet<string> => {
   const bundled = bundledFolders();
   return new Set(

@@ -7,7 +7,7 @@ const ofAllApplications = ({ reads, ...access }: TableAccess): TableAccess => ({
   reads: [...reads, "application-list"],
 });
 
-/** Access of the functions that are no endpoints, whose data names it. */
+/** Access of the functions other than endpoints; an endpoint's data has its own. */
 export const FUNCTION_ACCESS = {
   authorizeCredential: { by: "gets", reads: ["credential"], changes: [] },
   watchNotifications: { by: "queries", reads: ["application", "notification"], changes: [] },
@@ -19,7 +19,7 @@ export const FUNCTION_ACCESS = {
   refreshIosStorePurchases: ofAllApplications(changesFacts("ios-store")),
   refreshAndroidStorePurchases: ofAllApplications(changesFacts("android-store")),
   sweepAndroidStoreRefunds: ofAllApplications(changesFacts("android-store")),
-  // It receives what was not delivered, stores' requests included.
+  // It processes undelivered notifications, including stores' requests.
   sweepIosStoreNotifications: ofAllApplications(
     changesFacts("ios-store", { reads: ["store-registration"], changes: ["delivery"] }),
   ),

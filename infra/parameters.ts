@@ -15,8 +15,8 @@ export interface Parameters {
   readonly table: TableParameters;
   readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
   /**
-   * Executions at a time that this stage can count on: the account's limit, or its part of it; null (default): unknown, and
-   * perhaps the ten of a new account.
+   * Concurrent executions that this stage can count on: the account's limit, or a part of it; null (default): unknown,
+   * and perhaps the ten of a new account.
    */
   readonly accountConcurrency: number | null;
   readonly api: ApiParameters;
@@ -79,10 +79,10 @@ export interface ApiParameters {
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
   /**
    * Requests without a credential per IP address in five minutes, counted by AWS WAF: synchronize, and iOS-store
-   * notifications from elsewhere than Apple's addresses; null: they are not counted. Default: 1,000; development stage: null.
+   * notifications that are not from Apple's addresses; null: not counted. Default: 1,000; development stage: null.
    */
   readonly synchronizesPerAddress: number | null;
-  /** Whether AWS WAF refuses iOS-store notifications from elsewhere than Apple's addresses. Default: false. */
+  /** Whether AWS WAF refuses iOS-store notifications that are not from Apple's addresses. Default: false. */
   readonly iosNotificationsFromAppleOnly: boolean;
   /** Addresses that AWS WAF refuses on every route. Default: none. */
   readonly blockedAddresses: AddressBlocks;
@@ -114,7 +114,7 @@ export interface DomainParameters {
 export interface AlarmParameters {
   /** Existing topic; null (default): one is created. */
   readonly topicArn: string | null;
-  /** Subscribed to the created topic; null (default): nobody is. */
+  /** E-mail address subscribed to the created topic; null (default): none. */
   readonly email: string | null;
   /** US dollars that the account may cost in a month before the topic is notified; null (default): no budget. */
   readonly monthlyBudget: number | null;
@@ -216,7 +216,7 @@ class Context {
 /** Defaults of the functions that serve no endpoint. */
 const OTHER_FUNCTIONS = {
   authorizeCredential: { memory: 1024, timeout: 10, longest: 28 },
-  // Runs every minute: no longer, so that runs do not overlap.
+  // Runs every minute, and ends before the next run.
   acknowledgeDuePurchases: { memory: 512, timeout: 60, longest: 900 },
   watchNotifications: { memory: 512, timeout: 60, longest: 900 },
   refreshAndroidStorePurchases: { memory: 512, timeout: 240, longest: 900 },
@@ -385,7 +385,7 @@ const read = (context: Context): Parameters => {
   const presets = STAGE_PRESETS[kind];
   const accountConcurrency = context.take("accountConcurrency", orNone(whole(10, 1_000_000)), null);
   const functions = forEach(FUNCTION_NAMES, (name) =>
-    // Stages that can be thrown away leave the account's executions to the others.
+    // Disposable stages leave the account's executions to the others.
     functionParameters(
       context,
       name,

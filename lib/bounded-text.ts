@@ -13,7 +13,7 @@ export const boundedText = async (
   return Buffer.concat(read).toString("utf8");
 };
 
-/** Parses JSON; undefined: the text is none, or null. */
+/** Parses JSON; undefined: the text is null or not JSON. */
 export const parseJson = (text: string | null): unknown => {
   try {
     return text === null ? undefined : JSON.parse(text);

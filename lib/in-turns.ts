@@ -1,7 +1,7 @@
 import { MINUTE } from "./duration.ts";
 
 /**
- * Begins with other queues each minute: where one run has no time for all, the next ones come to the others.
+ * Rotates the queues every minute: if one run has no time for all, the next runs start with others.
  *
  * @param moment in milliseconds
  */
@@ -15,7 +15,7 @@ export const fromOthersEachMinute = <Queue>(
 };
 
 /**
- * Works off queues, several at once, each for its turn, until none has more.
+ * Processes queues, several at once, each for its turn, until none has more.
  *
  * @param workOff never rejects; `more`: the queue has another turn, after all others
  */

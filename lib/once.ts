@@ -1,5 +1,6 @@
 /**
- * Creates a value on first use and keeps it. For schemas: creating one is slow beside using it, and a function needs few.
+ * Creates a value on first use and keeps it. For schemas: creating one is slow compared to using it, and a function
+ * needs few.
  */
 export const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined;

@@ -1,8 +1,8 @@
 /**
- * An option that npm took for its own, because no `--` stood before it: `npm run <script> --table=x` runs the script
- * without it, and npm only puts it into the environment. Null: none of these.
+ * An option that npm consumed because no `--` preceded it: for `npm run <script> --table=x`, npm puts it into the
+ * environment and runs the script without it. Null: none of these.
  *
- * @param names options without their dashes; none that npm has itself, as those may come from `.npmrc`
+ * @param names options without dashes; none of npm's own, which may come from `.npmrc`
  */
 export const takenByNpm = (
   environment: Readonly<Record<string, string | undefined>>,

@@ -21,7 +21,7 @@ const CODES: ReadonlyMap<string, Unanswered> = new Map([
   ["SELF_SIGNED_CERT_IN_CHAIN", "tls"],
 ]);
 
-/** OpenSSL's and Node's other codes for a handshake or a certificate that is refused. */
+/** Other codes of OpenSSL and Node.js for a failed handshake or a refused certificate. */
 const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_(?:GET|VERIFY)_)/;
 
 /** Names, not classes: an error may come from another realm. */
@@ -35,7 +35,7 @@ const wordOf = (error: object): Unanswered | null => {
   return CODES.get(code) ?? ("name" in error && TIMEOUTS.has(error.name) ? "timeout" : null);
 };
 
-/** The word for the innermost error that has one; null: none has. Never a message, which may hold an address. */
+/** The word for the innermost error that has one; null: none has. Never a message, which may contain an address. */
 export const unansweredBecause = (error: unknown, depth = 0): Unanswered | null => {
   if (typeof error !== "object" || error === null || depth > DEEPEST_CAUSE) return null;
   const causes: readonly unknown[] = [

@@ -25,14 +25,16 @@ export interface LocalConsoleOptions {
   readonly log: (line: string) => void;
 }
 
-/** Lets nobody in: a table of another machine may be a deployed one, which is not to be had without a token. */
+/** Refuses everybody: a table on another machine may be a deployed one, which needs a token. */
 const closedGuard = (port: () => number): Guard => ({
   ...openGuard(port),
   refusal: () =>
     "The table is not on this machine, and is not shown without a token: the operator's command console shows it.",
 });
 
-/** The console of a local run: without a token, as its table is made here, and with both stores and the clock. */
+/**
+ * The console of a local run: without a token, because its table is created here, and with both stores and the clock.
+ */
 export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
   const { port, table, masterSecret, demo, now, requests, log } = options;
   const sandbox: ConsoleSandbox = {

@@ -22,7 +22,7 @@ export interface DataFolder {
   read(name: string): string | null;
   /** Writes a file that only its owner can read (mode 0600), as a whole or not at all. */
   write(name: string, content: string): void;
-  /** Notes the id of the process of the database, for a start after this process was killed. */
+  /** Records the database's process id, for a start after this process was killed. */
   nameDatabase(process: number): void;
   /** Unlocks the folder. */
   release(): void;
@@ -49,7 +49,7 @@ const beginsAsSqlite = (file: string): boolean => {
   }
 };
 
-/** DynamoDB Local starts on a file that is no database, and then fails every request. */
+/** DynamoDB Local starts on a file that is not a database, and then fails every request. */
 const requireDatabase = (dynamoDb: string): void => {
   for (const name of readdirSync(dynamoDb).filter((name) => name.endsWith(".db")))
     if (!beginsAsSqlite(join(dynamoDb, name))) throw damaged(dynamoDb);

@@ -11,7 +11,7 @@ import {
 } from "./dynamodb-local.ts";
 import { codeOf, LocalError } from "./local-error.ts";
 
-/** A running DynamoDB. Without credentials here, placeholders are used, for each function its own. */
+/** A running DynamoDB. Without credentials, placeholders are used, different ones for each function. */
 export interface GivenDynamoDb {
   readonly endpoint: string;
   readonly region?: string;

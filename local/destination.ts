@@ -19,7 +19,7 @@ const events = z.object({
 
 const change = z.omit(accountChange(), { timestamp: true, cursor: true });
 
-/** One line of what was told. */
+/** One line for a message. */
 const lineOf = (type: string, data: unknown): string => {
   const told = type === ACCOUNT_CHANGED ? change.safeParse(data) : undefined;
   if (told?.success !== true) return `told  ${type}  ${JSON.stringify(data)}`;
@@ -30,7 +30,7 @@ const lineOf = (type: string, data: unknown): string => {
   return `told  ${account}  version ${version}: ${states.join(", ") || "nothing"}`;
 };
 
-/** The demo application's webhook, which prints what it is told. It takes whatever comes, signed or not. */
+/** The demo application's webhook, which prints the messages that it gets. It accepts everything, signed or not. */
 export const createDestination =
   (tell: (line: string) => void): Mount =>
   async (request, response) => {

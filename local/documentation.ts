@@ -44,7 +44,7 @@ const viewerOf = (document: string, onComplete: string): string => `const viewer
 });
 `;
 
-/** Fetched by the page, so that no page of another origin can read them as a script. */
+/** Fetched, so that no page of another origin can read them as a script. */
 const AUTHORIZE = `async () => {
     const credentials = await (await fetch("/docs/credentials.json")).json();
     for (const [scheme, value] of Object.entries(credentials)) viewer.preauthorizeApiKey(scheme, value);

@@ -85,7 +85,7 @@ export const isFreePort = async (port: number): Promise<boolean> =>
     () => false,
   );
 
-/** Answers in a row that say that the database fails, before the start gives up. */
+/** Consecutive answers that report a failing database before the start gives up. */
 const FAILURES = 3;
 
 const isFailureOfDatabase = (error: unknown): boolean =>
@@ -132,7 +132,7 @@ const untilReady = async (endpoint: string, child: ChildProcess, folder: string 
 export const startDynamoDbLocal = async (options: {
   readonly port: number;
   readonly folder: string | null;
-  /** Is told the process (with Docker, its client) as soon as there is one. */
+  /** Called with the process id (with Docker, the client's) as soon as there is one. */
   readonly onProcess?: (process: number) => void;
 }): Promise<DynamoDbLocal> => {
   const command = await launcher();

@@ -9,7 +9,7 @@ export const LOCK_FILE = ".in-use-by";
 
 /** Exclusive use of a data folder. */
 export interface FolderLock {
-  /** Names the database, which outlives a service that is killed. */
+  /** Records the database's process id: it outlives a service that is killed. */
   nameDatabase(process: number): void;
   release(): void;
 }
@@ -44,7 +44,7 @@ const commandOf = (id: number): string | null => {
   }
 };
 
-/** Whether the process is a database on the folder. After a restart of the machine another one may have its id. */
+/** Whether the process is a database on the folder. After a restart of the machine, another process may have its id. */
 const isDatabaseOf = (dynamoDb: string, id: number): boolean => {
   if (!isRunning(id)) return false;
   const command = commandOf(id);

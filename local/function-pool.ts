@@ -43,7 +43,7 @@ const failed = (errorType: string, errorMessage: string, trace: readonly string[
   environmentFailed: true,
 });
 
-/** One execution environment: a worker thread with the function's code, and its environment variables alone. */
+/** One execution environment: a worker thread with the function's code, and only its environment variables. */
 class Environment {
   readonly #worker: Worker;
   readonly #timeout: number;

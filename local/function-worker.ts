@@ -12,7 +12,7 @@ export interface EnvironmentData {
   readonly functionName: string;
   readonly functionArn: string;
   readonly memory: number;
-  /** Offset of the clock that `Date` goes by; unset: real time. */
+  /** Offset of the clock that `Date` follows; unset: real time. */
   readonly clock?: SharedArrayBuffer;
 }
 
@@ -25,7 +25,7 @@ export interface Invocation {
   readonly deadline: number;
 }
 
-/** Outcome of an invocation. `environmentFailed`: the environment can take no further one. */
+/** Outcome of an invocation. `environmentFailed`: the environment can serve no further one. */
 export type Outcome =
   | { readonly status: "succeeded"; readonly payload: string }
   | {

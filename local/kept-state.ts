@@ -32,7 +32,7 @@ export const keptOffset = (folder: DataFolder): number => {
   }
 };
 
-/** Writes the clock's offset and what the stores sold into the data folder, as far as they have changed. Never throws. */
+/** Writes the clock's offset and the stores' state into the data folder, if they have changed. Never throws. */
 export const createKeeper = (
   folder: DataFolder,
   clock: MovedClock,

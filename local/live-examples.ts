@@ -7,7 +7,7 @@ import { appNotifications, signNotification } from "../sandbox/ios-store/notific
 import type { JwsSigner } from "../sandbox/ios-store/signing.ts";
 import { DEMO } from "./demo.ts";
 
-/** Requests of the demo application that the running service answers with 200, and what they are sent with. */
+/** Requests of the demo application that the running service answers with 200, and their credentials. */
 export interface LiveExamples {
   readonly requests: RequestExamples;
   /** `Authorization` of a Pub/Sub push, without `Bearer`; null: another store replaces the sandbox's. */
@@ -28,7 +28,7 @@ export const EXAMPLE_ACCOUNT = "user-1";
 
 const PURCHASE = { productIdentifier: DEMO.iosSubscription, period: "P1M" };
 
-/** Makes the examples anew each time: what StoreKit signed is soon too old, and a reset forgets what was sold. */
+/** Makes new examples each time: StoreKit's signatures soon expire, and a reset forgets what was sold. */
 export const createLiveExamples = ({
   ios,
   android,

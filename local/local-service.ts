@@ -63,7 +63,7 @@ export interface LocalServiceOptions {
   readonly runsByItself?: boolean;
   /** Additional environment variables for all functions. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Destinations that the functions may send to beside public ones: `any`, or origins; unset: the demo's own alone. */
+  /** Destinations besides public ones that the functions may send to: `any`, or origins; unset: only the demo's. */
   readonly destinations?: string;
   /** Receives a line for each message that the demo application is told; unset: they are dropped. */
   readonly tell?: (line: string) => void;
@@ -87,7 +87,7 @@ export interface LocalService {
   stop(): Promise<void>;
 }
 
-/** Requests that the console shows of those before it was opened. */
+/** Number of earlier requests that the console shows when it is opened. */
 const REQUESTS_KEPT = 200;
 
 /** Default name of the local table. */
@@ -294,7 +294,7 @@ const start = async (
   };
 };
 
-/** A mount that keeps the stores' state after each request that it answers. */
+/** A mount that saves the stores' state after each request that it answers. */
 const keptAfter =
   (mount: Mount, keep: () => void): Mount =>
   async (request, response) => {

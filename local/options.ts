@@ -59,7 +59,7 @@ const requireAddress = (name: string, text: string): string => {
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost"]);
 
-/** Whether this run's own database would have the endpoint: a shell that exports it for the operator may start it too. */
+/** Whether the endpoint is this run's own database: it may be started even if the shell exports that endpoint. */
 const isOwn = (endpoint: string, port: number): boolean => {
   const { hostname, port: given } = new URL(endpoint);
   return LOOPBACK.has(hostname) && given === String(port);

@@ -7,8 +7,8 @@ import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
 const API = "/v1/";
 
 /**
- * Whether a host is written as an address, or by a name that no page's owner can lead to this machine (DNS rebinding). An
- * emulator writes an address such as 10.0.2.2, a container `host.docker.internal`.
+ * Whether a host is an address, or a name that no web page's owner can point at this machine (DNS rebinding). An
+ * emulator uses an address such as 10.0.2.2, a container `host.docker.internal`.
  */
 const isOfThisMachine = (host: string | undefined): boolean => {
   const name = URL.parse(`http://${host}`)?.hostname ?? "";
@@ -24,8 +24,8 @@ const refusalOf = (request: IncomingMessage): string | null =>
     : "Name this machine by its address or as localhost.";
 
 /**
- * Refuses other servers' pages all that a local run serves beside the API: the demo's key, the secrets, the stores and the
- * clock. Commands and native apps name no origin, and pass.
+ * Denies other servers' pages everything but the API: the demo's key, the secrets, the stores and the clock. Commands
+ * and native apps send no origin, and pass.
  */
 export const refuseOtherPages: Mount = (request, response) => {
   const refusal = pathOf(request).startsWith(API) ? null : refusalOf(request);

@@ -40,7 +40,7 @@ export interface SandboxStores {
   readonly androidPurchaseToken: string | null;
   /** Makes requests that the running service answers with 200. */
   readonly liveExamples: () => Promise<LiveExamples>;
-  /** Forgets what was sold. The demo's Android purchase is made anew, under its token. */
+  /** Forgets what was sold. The demo's Android purchase is created again, under its token. */
   reset(): void;
 }
 
@@ -97,7 +97,7 @@ const serverKeyIn = (folder: DataFolder): ServerKey => {
   return key;
 };
 
-/** Opens a store with what it sold before. */
+/** Opens a store with its saved state. */
 const opened = <Store>(
   folder: DataFolder,
   store: keyof typeof STORE_FILES,

@@ -7,7 +7,7 @@ import { Template, type Assembly } from "./template.ts";
 export interface Schedules {
   /** Starts every schedule that is not running. */
   start(): void;
-  /** Runs every schedule once, each after the run that it is in. */
+  /** Runs every schedule once, after any run in progress. */
   runAll(): Promise<void>;
   /** Resolves when no schedule is running. */
   idle(): Promise<void>;

@@ -23,8 +23,8 @@ const secretFiles = (folder: string): Map<string, string> =>
   );
 
 /**
- * A local Secrets Manager, on the path of AWS's own: `GetSecretValue`. Each file of a folder is a secret, read when it is
- * asked for. Only names of files that the folder holds are found, and those of the sandbox.
+ * A local Secrets Manager, on the path of AWS's own: `GetSecretValue`. Each file of a folder is a secret, read on
+ * request. Only the names of these files and of the sandbox's secrets exist.
  *
  * @param folder null: there are only the sandbox's secrets
  * @param ofSandbox the sandbox's secret of a name; a file of that name takes its place

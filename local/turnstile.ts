@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Way into the service, which can be closed for a while. */
+/** A gate before the service that can be closed for a while. */
 export interface Turnstile {
-  /** Does the work; while the way is closed, as soon as it is open again. */
+  /** Runs the work; while the gate is closed, once it is open again. */
   enter<T>(work: () => Promise<T>): Promise<T>;
-  /** Closes the way, waits for what has entered, and does the work. */
+  /** Closes the gate, waits for running work to end, and runs this work alone. */
   alone<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Longer than API Gateway's longest request. What takes longer is not waited for. */
+/** Longest wait for running work: more than API Gateway's longest request. */
 const LONGEST_WAIT_MILLISECONDS = 30_000;
 
 export const createTurnstile = (): Turnstile => {

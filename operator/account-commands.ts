@@ -41,12 +41,12 @@ export const showAccount = async (
   const report = await loadAccountReport(application, account, session.moment);
   return presentAccount(report, application, session.moment, {
     text: page,
-    // A script that asks for no page gets everything.
+    // Without a requested page, JSON contains everything.
     json: options.page === undefined && options.perPage === undefined ? EVERYTHING : page,
   });
 };
 
-/** An audit entry as the person may have it: without the operator's AWS identity, and without hashes. */
+/** An audit entry for the exported person: without the operator's AWS identity, and without hashes. */
 const exportedEntry = ({ moment, action, customer, by, reason, what }: AuditRecord) => ({
   moment: isoTime(moment),
   action,
@@ -56,7 +56,7 @@ const exportedEntry = ({ moment, action, customer, by, reason, what }: AuditReco
   what,
 });
 
-/** Exports everything known about an account, always as JSON. The audit tells of the export, too. */
+/** Exports everything known about an account, always as JSON. The export is recorded in the audit. */
 export const exportAccount = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,
@@ -95,7 +95,7 @@ export interface AccountUnlinkOptions extends DestructiveOptions {
   readonly assertedBy: string;
 }
 
-/** Unlinks all customers of an account whose link only a client asserted. */
+/** Unlinks the customers of an account whose links only clients have asserted. */
 export const unlinkAccount = async (
   session: Session,
   confirmation: Confirmation,

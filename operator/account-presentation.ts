@@ -80,7 +80,7 @@ const lineText = (explained: ExplainedLine): string[] => {
   return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, ...indent(explained.why)];
 };
 
-/** Time and source of a purchase's last verification; null: only another purchase names it. */
+/** Time and source of a purchase's last verification; null: it is only mentioned by another purchase. */
 const verifiedBy = ({ store, verifiedAt, renewal }: Purchase): readonly [Instant, string] | null => {
   if (renewal !== null && renewal.signedAt > verifiedAt) return [renewal.signedAt, "a renewal info"];
   if (verifiedAt === 0) return null;

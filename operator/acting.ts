@@ -23,7 +23,7 @@ export interface ActingOptions {
   readonly by?: string;
 }
 
-/** Options of every command that takes something away: who runs it, and why. */
+/** Options of every destructive command: who runs it, and why. */
 export interface DestructiveOptions extends ConfirmationOptions, ActingOptions {
   readonly reason: string;
 }
@@ -36,7 +36,7 @@ const readText = (name: string, text: string): string => {
   return text;
 };
 
-/** Name of the user, or its number where a container has no name for it. */
+/** The user's name, or its number if the container has no name for it. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -74,17 +74,17 @@ export const authorityOf = async (
   ...(await actorOf(callers, options)),
 });
 
-/** An entry with an identifier of its own. */
+/** An entry with a new identifier. */
 export const audited = (entry: AuditEntry): Audited => ({ entryIdentifier: uuid(), entry });
 
-/** Dependencies of an entry that no transaction carries. */
+/** Dependencies for recording an entry outside a transaction. */
 interface Recording extends Callers {
   readonly audit: Pick<AuditTable, "record">;
   readonly now: () => Instant;
 }
 
 /**
- * Records an act that is no single transaction, before it begins.
+ * Records an act that spans several transactions, before it begins.
  *
  * @throws OperatorError if the name is not valid, or the credentials of the shell may not write the audit
  */
@@ -108,9 +108,9 @@ export const recordAct = async (
 };
 
 /**
- * Hashes accounts with the master secret. Where it cannot be read, this says so once.
+ * Hashes accounts with the master secret; if it cannot be read, warns once.
  *
- * @param warn takes a line for the operator
+ * @param warn receives a line for the operator
  */
 export const hashingAccounts = (
   masterSecret: () => Promise<Uint8Array>,

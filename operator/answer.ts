@@ -2,7 +2,7 @@
 export interface Answer {
   readonly json: unknown;
   readonly text: string;
-  /** Whether something of it still waits, so that the exit code is not 0. */
+  /** Whether part of the work still waits, so that the exit code is not 0. */
   readonly unfinished?: boolean;
 }
 

@@ -39,7 +39,7 @@ const lastNotificationsOf = async ({ notifications }: Session, application: Appl
   });
 };
 
-/** State of the queues of refreshes, of each environment of each store that an application has. */
+/** State of the refresh queues of an application, per store and environment. */
 const queuesOf = async ({ queue, moment }: Session, application: Application) => {
   const stores = new Set(storesOf(application).map(({ store }) => store));
   const queues = [...stores].flatMap((store) =>
@@ -83,8 +83,8 @@ export const reportApplication = async (session: Session, application: Applicati
 };
 
 /**
- * Shows an application as a manifest. Comments tell the last notification of each store and environment, the state of the
- * queues in which its purchases wait to be asked about, and how far the stores' lists were read.
+ * Shows an application as a manifest. Comments give the last notification of each store and environment, the state of
+ * the refresh queues, and how far the stores' lists were read.
  */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));

@@ -73,7 +73,7 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
   }
 };
 
-/** Parts whose change may change every account's entitlements, without a write to any. */
+/** Parts whose change may affect every account's entitlements without writing any account. */
 const IN_CATALOG: ReadonlySet<Change["subject"]> = new Set(["entitlement", "product"]);
 
 const RETELL_TEXT = "Each account is told of this when something else changes it.";
@@ -88,9 +88,7 @@ const newWebhooks = (changes: readonly Change[]): readonly string[] =>
     )
     .map(({ name }) => name);
 
-/**
- * Drops what waits for destinations that were removed. What an interrupted drop has left expires 30 days after it was told.
- */
+/** Drops the waiting messages of removed destinations. What an interrupted drop leaves expires after 30 days. */
 const dropRemoved = async (
   { destinations }: Session,
   { progress }: Confirmation,

@@ -74,7 +74,7 @@ export const pauseJson = (health: QueueHealth | undefined) =>
         until: isoTime(health.pausedUntil),
       };
 
-/** When a purchase's store is asked about it next and why, or why it is not, in sentences. */
+/** When a purchase's store is asked about it next and why, or why not, in sentences. */
 export const askingText = (
   purchase: Pick<PurchaseReference, "store" | "environment">,
   asking: Asking | undefined,

@@ -43,7 +43,7 @@ export const auditEntriesOf = async (
   return [...acts, ...transfers.map(transferEntry)].sort((a, b) => compare(a.moment, b.moment));
 };
 
-/** Keyed hash and customers of an account, to find its entries by. */
+/** Keyed hash and customers of an account, by which its entries are found. */
 export const soughtAccount = async (
   { hashAccounts }: Session,
   { identifier }: Application,
@@ -74,7 +74,7 @@ const entriesText = (entries: readonly AuditRecord[]): readonly string[] => {
 };
 
 export interface AuditOptions {
-  /** Only what can concern this account. */
+  /** Only entries that may be about this account. */
   readonly account?: string;
 }
 

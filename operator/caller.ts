@@ -3,7 +3,7 @@ import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 /** Access to STS: region and credentials of the table's connection. */
 export interface CallerAccess {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Whether the table is on this machine: then AWS is never asked. */
+  /** Whether the table is on this machine; then AWS is never asked. */
   readonly isLocal: boolean;
   readonly client: NonNullable<ConstructorParameters<typeof STSClient>[0]>;
 }
@@ -16,7 +16,7 @@ export interface Caller {
   readonly problem: string | null;
 }
 
-/** Short, as the command goes on without an answer. */
+/** Short, because the command continues without an answer. */
 const TIMEOUTS = { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true } as const;
 const ATTEMPTS = 2;
 
@@ -43,7 +43,7 @@ const askName = async (
 };
 
 /**
- * Asks STS whose credentials these are. Never rejects: nobody is to be kept from acting by it.
+ * Asks STS whose credentials these are. Never rejects: a failure must not block the command.
  *
  * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
  */

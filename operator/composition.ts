@@ -46,7 +46,7 @@ export const composeAccountReport =
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
     loadAccountReport({ ...reportsOf(table), told: createToldTable(table) }, application, account, moment);
 
-/** Binds refreshing by hand to a table. */
+/** Binds manual refreshes to a table. */
 export const refreshingOn = (table: Table, effects: Pick<Refreshing, "now" | "wait">): Refreshing => ({
   now: effects.now,
   wait: effects.wait,
@@ -57,7 +57,7 @@ export const refreshingOn = (table: Table, effects: Pick<Refreshing, "now" | "wa
   table: createOperationTable(table),
 });
 
-/** Binds the delivering of changes once more to a table. */
+/** Binds the redelivery of changes to a table. */
 export const resendingOn = (table: Table, now: () => Instant): Resending => ({
   feed: createFeedTable(table),
   table: createResendTable(table, pause),
@@ -65,7 +65,7 @@ export const resendingOn = (table: Table, now: () => Instant): Resending => ({
   pause,
 });
 
-/** The owner index usually follows its table within a fraction of a second; DynamoDB guarantees no bound. */
+/** Wait for the owner index, which usually lags by a fraction of a second; DynamoDB guarantees no bound. */
 const INDEX_BEHIND_MILLISECONDS = 1_000;
 
 /** For {@link composeOperations}. */
@@ -103,7 +103,7 @@ export interface OperationEffects {
   readonly now: () => Instant;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
-  /** Read only where an erased customer's account was told of changes, and is no more. */
+  /** Read only for an erased customer's account, if the application no longer tells changes. */
   readonly masterSecret: () => Promise<Uint8Array>;
   readonly hashAccounts: HashAccounts;
 }

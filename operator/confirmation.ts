@@ -1,6 +1,6 @@
 import { OperatorError } from "./operator-error.ts";
 
-/** Confirmation of commands that take something away. */
+/** Confirmation of destructive commands. */
 export interface Confirmation {
   /** Asks the user; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;

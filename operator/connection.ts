@@ -17,7 +17,7 @@ export interface Connection extends Place {
   readonly store: Table;
   /** Origins besides Google's from which this table's workload identities may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
-  /** Webhooks that may be private addresses or plain HTTP: those that `DESTINATIONS` names. */
+  /** Whether a webhook may use plain HTTP or a private address: those that `DESTINATIONS` names. */
   readonly allowsDestination: AllowsDestination;
   /**
    * The service's master secret, kept once it is read.
@@ -27,7 +27,7 @@ export interface Connection extends Place {
   readonly masterSecret: () => Promise<Uint8Array>;
   /** Asks for the AWS identity of the shell. Never rejects. */
   readonly caller: () => Promise<Caller>;
-  /** The clock of the table's service: that of a local run may be ahead of this machine's. Never rejects. */
+  /** The clock of the table's service: a local run's may be ahead of this machine's. Never rejects. */
   readonly clock: (now: () => Instant) => Promise<() => Instant>;
   close(): void;
 }
@@ -89,7 +89,7 @@ export const connect = async (table: string, environment: Environment): Promise<
     store: { client: DynamoDBDocumentClient.from(client), name: table },
     trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
     allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
-    // The console is connected for hours, so a failure is not kept.
+    // The console stays connected for hours, so a failed read is repeated.
     masterSecret: onceLoaded(() => readMasterSecret({ table, environment, isLocal, client: options })),
     caller: () => readCaller({ environment, isLocal, client: options }),
     clock: (now) => serviceClock({ environment, isLocal, isOfThisMachine }, now),

@@ -24,7 +24,7 @@ const readPort = (text: string): number => {
 /**
  * Defines the command that serves the console.
  *
- * @param connected opens the table for as long as it takes
+ * @param connected opens the table while the command runs
  */
 export const addConsoleCommand = (
   program: Command,

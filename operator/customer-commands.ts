@@ -162,7 +162,7 @@ export const unlinkCustomer = async (
     };
   const purchases = `customer ${customerIdentifier} (${counted(customer.purchases.length, "purchase")})`;
   const from = link === null ? "" : ` away from account ${link.account}`;
-  // Names all that the command then expects unchanged.
+  // Shows the state that the command expects unchanged.
   const asserted = link === null ? "" : ` Its link was asserted by a ${link.assertedBy}.`;
   await confirm(
     confirmation,

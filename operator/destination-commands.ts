@@ -111,7 +111,7 @@ export const findDestination = ({ name: of, destinations }: Application, name: s
   );
 };
 
-/** Makes a webhook's secret anew, and shows it once. */
+/** Rotates a webhook's secret, and shows the new one once. */
 export const rotateDestination = async (
   session: Session,
   confirmation: Confirmation,
@@ -131,7 +131,7 @@ export const rotateDestination = async (
       options,
       `The secret of ${name} was made anew less than a day ago. The one before it, which signs too until ${isoTime(overlaps)}, then signs no more: a receiver that still has it refuses every message.`,
     );
-  // The question may have waited.
+  // The confirmation may have taken time.
   const moment = session.now();
   const entry = auditEntry("rotate", moment, await actorOf(session, options), {
     what: [`destination ${name}: new secret`],
@@ -166,7 +166,7 @@ export const rotateDestination = async (
   };
 };
 
-/** Ends a destination's pause or suspension, so that what waits for it is tried at once. */
+/** Ends a destination's pause or suspension, and makes its waiting messages due at once. */
 export const resumeDestination = async (
   session: Session,
   { progress }: Confirmation,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { composeAccountReport, waitForIndex } from "./composition.ts";
 import { runOperator } from "./program.ts";
 
-// A reader that closes the pipe early, such as `head`, is not a failure.
+// A reader that closes the pipe early, such as `head`, is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);

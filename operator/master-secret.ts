@@ -6,12 +6,12 @@ import { OperatorError } from "./operator-error.ts";
 export interface SecretsAccess {
   readonly table: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Whether the table is on this machine: then AWS is never asked. */
+  /** Whether the table is on this machine; then AWS is never asked. */
   readonly isLocal: boolean;
   readonly client: ConstructorParameters<typeof SecretsManagerClient>[0];
 }
 
-/** Shortest master secret from which keys are derived. */
+/** Minimum length of a master secret. */
 const FEWEST_BYTES = 32;
 
 const REFUSALS: Readonly<Record<string, string>> = {

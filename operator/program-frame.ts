@@ -17,6 +17,6 @@ export const YES = "--yes";
 export const acting = (command: Command): Command =>
   command.option("--by <name>", "who, for the audit; your user name by default");
 
-/** Adds the options of a command that takes something away. */
+/** Adds the options of a destructive command. */
 export const destructive = (command: Command): Command =>
   acting(command.requiredOption("--reason <text>", "why, for the audit")).option(YES, "do it without asking");

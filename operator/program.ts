@@ -27,7 +27,7 @@ export interface World {
   readonly waitForIndex: () => Promise<void>;
   /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Resolves when the user ends a command that runs until then; unset: at once. */
+  /** Resolves when the user stops a command that runs until then; unset: at once. */
   readonly untilStopped?: () => Promise<void>;
   /** Asks the user a yes/no question; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
@@ -40,7 +40,7 @@ interface GlobalOptions {
 
 const PROGRAM = "customer-entitlements";
 
-/** The options that npm does not have itself. */
+/** Options that npm does not have itself. */
 const OPTIONS_NOT_OF_NPM: readonly string[] =
   "table application account expires label reason by to asserted-by store since after wait port".split(" ");
 
@@ -51,7 +51,7 @@ const wantsJson = (words: readonly string[]): boolean =>
 /**
  * Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code.
  *
- * @param unfinished called by a command that is done, and of which something still waits
+ * @param unfinished called by a command that has ended while part of its work still waits
  */
 const createProgram = (world: World, isJson: boolean, unfinished: () => void): Command => {
   const program = new Command(PROGRAM)
@@ -61,7 +61,7 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
     .option("--json", "answer with one JSON document")
     .option("--table <name>", "the service's table (or TABLE_NAME)")
     .exitOverride()
-    // The error itself is written by runOperator where it is to be JSON.
+    // In JSON mode, `runOperator` writes the error itself.
     .configureOutput({ writeOut: world.out, writeErr: isJson ? () => undefined : world.err })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError();
@@ -108,8 +108,8 @@ const createProgram = (world: World, isJson: boolean, unfinished: () => void): C
 };
 
 /**
- * Runs one command and returns its exit code: 0 if it was done, 1 if not, with the reason on standard error, or if
- * something of it still waits. With `--json`, each line on standard error is JSON too: `{ "error": … }`, and
+ * Runs one command and returns its exit code: 0 if it was done; 1 if it failed, with the reason on standard error, or if
+ * part of its work still waits. With `--json`, each line on standard error is JSON too: `{ "error": … }`, and
  * `{ "progress": … }` or `{ "warning": … }` before it.
  */
 export const runOperator = async (words: readonly string[], world: World): Promise<number> => {
@@ -129,7 +129,7 @@ export const runOperator = async (words: readonly string[], world: World): Promi
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has written the others by itself; its code 0 is help that was asked for.
+      // Commander has written the others itself; its exit code 0 is requested help.
       if (isJson && error.exitCode !== 0)
         complain(
           error.code === "commander.help"

@@ -48,7 +48,7 @@ interface Change {
 
 const untilText = (end: string | null): string => (end === null ? "for ever" : `until ${end}`);
 
-/** States of a purchase's entitlements by itself at the moment; of its products, where they grant none. */
+/** States of the entitlements that a purchase alone grants at the moment, or of its products if they grant none. */
 const statesOf = (
   { identifier, link }: StoredCustomer,
   purchase: Purchase,
@@ -182,7 +182,7 @@ export interface CustomerRefreshOptions extends ActingOptions {
   readonly wait: boolean;
 }
 
-/** Makes the stores be asked about every purchase of a customer now, and shows what they said. */
+/** Has the stores asked about every purchase of a customer now, and shows their answers. */
 export const refreshCustomer = async (
   session: Session,
   { progress }: Confirmation,
@@ -227,7 +227,7 @@ const readSince = (text: string | undefined, moment: Instant): Instant => {
   return Date.parse(text);
 };
 
-/** Time until the queue is worked off, if nothing else is due. */
+/** Time until the queue is empty, if nothing else is due. */
 const remainingText = ({ until }: ApplicationRefresh, moment: Instant): string => {
   const seconds = Math.max(0, Math.ceil(((until ?? moment) - moment) / SECOND));
   return seconds < 60 ? counted(seconds, "second") : counted(Math.ceil(seconds / 60), "minute");
@@ -238,7 +238,7 @@ export interface ApplicationRefreshOptions extends ActingOptions {
   readonly since?: string;
 }
 
-/** Makes the stores be asked about the purchases of all customers of an application, one after the other. */
+/** Queues the purchases of all customers of an application, spread over time. */
 export const refreshApplication = async (
   session: Session,
   { progress }: Confirmation,

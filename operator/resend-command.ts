@@ -44,7 +44,7 @@ const progressText = ({ accounts, changes, cursor, part }: Resent): string =>
     ...(cursor === null ? [] : [`if this is interrupted, go on with --since ${cursor}`]),
   ].join("; ");
 
-/** Delivers the newest version of each account that has changed since to a destination once more. */
+/** Redelivers to a destination the newest version of each account that has changed since. */
 export const resend = async (
   session: Session,
   { progress }: Confirmation,

@@ -16,7 +16,7 @@ export interface RetellOptions extends ActingOptions {
   readonly after?: string;
 }
 
-/** An account may have any characters, so a position is encoded. */
+/** Encoded, because an account may contain any characters. */
 const positionText = ({ account, customer, scanned }: AccountPosition): string =>
   Buffer.from(JSON.stringify([account, customer, scanned])).toString("base64url");
 
@@ -40,7 +40,7 @@ const progressText = ({ accounts, position, part }: Retelling): string =>
     ...(position === null ? [] : [`if this is interrupted, go on with --after ${positionText(position)}`]),
   ].join("; ");
 
-/** Makes every account of an application due for a look, so that what a changed catalog has changed is told. */
+/** Makes every account of an application due for a look, so that the effects of a changed catalog are told. */
 export const retell = async (
   session: Session,
   { progress }: Confirmation,

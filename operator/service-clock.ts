@@ -15,7 +15,7 @@ const ANSWERS_WITHIN_MILLISECONDS = 2000;
 
 const clockAnswer = z.object({ now: z.iso.datetime().transform((text): Instant => Date.parse(text)) });
 
-/** Address of the local run: that of its other services, which the shell names. */
+/** Address of the local run, taken from the endpoints of its other services in the shell. */
 const addressOf = ({ environment, isLocal, isOfThisMachine }: ClockAccess): string | null => {
   const address =
     environment["AWS_ENDPOINT_URL_STS"] ||
@@ -37,8 +37,8 @@ const askTime = async (address: string): Promise<Instant | null> => {
 };
 
 /**
- * The clock by which the table's service answers: this machine's, or that of the local run, which may have been moved. Never
- * rejects: without a local run that answers, it is this machine's.
+ * The clock of the table's service: this machine's, or that of a local run, which may have been moved. Never rejects:
+ * if no local run answers, it is this machine's.
  */
 export const serviceClock = async (access: ClockAccess, now: () => Instant): Promise<() => Instant> => {
   const address = addressOf(access);

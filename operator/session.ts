@@ -41,7 +41,7 @@ export type ComposeAccountReport = (
   table: Table,
 ) => (application: Application, account: AccountId, moment: Instant) => Promise<AccountReport>;
 
-/** Table access, the moment at which one command began, and its clock. */
+/** Table access, the moment at which a command began, and its clock. */
 export interface Session {
   readonly table: Table;
   readonly applications: ApplicationTable;
@@ -51,11 +51,11 @@ export interface Session {
   readonly watermarks: Pick<Watermarks, "read">;
   /** Origins besides Google's from which a workload identity may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
-  /** Webhooks that may be private addresses or plain HTTP. */
+  /** Whether a webhook may use plain HTTP or a private address. */
   readonly allowsDestination: AllowsDestination;
   readonly masterSecret: Connection["masterSecret"];
   readonly audit: AuditTable;
-  /** The AWS identity of the shell, for the audit; null: it has no name, which the operator was told. */
+  /** The AWS identity of the shell, for the audit; null: unknown, and the operator was warned. */
   readonly caller: () => Promise<string | null>;
   readonly hashAccounts: HashAccounts;
   readonly destinations: DestinationTable;
@@ -68,7 +68,7 @@ export interface Session {
 }
 
 interface SessionEffects extends Pick<Session, "now" | "wait" | "waitForIndex"> {
-  /** Takes a line for the operator that keeps nothing from being done. */
+  /** Receives a warning for the operator that stops nothing. */
   readonly warn: (line: string) => void;
 }
 

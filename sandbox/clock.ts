@@ -4,7 +4,10 @@ import type { Instant } from "../lib/entitlements/time.ts";
 export interface TimedStore {
   /** Moment of its next event: a renewal, the end of a grace period, a push to be sent again; null: none is due. */
   nextEventAt(): Instant | null;
-  /** Makes every event happen that is due by the moment, in order, and pushes what the store would; resolves when the pushes are answered or failed. */
+  /**
+   * Runs every event due by the moment, in order, and pushes its notifications; resolves when the pushes were answered
+   * or have failed.
+   */
   runUntil(moment: Instant): Promise<void>;
   /** Forgets everything it sold. */
   reset(): void;

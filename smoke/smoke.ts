@@ -6,22 +6,22 @@ import { createThrowAwayStore, PRODUCT, type ThrowAwayStore } from "./throw-away
 export interface SmokeWorld {
   /** Base address of the deployed API. */
   readonly address: string;
-  /** Runs a command of the operator, and answers its JSON. Rejects with the command's sentence. */
+  /** Runs a command of the operator, and resolves with its JSON. Rejects with the command's message. */
   readonly operate: (words: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
   /** Runs `application apply` on this manifest. */
   readonly apply: (manifest: object) => Promise<Readonly<Record<string, unknown>>>;
   readonly now: () => number;
   /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Takes a line for the person who watches. */
+  /** Receives a line for the person who watches. */
   readonly say: (line: string) => void;
 }
 
-/** The application that is left in the table; each run gives it another certificate, whose key ends with the run. */
+/** The application that stays in the table; each run gives it another certificate, whose key ends with the run. */
 const BUNDLE = "invalid.customer-entitlements.smoke";
 const ENTITLEMENT = "smoke";
 
-/** The functions keep an application for a minute: so long may the run before this one be remembered. */
+/** The functions cache an application for a minute, and may still know the previous run's. */
 const KNOWN_AFTER_MILLISECONDS = 75_000;
 const PAUSE_MILLISECONDS = 3_000;
 
@@ -40,7 +40,7 @@ const manifestOf = ({ certificate }: ThrowAwayStore): object => ({
 interface Step extends Question {
   readonly name: string;
   readonly expected: readonly [status: number, word: string | null];
-  /** Whether the functions may need a minute to know the application of this run. */
+  /** Whether the functions may take a minute to know this run's application. */
   readonly mayWait?: true;
 }
 
@@ -53,7 +53,7 @@ const isExpected = (answer: Answer, [status, word]: Step["expected"]): boolean =
 const textOf = ([status, word]: Step["expected"]): string =>
   word === null ? String(status) : `${status} ${word}`;
 
-/** A step was answered otherwise. */
+/** A step got another answer than expected. */
 export class SmokeError extends Error {
   override readonly name = "SmokeError";
 }
@@ -79,7 +79,7 @@ interface Keys {
   readonly revoked: string;
 }
 
-/** Every endpoint, once for what it answers and, where it has one, for what it refuses. */
+/** Every endpoint, once for a success and, if it has one, once for a refusal. */
 const stepsOf = (store: ThrowAwayStore, account: string, { live: key, revoked }: Keys): readonly Step[] => {
   const read = { method: "GET", path: endpoints.readAccountEntitlements.path } as const;
   const ofAccount = read.path.replace("{applicationAccountIdentifier}", account);
@@ -152,10 +152,10 @@ const textIn = (answer: Readonly<Record<string, unknown>>, name: string): string
 };
 
 /**
- * Tries a deployed service with purchases of StoreKit testing, which it accepts for one application by a certificate that
- * is thrown away. What it stored is erased and its keys are revoked, also after a failure; the application stays.
+ * Tries a deployed service with purchases of StoreKit testing, which one application accepts because of a throw-away
+ * certificate. Afterwards, even after a failure, the data is erased and the keys are revoked; the application stays.
  *
- * @throws SmokeError at the first step that is answered otherwise
+ * @throws SmokeError at the first step with an unexpected answer
  */
 export const runSmoke = async (world: SmokeWorld): Promise<void> => {
   const store = createThrowAwayStore(BUNDLE, world.now);

@@ -39,7 +39,7 @@ export interface IssuedKey {
 }
 
 /**
- * Writes an application into the table, or brings it in line. Its identifier is the manifest's, or a new one.
+ * Creates an application in the table, or updates it. Its identifier is the manifest's, or a new one.
  *
  * @throws if one of its bundles or packages belongs to another application of the table
  */

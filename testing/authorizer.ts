@@ -2,7 +2,7 @@ import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/end
 import type { ErrorCode } from "../lib/contract/errors.ts";
 import { allows, policyDocument } from "../local/gateway/policy.ts";
 
-/** What the gateway knows of a caller: the authorizer's context, or the code of the refusal. */
+/** Result of the authorizer: its context, or the code of the refusal. */
 export type Authorization =
   | { readonly outcome: "authorized"; readonly context: Readonly<Record<string, string>> }
   | { readonly outcome: "refused"; readonly code: ErrorCode };
@@ -16,8 +16,8 @@ const authorizationOf = (headers: Readonly<Record<string, string>>): string | un
 const isRefusal = (error: unknown): boolean => error instanceof Error && error.message === "Unauthorized";
 
 /**
- * Asks the authorizer's function, as the gateway does before an endpoint that has a scope. Unlike the gateway, it asks each
- * time: a revoked key is refused at once.
+ * Calls the authorizer's function, as the gateway does before an endpoint that has a scope. Unlike the gateway, it
+ * caches nothing: a revoked key is refused at once.
  */
 export const authorize = async (
   name: EndpointName,

@@ -8,11 +8,11 @@ import { handlerOf, invocationContext } from "./functions.ts";
 
 /** A request, as a caller sends it. */
 export interface CalledRequest extends EndpointRequest {
-  /** API key, sent as `Authorization: Bearer <key>`; unset: none is. */
+  /** API key, sent as `Authorization: Bearer <key>`; unset: no header. */
   readonly key?: string;
 }
 
-/** The members of a success and of an error: `error` tells which one it is. */
+/** The members of a success and of an error; `error` distinguishes the two. */
 export type AnswerBody<Name extends EndpointName> = Partial<
   z.output<ReturnType<(typeof endpoints)[Name]["response"]>>
 > &
@@ -24,7 +24,7 @@ export interface Answer<Name extends EndpointName> {
   readonly body: AnswerBody<Name>;
 }
 
-/** Invokes an endpoint's handler with an event, whatever is in it. */
+/** Invokes an endpoint's handler with any event. */
 export const invokeEndpoint = async (
   name: EndpointName,
   event: APIGatewayProxyEvent,
@@ -57,7 +57,7 @@ const refusal = <Name extends EndpointName>(code: ErrorCode): Answer<Name> => {
 /**
  * Calls an endpoint: the authorizer's function where it has a scope, then its own.
  *
- * @throws naming the endpoints that there are, if it is none of them
+ * @throws naming the existing endpoints, if there is no such endpoint
  */
 export const callEndpoint = async <Name extends EndpointName>(
   name: Name,

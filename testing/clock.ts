@@ -3,9 +3,9 @@ import { isoTime, parsePeriod, plusPeriod, type Instant } from "../lib/entitleme
 import type { TimedStore } from "../sandbox/clock.ts";
 
 /**
- * The time of the functions and of both stores. It stands still until the test moves it: `Date` goes by it in the whole
- * process, timers do not. Only a second call at the same moment comes a millisecond later, as what a store says twice at one
- * moment has no order.
+ * The time of the functions and of both stores. It stands still until the test moves it; `Date` follows it in the whole
+ * process, timers do not. A second call at the same moment runs one millisecond later, because two statements of a
+ * store at one moment have no order.
  */
 export interface TestClock {
   now(): Instant;

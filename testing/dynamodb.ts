@@ -4,7 +4,10 @@ import { TABLE } from "../lib/table/keys.ts";
 import { isAtHand } from "../local/database.ts";
 import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../local/dynamodb-local.ts";
 
-/** Variables by which the AWS SDK reaches a DynamoDB Local. Any credentials do; without them, the SDK looks for real ones. */
+/**
+ * Variables by which the AWS SDK reaches a DynamoDB Local. Any credentials will do; without them, the SDK looks for
+ * real ones.
+ */
 export const localAwsVariables = (endpoint: string) => ({
   AWS_ENDPOINT_URL_DYNAMODB: endpoint,
   AWS_REGION: "us-east-1",
@@ -17,7 +20,7 @@ export const startDynamoDb = async (): Promise<DynamoDbLocal> =>
   startDynamoDbLocal({ port: await freePort(), folder: null });
 
 /**
- * The DynamoDB that `AWS_ENDPOINT_URL_DYNAMODB` names, or else one started here.
+ * The DynamoDB at `AWS_ENDPOINT_URL_DYNAMODB`, or one started here.
  *
  * @throws if the variable names a host on the internet: no test writes into a real account
  */
@@ -29,13 +32,13 @@ export const openDynamoDb = async (): Promise<Pick<DynamoDbLocal, "endpoint" | "
   return { endpoint: given, stop: () => Promise.resolve() };
 };
 
-/** By its text: where a test runner has realms of its own, the SDK wraps the error. */
+/** Compared as text: if a test runner has its own realms, the SDK wraps the error. */
 const isRefusedConnection = (error: unknown): boolean => String(error).includes("ECONNREFUSED");
 
 /**
  * Creates a table with the deployed one's keys and index, and returns its name.
  *
- * @throws saying what to do where nothing answers
+ * @throws with instructions if nothing answers
  */
 export const createTable = async (client: DynamoDBClient): Promise<string> => {
   const name = `test-${randomUUID()}`;

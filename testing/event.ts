@@ -51,9 +51,8 @@ const encodedParameters = (
 /**
  * The event that API Gateway sends to an endpoint's function: the local gateway makes its events with the same code.
  *
- * @param authorizer what the authorizer says of the caller: `{ applicationIdentifier, keyIdentifier }`; null: it was not
- *   asked
- * @param changes fields that are to be otherwise, right or wrong
+ * @param authorizer context from the authorizer: `{ applicationIdentifier, keyIdentifier }`; null: it was not asked
+ * @param changes fields to override, with valid or invalid values
  */
 export const apiGatewayEvent = (
   name: EndpointName,

@@ -18,10 +18,10 @@ export const functionsOf = (kind: keyof typeof FOLDERS): string[] =>
   );
 
 /**
- * The handler of an endpoint's or a schedule's function. It is loaded on first use and reads its environment then, as
- * Lambda's.
+ * The handler of an endpoint's or a schedule's function. It is loaded on first use and then reads its environment, as
+ * in Lambda.
  *
- * @throws naming the functions that there are, if it is none of them
+ * @throws naming the existing functions, if there is no such function
  */
 export const handlerOf = async (kind: keyof typeof FOLDERS, name: string): Promise<Handler> => {
   const known = functionsOf(kind);

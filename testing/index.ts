@@ -1,4 +1,4 @@
-/** Everything that a test of the handlers needs. The paths and names here stay; what is behind them may move. */
+/** Everything that a test of the handlers needs. These paths and names are stable; what is behind them may move. */
 export { startKit, type Kit, type KitOptions } from "./kit.ts";
 export { DEFAULT_PRODUCTS, type IosGoods, type TestApplication } from "./test-application.ts";
 export { apiGatewayEvent, type EndpointRequest } from "./event.ts";

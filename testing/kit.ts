@@ -25,7 +25,7 @@ export interface KitOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** The functions of this process on a table of their own, both stores, and the time. */
+/** The functions in this process with their own table, both stores, and the time. */
 export interface Kit {
   readonly clock: TestClock;
   readonly table: Table;
@@ -50,18 +50,18 @@ export interface Kit {
   notify(on: boolean): void;
   /** Every item of the table. */
   items(): Promise<Record<string, unknown>[]>;
-  /** Ends everything and gives `Date` and the environment back. Call it once, when the last test is done. */
+  /** Stops everything and restores `Date` and the environment. Call it once, after the last test. */
   stop(): Promise<void>;
 }
 
-/** Variables of the functions' log. They write nothing to the test's output, unless the shell says otherwise. */
+/** Variables for the functions' log. They write nothing to the test's output, unless the shell says otherwise. */
 const logVariables = (): Record<string, string> => ({
   POWERTOOLS_SERVICE_NAME: "customer-entitlements",
   POWERTOOLS_LOG_LEVEL: process.env["POWERTOOLS_LOG_LEVEL"] ?? "SILENT",
   POWERTOOLS_METRICS_DISABLED: process.env["POWERTOOLS_METRICS_DISABLED"] ?? "true",
 });
 
-/** Sets environment variables; returns what takes them back. */
+/** Sets environment variables; returns a function that restores them. */
 const setEnvironment = (variables: Readonly<Record<string, string>>): (() => void) => {
   const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, variables);

@@ -12,7 +12,7 @@ const notifiedAt = (path: string): EndpointName | undefined =>
     ([, { path: own, method, scope }]) => own === path && method === "POST" && scope === null,
   )?.[0];
 
-/** Takes the stores' notifications, each with its endpoint's handler. */
+/** Receives the stores' notifications, each with its endpoint's handler. */
 const answerNotification =
   (invoke: typeof invokeEndpoint): Mount =>
   async (request, response) => {

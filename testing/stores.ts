@@ -31,7 +31,7 @@ export interface TestStores {
   readonly mounts: readonly Mount[];
   /** Environment by which the functions reach the stores and trust them. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The manifest with the sandbox's credentials: nothing of a test can reach Apple or Google. */
+  /** The manifest with the sandbox's credentials: no test can reach Apple or Google. */
   withCredentials(manifest: Manifest): Manifest;
 }
 

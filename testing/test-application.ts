@@ -26,9 +26,12 @@ export interface TestApplication extends Omit<AppliedApplication, "issue"> {
   readonly packageName: string;
   /** Issues a key with these scopes alone. */
   issueKey(scopes: readonly Scope[], expiresAt?: Instant | null): Promise<string>;
-  /** Changes the application. The functions keep a catalog for up to a minute: `clock.advance("PT1M")` shows it to them. */
+  /**
+   * Changes the application. The functions cache a catalog for up to a minute: `clock.advance("PT1M")` makes them see
+   * it.
+   */
   apply(manifest: GivenManifest): Promise<void>;
-  /** A new person buys in the app: what it sends then, the body of a synchronize or link request without an account. */
+  /** A new person buys in the app. Returns what it then sends: a synchronize or link request without an account. */
   buyOnIos(...goods: readonly IosGoods[]): Promise<PersonsPurchases>;
   /** Buys in the Android app; returns the purchase token. Unset fields: a monthly subscription of the default manifest. */
   buyOnAndroid(purchase?: Partial<SandboxPurchase>): string;
@@ -48,7 +51,7 @@ export const DEFAULT_PRODUCTS = [
   { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
 ] as const;
 
-/** A manifest with names of its own, so that any number can be applied. */
+/** A manifest with unique names, so that any number can be applied. */
 export const defaultManifest = (): GivenManifest => {
   const identifier = uuid();
   const name = `com.example.t${identifier.replaceAll("-", "")}`;

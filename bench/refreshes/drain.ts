@@ -38,7 +38,7 @@ export interface Ending {
   /** The subscribers' holdings, as stored now. */
   holdingsOf(subscriber: Subscriber): Promise<readonly Holding[]>;
   readonly subscribers: ReadonlyMap<string, Subscriber>;
-  /** A run whose store answers with the next period. */
+  /** A run with a store that answers with the next period. */
   run(given: {
     readonly now: () => Instant;
     readonly wait: RefreshRun["wait"];
@@ -58,7 +58,7 @@ const eachOf = async <T>(items: readonly T[], act: (item: T) => Promise<unknown>
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 };
 
-/** Links so many subscribers of each application. */
+/** Links subscribers: one count per application. */
 export const ending = async (counts: readonly number[]): Promise<Ending> => {
   const world = await createWorld();
   const [configuration] = world.application.iosStore;
@@ -99,7 +99,7 @@ export const ending = async (counts: readonly number[]): Promise<Ending> => {
   await eachOf(linked, async ({ application, account, device, bought }) =>
     linkIosStoreCustomer(linking, application, {
       ...signedRequest(device, [bought], world.chain),
-      // Only what is known to renew has the renewal leeway.
+      // The renewal leeway needs a known renewal.
       signedRenewalInfos: [signedRenewalInfo(device, bought, world.chain)],
       applicationAccountIdentifier: account,
     }),
@@ -180,9 +180,9 @@ export const ending = async (counts: readonly number[]): Promise<Ending> => {
 
 export interface DrainResult {
   readonly ends: number;
-  /** Seconds from the end to the last stored answer, on a clock that skips what the limit waits for. */
+  /** Seconds from the end to the last stored answer, on a clock that skips the waits for the limit. */
   readonly seconds: number;
-  /** Seconds of that which the worker waited because of the limit. */
+  /** Seconds of these that the worker waited for the limit. */
   readonly waited: number;
   /** Refreshes per second of work, as if there were no limit. */
   readonly unlimitedRate: number;
@@ -261,10 +261,11 @@ export const measureDrain = async (ends: number): Promise<DrainResult> => {
 };
 
 /**
- * One run over tenants with so many due refreshes each, in real time: milliseconds from its start to each stored answer.
+ * One run over tenants with these numbers of due refreshes, in real time: milliseconds from its start to each stored
+ * answer.
  *
- * @param rejected how many tenants, the first ones, have a key that the store rejects
- * @param leftOut how many tenants, the first ones, are not in the answer
+ * @param rejected number of tenants, from the first, whose key the store rejects
+ * @param leftOut number of tenants, from the first, to leave out of the result
  * @param seconds time after which no batch starts
  */
 export const delaysOf = async (

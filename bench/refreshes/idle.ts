@@ -47,7 +47,7 @@ const withBothStores = (index: number): Application =>
     ],
   });
 
-/** Runs of functions that have read their applications before, on a table with so many of them. */
+/** Runs of functions that have already read their applications, on a table with this many of them. */
 const idleOn = async (applications: number): Promise<IdleRun[]> => {
   const table = await createTestTable();
   const metered = meter(table.client);

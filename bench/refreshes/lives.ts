@@ -55,7 +55,9 @@ const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Cost of one period of a subscription, or of one year of a lifetime purchase; of one that ends, with all that follows. */
+/**
+ * Cost of one period of a subscription, or one year of a lifetime purchase; of one that ends, with all that follows.
+ */
 export interface Life {
   readonly store: Store;
   readonly isNotified: boolean;
@@ -63,11 +65,11 @@ export interface Life {
   readonly outcome: Outcome;
   readonly refreshes: Readonly<Partial<Record<RefreshReason, number>>>;
   readonly storeRequests: number;
-  /** Those of asking and storing. */
+  /** Requests for asking and storing. */
   readonly refreshing: Consumption;
   /** Runs of the schedule with something due. */
   readonly runs: number;
-  /** Those of the runs, asking and storing left out. */
+  /** Requests of the runs, except for asking and storing. */
   readonly running: Consumption;
 }
 
@@ -98,7 +100,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString("utf8");
 };
 
-/** Takes what a store pushes. */
+/** Receives a store's pushes. */
 const receiving = async (receive: (body: unknown, authorization: string | undefined) => Promise<unknown>) => {
   const server = createServer((request, response) => {
     bodyOf(request)
@@ -384,7 +386,7 @@ const live = async (
     const before = store.requests();
     const asked = await store.run.ask(application, due);
     tally.refreshing = combined(tally.refreshing, taken(metered));
-    // A token that has expired is refused once, and asked with again; the sandbox goes by the moved clock.
+    // An expired token is refused once, and the question repeated; the sandbox follows the moved clock.
     tally.storeRequests += Math.min(1, store.requests() - before);
     tally.refreshes[reason] = (tally.refreshes[reason] ?? 0) + 1;
     return asked;

@@ -26,7 +26,7 @@ export const ANSWER_MILLISECONDS = 150;
 /** Assumed time of a request to DynamoDB. */
 const ROUND_TRIP_MILLISECONDS = 6;
 
-/** Time by which a purchase's refresh follows its end. */
+/** Delay of a purchase's refresh after its end. */
 export const DUE_AFTER_END = 5 * SECOND;
 
 /** One application's due refreshes. */
@@ -133,8 +133,8 @@ const applicationOf = (identifier: ApplicationId): Application => ({
 });
 
 /**
- * Works off refreshes that are all due at one moment, as the schedule does: an invocation every minute, whether or not
- * those before it are done.
+ * Processes refreshes that are all due at one moment, as the schedule does: an invocation every minute, whether or not
+ * earlier ones are done.
  *
  * @param firstAfter milliseconds from the due time to the first invocation
  */

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Instant } from "../../lib/entitlements/time.ts";
 
-/** A clock that goes to the next timer once nothing else is to be done. */
+/** A clock that jumps to the next timer when nothing else is left to do. */
 export interface VirtualTime {
   readonly now: () => Instant;
   readonly wait: (milliseconds: number) => Promise<void>;

@@ -28,7 +28,7 @@ const atMost = (what: string, wanted: number, measured: number, processor: numbe
   isMet: measured <= wanted,
 });
 
-/** Most time to load and to the first answer, as a multiple of the document client's alone. */
+/** Maximum time to load and to the first answer, as a multiple of the document client's alone. */
 const START_GOALS: readonly (readonly [name: string, ratio: number])[] = [
   ["authorize-credential", 1.15],
   ["read-account-entitlements", 1.15],

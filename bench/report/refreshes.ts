@@ -9,7 +9,7 @@ import { PRICES } from "./prices.ts";
 import { costOf, MINUTES_OF_MONTH, roundTripsOf, usageLines, type CostLine } from "./usage.ts";
 import { dollars, milliseconds, percent, requests, table, whole } from "./markdown.ts";
 
-/** Assumed subscribers and what becomes of them. */
+/** Assumed subscribers and the outcomes of their periods. */
 export const ASSUMED_SUBSCRIBERS = {
   subscribers: 100_000,
   iosPart: 0.6,

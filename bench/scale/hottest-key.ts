@@ -11,7 +11,7 @@ export interface HottestKey {
   readonly units: number;
   /** Longest time in seconds that a write waits for the partition; 0: none is refused. */
   readonly writeWaits: number;
-  /** Longest time in seconds that a renewal waits to be asked about, where the store notifies of none. */
+  /** Longest time in seconds until a renewal is asked about, if the store does not notify. */
   readonly askWaits: number;
 }
 
@@ -25,7 +25,10 @@ const CAMPAIGN = { share: 0.1, seconds: 7_200, from: DAY + 64_800 - 3_600 } as c
 /** Two items of up to 1 KB in a transaction, two units each. */
 const UNITS_PER_RENEWAL = 4;
 
-/** DynamoDB's limits of one partition: units a second, and the unused ones of five minutes. It may split one that is hot; not counted. */
+/**
+ * DynamoDB's limits of one partition: units per second, and the unused units of five minutes. It may split a hot
+ * partition, which is not counted.
+ */
 const PARTITION_UNITS = 1_000;
 const BURST_UNITS = 300 * PARTITION_UNITS;
 

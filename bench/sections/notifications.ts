@@ -7,7 +7,7 @@ import { serve } from "../serve.ts";
 import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo, type BenchService } from "../service.ts";
 import { createWorld, type World } from "../world.ts";
 
-/** Cost of a store's notification of a known purchase, and the time until a read shows what it brings. */
+/** Cost of a store's notification of a known purchase, and the time until a read shows its effect. */
 export interface NotificationsResult {
   readonly rows: readonly NotificationRow[];
   readonly shown: readonly ShownRow[];

@@ -5,7 +5,7 @@ import { idleRuns, type IdleRun } from "../refreshes/idle.ts";
 import { liveAll, type Life } from "../refreshes/lives.ts";
 import { DUE_AFTER_END, drained, type Tenant } from "../refreshes/queues.ts";
 
-/** Cost of refreshes, speed at which a queue is worked off, and delays of other tenants. */
+/** Cost of refreshes, speed of draining a queue, and delays of other tenants. */
 export interface RefreshesResult {
   readonly lives: readonly Life[];
   readonly idle: readonly IdleRun[];
@@ -37,7 +37,7 @@ export const LEEWAY = 15 * MINUTE;
 export const ENDS = 10_000;
 const FEW = 5;
 
-/** Works off so many ends of one second; the first run of the schedule comes a minute after they are due. */
+/** Drains this many ends of one second; the first run of the schedule comes a minute after they are due. */
 export const pacedDrain = async (ends: number): Promise<PacedRow> => {
   const { refreshed } = await drained([{ due: ends }], { firstAfter: MINUTE });
   const delays = refreshed.map(({ delay }) => delay + DUE_AFTER_END);
@@ -48,7 +48,7 @@ export const pacedDrain = async (ends: number): Promise<PacedRow> => {
   };
 };
 
-/** The most ends of one second, to a hundred, that the leeway has time for. */
+/** Maximum number of ends in one second that the leeway covers, to the nearest hundred. */
 const mostEnds = async (): Promise<PacedRow> => {
   let [enough, tooMany] = [100, 600];
   while (tooMany - enough > 1) {

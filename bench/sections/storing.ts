@@ -124,7 +124,7 @@ const bySize = async (world: World): Promise<StoringRow[]> => {
   return rows;
 };
 
-/** One new purchase of customers with an ever longer past. */
+/** One new purchase of customers with longer and longer histories. */
 const byStored = async (world: World): Promise<StoringRow[]> => {
   const rows: StoringRow[] = [];
   const pasts = {

@@ -176,7 +176,7 @@ const CHANGES_OF_ONE = 20;
 
 const iosPurchase = z.looseObject({ originalTransactionIdentifiers: z.tuple([z.string()]) });
 
-/** Links a purchase, and returns what changes it in its sandbox store. */
+/** Links a purchase, and returns a function that changes it in its sandbox store. */
 const LINKED: Readonly<
   Record<Store, (service: ToldService, account: string) => Promise<() => Promise<unknown>>>
 > = {

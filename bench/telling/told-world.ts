@@ -14,7 +14,7 @@ import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-stor
 import { newDevice, renewableSubscription, signedRequest } from "../purchases.ts";
 import { createWorld, type World } from "../world.ts";
 
-/** A subscriber whose account the application is told of. */
+/** A subscriber whose account's changes are told. */
 export interface ToldSubscriber {
   readonly account: string;
   readonly device: SandboxCustomer;

@@ -14,7 +14,10 @@ const service = createEntitlementsClient({
 // During a rotation the old and the new one, separated by a space.
 const secrets = (process.env["ENTITLEMENTS_SECRETS"] ?? "").split(" ");
 
-/** Stands for your sessions: the signed-in account, by an identifier that never changes. Never what the app merely says. */
+/**
+ * Stands for your session: the signed-in account, by an identifier that never changes. Never trust one that the app
+ * merely sends.
+ */
 const accountOf = (request: Request): string => request.get("x-account") ?? "";
 
 /** Stands for your database: the newest version of each account that was handled. */
@@ -22,7 +25,7 @@ const handled = new Map<string, number>();
 
 export const app = express();
 
-// Before any parser of JSON: the signature is over the body as it was received.
+// Before any JSON parser: the signature covers the body as received.
 app.post("/hooks/entitlements", express.raw({ type: () => true, limit: "1mb" }), (request, response) => {
   const message = verifyMessage(request.body, request.headers, secrets);
   if (message.type === "account.entitlements_changed") {

@@ -3,22 +3,22 @@ import { answerLater } from "./entitlement.ts";
 import { EntitlementsError } from "./error.ts";
 
 export interface CacheOptions {
-  /** Milliseconds for which an answer is given again without asking; unset: 30,000. 0: every read asks. */
+  /** Milliseconds for which an answer is reused without asking; unset: 30,000. 0: every read asks. */
   readonly fresh?: number;
-  /** Milliseconds after which an answer is never given again, be the service reachable or not; unset: an hour. */
+  /** Milliseconds after which an answer is never reused, even if the service cannot be reached; unset: one hour. */
   readonly stale?: number;
-  /** Accounts that are kept; unset: 10,000. Beyond them, the one that was read longest ago goes. */
+  /** Maximum number of accounts kept; unset: 10,000. The least recently read one is dropped first. */
   readonly accounts?: number;
 }
 
 /** Answers by account. */
 export interface AnswerCache {
   /**
-   * The fresh answer, or a new one; where the service cannot answer, the kept one while it is not stale. Concurrent reads of
-   * one account share one request.
+   * The fresh answer, or a new one; if the service cannot answer, the kept one unless it is stale. Concurrent reads of
+   * one account share a request.
    */
   read(account: string): Promise<AccountEntitlements>;
-  /** Makes the next read ask the service. The kept answer stays for when the service cannot answer. */
+  /** Makes the next read ask the service. The kept answer remains as a fallback. */
   outdate(account: string): void;
   /** Makes the next read ask the service, and drops the kept answer. */
   forget(account: string): void;
@@ -49,7 +49,7 @@ export const createAnswerCache = (
     if (kept.size > accounts && oldest !== undefined) kept.delete(oldest);
   };
 
-  /** The kept answer, as it is now, if it is younger than `age`. */
+  /** The kept answer, as of now, if it is younger than `age`. */
   const younger = (entry: Kept | undefined, age: number): AccountEntitlements | null => {
     if (entry === undefined) return null;
     const passed = now() - entry.readAt;
@@ -63,7 +63,7 @@ export const createAnswerCache = (
     const isCurrent = (): boolean => loading.get(account) === started;
     const started: Promise<AccountEntitlements> = load(account)
       .then((answer) => {
-        // An account that was forgotten meanwhile is asked about again.
+        // Not kept if the account was forgotten meanwhile.
         if (isCurrent()) keep(account, { answer, readAt: askedAt, isOutdated: false });
         return answer;
       })

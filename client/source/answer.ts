@@ -8,7 +8,7 @@ const isErrorBody = (value: unknown): value is ErrorBody =>
   isObject(value) && typeof value["error"] === "string" && typeof value["message"] === "string";
 
 /**
- * Milliseconds of a `Retry-After` header: seconds, or an HTTP date; null: there is none, or it cannot be read.
+ * Milliseconds in a `Retry-After` header: seconds, or an HTTP date; null: absent or malformed.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
@@ -19,7 +19,7 @@ export const retryAfterOf = (header: string | null, now: number): number | null 
   return Number.isNaN(moment) ? null : Math.max(0, moment - now);
 };
 
-/** Reads an answer's JSON. `undefined`: it is none. */
+/** Reads an answer's JSON; undefined: not JSON. */
 const jsonOf = async (response: Response): Promise<unknown> => {
   const text = await response.text();
   try {
@@ -33,7 +33,7 @@ const jsonOf = async (response: Response): Promise<unknown> => {
  * The body of a success.
  *
  * @param list member that is a list in every success
- * @throws EntitlementsError with the service's code; rejects as `fetch` does where the body breaks off
+ * @throws EntitlementsError with the service's code; rejects as `fetch` does if the body is cut off
  */
 export const readAnswer = async (response: Response, list: string, now: number): Promise<unknown> => {
   const { status } = response;

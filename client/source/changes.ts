@@ -2,14 +2,14 @@ import type { AccountChange, ChangesPage } from "./contract.ts";
 import type { CallOptions, Clock, Send } from "./transport.ts";
 
 export interface FeedPosition {
-  /** Cursor of the last change that was handled; unset: from the oldest that is kept (30 days). */
+  /** Cursor of the last change that was handled; unset: from the oldest change kept (30 days). */
   readonly after?: string | undefined;
-  /** Most changes of a page, 1 to 1,000. */
+  /** Maximum number of changes per page, 1 to 1,000. */
   readonly limit?: number;
 }
 
 export interface FollowOptions extends FeedPosition, CallOptions {
-  /** Milliseconds between questions when nothing is new; unset: 5,000. */
+  /** Milliseconds between requests when nothing is new; unset: 5,000. */
   readonly interval?: number;
 }
 
@@ -30,8 +30,8 @@ export const readChanges = async (
 };
 
 /**
- * The changes from a cursor on, in the order in which they were told, and then each new one. Ends when the signal is aborted.
- * Keep the cursor of a change once it is handled: the next run goes on after it.
+ * The changes after a cursor, in the order in which they were told, and then each new one. Ends when the signal is
+ * aborted. Store the cursor of a change once it is handled: the next run continues after it.
  */
 export async function* followChanges(
   send: Send,

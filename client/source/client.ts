@@ -12,12 +12,12 @@ import { EntitlementsError } from "./error.ts";
 import { createTransport, realClock, type CallOptions, type TransportOptions } from "./transport.ts";
 
 export interface EntitlementsClientOptions extends TransportOptions {
-  /** Keeps answers of reads; unset: every read asks the service. */
+  /** Caches answers of reads; unset: every read asks the service. */
   readonly cache?: CacheOptions;
 }
 
 /**
- * The service, for a backend. Each call sends its request again while that may succeed, and honours `Retry-After`.
+ * The service's client for a backend. Each call retries while the request may succeed, and honours `Retry-After`.
  *
  * Every method rejects with an {@link EntitlementsError}: the service's code, or `UNREACHABLE`.
  */
@@ -38,11 +38,11 @@ export interface EntitlementsClient {
   readChanges(position?: FeedPosition, options?: CallOptions): Promise<ChangesPage>;
   /** The changes of all accounts, and then each new one, until the signal is aborted. */
   followChanges(options?: FollowOptions): AsyncGenerator<AccountChange, void, undefined>;
-  /** Makes the account's next read ask the service; call it when a message tells of a change. */
+  /** Makes the account's next read ask the service; call it when a message announces a change. */
   forget(account: string): void;
 }
 
-/** Transactions of one request: about 3 MB, where a request may have 6. */
+/** Transactions per request: about 3 MB of the 6 MB allowed. */
 const TRANSACTIONS_AT_ONCE = 500;
 /** Renewal infos that one request takes. */
 const RENEWAL_INFOS_AT_ONCE = 100;
@@ -68,7 +68,7 @@ const linkRequests = ({
   ];
 };
 
-/** The promise, or the signal's reason. A read that others share goes on. */
+/** The promise, or the signal's reason. A shared read continues. */
 const unlessAborted = async <Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,
@@ -87,14 +87,14 @@ const unlessAborted = async <Value>(
   }
 };
 
-/** The path of an account. `.` and `..` would be taken for steps through the path, and no account has these names. */
+/** The path of an account. `.` and `..` would be resolved as path segments, and no account has these names. */
 const accountPath = (account: string): string => {
   if (account === "" || account === "." || account === "..")
     throw new EntitlementsError("INVALID_REQUEST", "This is no identifier of an account.");
   return `/v1/customers/${encodeURIComponent(account)}/entitlements`;
 };
 
-/** @throws TypeError if no key may be sent to the address */
+/** @throws TypeError if a key must not be sent to the address */
 export const createEntitlementsClient = (options: EntitlementsClientOptions): EntitlementsClient => {
   const { cache: cacheOptions, clock = realClock } = options;
   const send = createTransport(options);

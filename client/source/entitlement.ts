@@ -4,8 +4,8 @@ const hasEnded = ({ expiresAt }: CustomerEntitlement, moment: number): boolean =
   expiresAt !== null && Date.parse(expiresAt) <= moment;
 
 /**
- * An entitlement of an earlier answer, as it is to be taken at a later moment. What was to end has ended; only a subscription
- * that will renew counts on, as the service itself grants a leeway where a store is silent.
+ * An entitlement of an earlier answer, projected to a later moment. What was to end has ended; only a subscription that
+ * will renew stays active, because the service itself grants a leeway while a store is silent.
  */
 const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEntitlement => {
   if (!entitlement.active || !hasEnded(entitlement, moment)) return entitlement;
@@ -14,7 +14,7 @@ const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEnti
   return entitlement.willRenew === true ? entitlement : { ...entitlement, active: false, status: "expired" };
 };
 
-/** An earlier answer, as it is to be taken at a later moment. */
+/** An earlier answer, projected to a later moment. */
 export const answerLater = (answer: AccountEntitlements, moment: number): AccountEntitlements => ({
   ...answer,
   entitlements: answer.entitlements.map((entitlement) => laterOn(entitlement, moment)),

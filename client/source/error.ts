@@ -13,7 +13,7 @@ export class EntitlementsError extends Error {
   readonly status: number | null;
   /** With `INVALID_REQUEST`: the fields that are wrong. */
   readonly issues: readonly ErrorIssue[];
-  /** After how many milliseconds the same request may succeed, where the service said so. */
+  /** Milliseconds after which the same request may succeed; null: the service did not say. */
   readonly retryAfter: number | null;
 
   constructor(
@@ -34,7 +34,7 @@ export class EntitlementsError extends Error {
     this.retryAfter = details.retryAfter ?? null;
   }
 
-  /** Whether the same request may succeed later: every request may be sent again. */
+  /** Whether the same request may succeed later. Every request is safe to repeat. */
   get isTemporary(): boolean {
     if (this.code === "STORE_REJECTED_CREDENTIAL") return false;
     return this.status === null ? this.code === "UNREACHABLE" : this.status === 429 || this.status >= 500;

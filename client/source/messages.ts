@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { AccountChange, StoreRequest } from "./contract.ts";
 
-/** State of an account after a change, as a message tells it. */
+/** State of an account after a change, as a message contains it. */
 export type AccountChangeData = Omit<AccountChange, "timestamp" | "cursor">;
 
 interface Sent<Type extends string, Data> {
-  /** The same in each attempt to deliver the message, so that you recognize a handled one. */
+  /** The same in each attempt to deliver the message, so that you recognize a duplicate. */
   readonly identifier: string;
   readonly type: Type;
   /** Time of the event, as ISO 8601. */
@@ -13,7 +13,7 @@ interface Sent<Type extends string, Data> {
   readonly data: Data;
 }
 
-/** A message of the service. Later versions may send other types: leave them out, with a 2xx. */
+/** A message of the service. Later versions may send other types: ignore them and answer 2xx. */
 export type Message =
   Sent<"account.entitlements_changed", AccountChangeData> | Sent<"store.request", StoreRequest>;
 
@@ -22,13 +22,13 @@ export type MessageHeaders =
   { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type MessageFault =
-  /** A header is missing, or not of its form. */
+  /** A header is missing or malformed. */
   | "headers"
-  /** It was signed too long ago, or in the future: a replay, or a clock that is wrong. */
+  /** Signed too long ago or in the future: a replay, or a wrong clock. */
   | "timestamp"
-  /** No signature is made with one of the secrets. */
+  /** No signature matches any of the secrets. */
   | "signature"
-  /** A signed body that is no message. */
+  /** The body is signed, but not a message. */
   | "body";
 
 /** A message that must not be used. Answer it with 400. */
@@ -42,13 +42,13 @@ export class MessageError extends Error {
   }
 }
 
-/** Difference of clocks up to which a message is taken, in seconds: the specification's five minutes. */
+/** Allowance for clock skew in seconds: the specification's five minutes. */
 const TOLERANCE_SECONDS = 300;
 /** Shortest secret, in bytes, as the specification says. */
 const SHORTEST_SECRET = 24;
 const SECRET = /^(?:whsec_)?([A-Za-z0-9+/]+={0,2})$/;
 
-/** @throws TypeError: a text that is no secret would let everybody sign */
+/** @throws TypeError if the text is not a secret: it would let everybody sign */
 const keyOf = (secret: string): Buffer => {
   const [, base64 = ""] = SECRET.exec(secret) ?? [];
   const key = Buffer.from(base64, "base64");

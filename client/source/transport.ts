@@ -5,14 +5,14 @@ import { EntitlementsError } from "./error.ts";
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Waits so many milliseconds; rejects with the signal's reason when it is aborted. */
+  /** Waits; rejects with the signal's reason when it is aborted. */
   wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
 export interface TransportOptions {
   /** The service's address, the deployment's output: `https://api.example.com`. */
   readonly baseUrl: string;
-  /** An API key, or what gives the current one: a rotated key is taken up by the next request. */
+  /** An API key, or a function that returns it: a rotated key is used from the next request on. */
   readonly apiKey: string | (() => string | Promise<string>);
   /** Milliseconds for each attempt; unset: 10,000. */
   readonly timeout?: number;
@@ -36,13 +36,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Sends a request, and again while it may succeed: at most {@link ATTEMPTS} times, as far as the patience lasts. */
+/** Sends a request, and retries while it may succeed: at most {@link ATTEMPTS} times, within the patience. */
 export type Send = (request: SentRequest, options?: CallOptions) => Promise<unknown>;
 
 const ATTEMPTS = 4;
 const TIMEOUT = 10_000;
 const PATIENCE = 30_000;
-/** Wait after the first failure that names no time; doubled after each further one. */
+/** Wait after the first failure without a `Retry-After`; doubled after each further one. */
 const FIRST_WAIT = 200;
 
 /** Real time. */
@@ -63,7 +63,7 @@ export const realClock: Clock = {
     }),
 };
 
-/** Hosts that are no host of the internet, so that a key may go there without TLS: this machine, or one beside it. */
+/** Hosts that are not on the internet, so that a key may be sent without TLS: this machine, or one beside it. */
 const isAtHand = (hostname: string): boolean =>
   hostname === "127.0.0.1" || hostname === "[::1]" || !hostname.includes(".");
 
@@ -84,7 +84,7 @@ const unreachable = (cause: unknown): EntitlementsError =>
     cause,
   });
 
-/** A little of everybody's own, so that a thousand callers do not come back at one moment. */
+/** With jitter, so that a thousand callers do not return at the same moment. */
 const waitAfter = (attempt: number): number => FIRST_WAIT * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
 
 /** @throws TypeError if the options are not usable */
@@ -113,7 +113,7 @@ export const createTransport = ({
       const response = await fetch(address + path, {
         method,
         headers,
-        // Frameworks that keep answers of `fetch` must not: an entitlement is of its moment.
+        // Frameworks must not cache this answer: an entitlement is valid only at its moment.
         cache: "no-store",
         redirect: "error",
         signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),

@@ -32,7 +32,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   object: "an object",
 };
 
-/** Most issues shown for one request; the first ones tell enough. */
+/** Maximum number of issues shown per request. */
 const ISSUES_SHOWN = 20;
 
 /** Message for a field that is missing, or of another type; it follows the field's path in a sentence. */
@@ -85,7 +85,7 @@ const applicationOf = <E extends Endpoint>(
   return applicationId(identifier) as ApplicationOf<E>;
 };
 
-/** The context's path has the stage where the domain name is API Gateway's own. */
+/** With API Gateway's own domain name, the context's path includes the stage. */
 const senderOf = ({ headers, requestContext: { domainName, path } }: APIGatewayProxyEvent): Sender => {
   const [, authorization = null] =
     Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization") ?? [];

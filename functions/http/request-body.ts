@@ -89,7 +89,7 @@ const textOf = ({
 };
 
 /**
- * @param mostBytes most bytes of the decoded body; unset: the gateway's limit
+ * @param mostBytes maximum size of the decoded body; unset: the gateway's limit
  * @throws ServiceError `INVALID_REQUEST` if the body is not JSON in UTF-8, or exceeds a bound
  */
 export const readRequestBody = (

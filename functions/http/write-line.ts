@@ -27,8 +27,8 @@ interface Begun extends Record<string, unknown> {
 }
 
 /**
- * Writes one log line and the metrics of each request. The line holds nothing that a caller sent, and of a store's answer
- * only the status and a one-word reason.
+ * Writes one log line and the metrics of each request. The line holds nothing that a caller sent and, from a store's
+ * answer, only the status and a one-word reason.
  */
 export const writeLine = ({
   function: endpoint,

@@ -11,7 +11,7 @@ const FRAME = /^ {4}at [\w.<>[\]$ #]*\(?(?:file:\/\/|node:|\/)[\w./@+-]*:\d+:\d+
 interface SafeError {
   readonly name: string;
   readonly code?: string | number;
-  /** Stack frame that threw it. */
+  /** Top frame of its stack. */
   readonly at?: string;
   readonly cause?: SafeError;
 }

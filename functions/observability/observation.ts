@@ -11,7 +11,7 @@ import type { AppStoreAnswer, AppStoreServer } from "../../lib/stores/ios-store/
 import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
-/** Why a JWS or a push token was not accepted; `push_token_keys` is no fault of the token's. */
+/** Why a JWS or a push token was not accepted; `push_token_keys` is not the token's fault. */
 type RefusalReason = Rejection | PushTokenRejection | "push_token_keys";
 
 /** Event worth counting. It holds no data of a purchase, a credential or an account. */
@@ -27,11 +27,11 @@ export type ServiceEvent =
       readonly store: Store;
       readonly outcome: "answered" | "unavailable" | "credential-rejected";
       readonly milliseconds: number;
-      /** HTTP status and one-word reason of any answer but a verified purchase. */
+      /** HTTP status and one-word reason; null for a successful answer. */
       readonly status: number | null;
       readonly reason: string | null;
     }
-  /** The store did not take an acknowledgement: kind of failure, HTTP status and reason. */
+  /** The store did not accept an acknowledgement: kind of failure, HTTP status and reason. */
   | {
       readonly kind: "acknowledgement-due";
       readonly because: Failure["outcome"];
@@ -106,7 +106,7 @@ export const observedPushTokens = (verifier: PushTokenVerifier, observe: Observe
   },
 });
 
-/** Wraps the App Store Server API to time its answers and report those that it does not give. */
+/** Wraps the App Store Server API to time its answers and report missing ones. */
 export const observedAppStore = (
   store: AppStoreServer,
   observe: Observe,

@@ -16,11 +16,11 @@ export interface Observations {
   readonly storeReason?: string;
   readonly conflicts?: number;
   readonly acknowledgementDue?: true;
-  /** The store's word for what a notification is about. */
+  /** Notification type in the store's own words. */
   readonly notificationType?: string;
   /** Why a JWS or a push token was rejected. */
   readonly refusedBecause?: string;
-  /** Products of its purchases that grant nothing; the first ones tell enough. */
+  /** The first of its purchases' products that grant nothing. */
   readonly grantsNothing?: readonly UngrantedProduct[];
 }
 

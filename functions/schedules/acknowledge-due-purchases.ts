@@ -23,7 +23,7 @@ const run = composeAcknowledgementRun({
   onFailure: (error) => logger.error("acknowledgement failed", { error: safely(error) }),
 });
 
-/** Runs on a schedule. Tries the due acknowledgements of purchases that belong to an account, until their deadline. */
+/** Runs on a schedule. Acknowledges due purchases that belong to an account, and retries until their deadline. */
 export const handler = async (
   _event: unknown,
   context: Pick<Context, "getRemainingTimeInMillis">,

@@ -46,7 +46,7 @@ const report = (done: DeliveryReport): DeliveryReport => {
   return done;
 };
 
-/** Runs on a schedule, and earlier when the table's stream tells of a message. Delivers what waits for destinations. */
+/** Runs on a schedule, and earlier when the table's stream shows a new message. Delivers waiting messages. */
 export const handler = async (
   event: ScheduleOrStreamEvent,
   context: Invocation,

@@ -16,11 +16,11 @@ const run = composeTelling({
   onFailure: (error) => logger.error("telling failed", { error: safely(error) }),
 });
 
-/** Difference of clocks up to which a look in a stream's record counts as due. */
+/** Allowance for clock skew within which a look in a stream record counts as due. */
 const CLOCKS_DIFFER = 1000;
 
 /**
- * Runs on a schedule, and earlier when the table's stream tells of a due look. Tells of accounts that differ from what was
+ * Runs on a schedule, and earlier when the table's stream shows a due look. Tells accounts that differ from what was
  * last told.
  */
 export const handler = async (

@@ -8,7 +8,7 @@ import { table } from "../table.ts";
 
 const watch = composeNotificationWatch({ table, now });
 
-/** Runs on a schedule. Counts the bundles and packages of which the stores have fallen silent, and logs each. */
+/** Runs on a schedule. Counts and logs the bundles and packages about which the stores have fallen silent. */
 export const handler = async (): Promise<{ readonly silent: number }> => {
   const silent = await silentStores(watch);
   for (const { signedAt, ...store } of silent)

@@ -48,7 +48,7 @@ const sentTo = ({ path }: Endpoint): Statement => ({
 const all = (...statements: Statement[]): Statement => ({ andStatement: { statements } });
 const any = (...statements: Statement[]): Statement => ({ orStatement: { statements } });
 
-/** Answers with the contract's body of the error. */
+/** A WAF block with the contract's error body. */
 const refusing = (
   code: ErrorCode,
   responseHeaders: readonly { readonly name: string; readonly value: string }[] = [],
@@ -73,10 +73,10 @@ const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.Cust
   );
 
 /**
- * AWS WAF on the endpoints whose body is the only proof. It limits requests per IP address, not counting Apple's
- * notifications, of which few addresses send many; over the limit it answers with the contract's body, until the address's
- * rate falls below it. Where only Apple may notify, the route does not exist for others. Addresses that the operator has
- * blocked get the limit's answer on every route.
+ * AWS WAF on the endpoints whose body is the only proof. It limits requests per IP address, except Apple's
+ * notifications, many of which come from few addresses. Over the limit it answers with the contract's body until the
+ * address's rate falls below it. If only Apple may notify, the route does not exist for others. Addresses blocked by
+ * the operator get the limit's answer on every route.
  *
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/waf-rule-statement-type-rate-based.html
  */

@@ -26,15 +26,15 @@ export interface AlarmsProps extends AlarmParameters, CallerAlarmsProps {
   readonly acknowledger: string;
   /** Names of the functions that read the stores' lists. */
   readonly sweepers: readonly string[];
-  /** The function that finds applications that stores notify no more. */
+  /** Name of the function that finds bundles and packages fallen silent. */
   readonly watcher: string;
-  /** Names of the functions that tell of changes, and that deliver what is told. */
+  /** Names of the functions that tell changes and deliver messages. */
   readonly tellers: readonly string[];
   /** Names of the functions that schedules invoke. */
   readonly scheduled: ReadonlySet<string>;
 }
 
-/** Server errors of the table in a period below which nothing alarms. */
+/** Server errors of the table per period that justify an alarm. */
 const FEWEST_FAILURES = 5;
 
 /**
@@ -100,7 +100,9 @@ export class Alarms extends Construct {
   }
 }
 
-/** Alarms on missing data too: a function that is not invoked has none. A service that has never run starts in that state. */
+/**
+ * Alarms on missing data too: a function that is not invoked has none. A service that has never run starts in alarm.
+ */
 const isOnSilence = (name: string): boolean => name.endsWith("-not-running");
 
 /** The metric was below one in each of the last two hours, or has no data. */
@@ -120,7 +122,7 @@ const notRunning = (
   onceInTwoHours(
     new MathExpression({
       label: "succeeded",
-      // A product, as it is missing where one factor is: MIN leaves out what is missing.
+      // A product, because it is missing if any factor is; MIN would ignore missing data.
       expression: functions.map((_, index) => `(invocations${index} - errors${index})`).join(" * "),
       usingMetrics: Object.fromEntries(
         functions.flatMap((name, index) => [
@@ -138,7 +140,7 @@ const LATEST_REFRESH = 10 * 60 * 1000;
 /** Milliseconds for which an acknowledgement, tried every minute, may wait. */
 const LATEST_ACKNOWLEDGEMENT = 60 * 60 * 1000;
 
-/** A rejected credential is tried again at least hourly, so that one alarm lasts until it is mended. */
+/** A rejected credential is retried at least hourly, so that one alarm lasts until it is fixed. */
 const CREDENTIAL_PERIOD = Duration.hours(1);
 
 const conditions = (props: AlarmsProps): Conditions => ({
@@ -181,7 +183,7 @@ const upkeepConditions = ({
     threshold: LATEST_REFRESH,
     periods: [2, 3],
   },
-  // Callers retry, so short outages need nobody. In a long one, the purchases that are asked for are not stored.
+  // Callers retry, so short outages need nobody. In a long one, purchases that are looked up are not stored.
   "store-unavailable": {
     alarmDescription:
       "In six hours, Google left half or more of the requests about Android purchases unanswered.",

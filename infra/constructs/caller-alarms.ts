@@ -4,13 +4,13 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { Conditions } from "./condition.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
 
-/** Refused credentials in five minutes that justify an alarm: a backend with a dead key, or somebody who guesses. */
+/** Refused credentials in five minutes that justify an alarm: a backend with a dead key, or somebody guessing keys. */
 const FEWEST_CREDENTIALS = 100;
 
 /** Refused iOS-store requests in an hour that justify an alarm, if their share does. */
 const FEWEST_TRANSACTIONS = 50;
 
-/** Blocked requests in five minutes that justify an alarm: one address has sent a tenth more than it may. */
+/** Blocked requests in five minutes that justify an alarm: one address is a tenth over its limit. */
 const FEWEST_BLOCKED = 100;
 
 /** Response time in milliseconds of the slowest tenth of the reads: a backend's page waits for it. */

@@ -110,7 +110,7 @@ export class EntitlementsApi extends Construct {
         ),
       },
     });
-    // The CDK's construct has no such properties yet. An own domain has a policy of its own, and closes this address.
+    // The CDK's construct has no such properties yet. A custom domain has its own policy, and closes this address.
     const { defaultChild } = api.node;
     if (domain === null && defaultChild instanceof CfnRestApi) {
       defaultChild.securityPolicy = SecurityPolicy.TLS13_1_2_PQ_2025_09;

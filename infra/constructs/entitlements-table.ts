@@ -17,7 +17,7 @@ export interface EntitlementsTableProps extends Omit<TableParameters, "name"> {
   readonly tableName: string;
 }
 
-/** The single table, billed on demand. Its name is fixed, so that a change that would replace it fails instead. */
+/** The single table, billed on demand. Its name is fixed, so that a change that would replace the table fails. */
 export class EntitlementsTable extends Construct {
   readonly name: string;
   /** ARN of the stream of changed keys. */
@@ -43,7 +43,8 @@ export class EntitlementsTable extends Construct {
           indexName: TABLE.ownerIndex,
           partitionKey: text(TABLE.ownerAttribute),
           projectionType: ProjectionType.KEYS_ONLY,
-          // A new purchase is a third as many units in the index as in the table, and only the operator reads it.
+          // A new purchase takes a third as many units in the index as in the table, and only the operator reads the
+          // index.
           ...(maxReadCapacity !== null && { maxReadRequestUnits: Math.ceil(maxReadCapacity / 10) }),
           ...(maxWriteCapacity !== null && { maxWriteRequestUnits: Math.ceil(maxWriteCapacity / 2) }),
         },
@@ -59,7 +60,7 @@ export class EntitlementsTable extends Construct {
   }
 }
 
-/** By hand, as the CDK's own way needs a stack of a known region. */
+/** Set by hand: the CDK's property needs a stack with a known region. */
 const encryptWith = (keyArn: string, { node: { defaultChild } }: TableV2): void => {
   if (!(defaultChild instanceof CfnGlobalTable)) throw new Error("The table is of another kind.");
   defaultChild.sseSpecification = { sseEnabled: true, sseType: "KMS" };

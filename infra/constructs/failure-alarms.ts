@@ -4,7 +4,7 @@ import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import type { Condition, Conditions } from "./condition.ts";
 import { PERIOD, type ServiceMetrics } from "./service-metrics.ts";
 
-/** Failures in a period below which a share of the requests wakes nobody. */
+/** Failures per period from which their share of the requests justifies an alarm. */
 const FEWEST_FAILURES = 5;
 
 /** Failures in a day that justify an alarm: none should ever happen, and a small service has few requests. */
@@ -28,7 +28,7 @@ const shareOf = (
     period,
   });
 
-/** 5xx of the API, but those that callers get because Google did not answer, which have an alarm of their own. */
+/** 5xx responses of the API, except those for requests that Google did not answer, which have their own alarm. */
 const failuresOfAll = (metrics: ServiceMetrics, fewest: number, period: Duration): MathExpression =>
   shareOf(
     "failed - FILL(linked, 0) - FILL(notified, 0)",
@@ -46,7 +46,7 @@ const failuresOfAll = (metrics: ServiceMetrics, fewest: number, period: Duration
     period,
   );
 
-/** A notification that this service failed is answered 503 `STORE_UNAVAILABLE`; only its own metric tells. */
+/** A notification that fails here is answered 503 `STORE_UNAVAILABLE`; only its own metric shows that. */
 const ownFailuresOf = (metrics: ServiceMetrics, { function: name, path, store }: Endpoint): IMetric =>
   path.startsWith("/v1/notifications/") && store !== null
     ? metrics.own("notifications", { store, outcome: "INTERNAL_ERROR" })
@@ -60,7 +60,7 @@ const failuresOf = (metrics: ServiceMetrics, endpoint: Endpoint): Condition => (
     FEWEST_FAILURES,
     {
       failed: ownFailuresOf(metrics, endpoint),
-      // Timeouts, and what ends the function before it can answer.
+      // Timeouts, and crashes before an answer.
       crashed: metrics.ofFunction(endpoint.function, "Errors"),
       served: metrics.ofFunction(endpoint.function, "Invocations"),
     },
@@ -70,8 +70,8 @@ const failuresOf = (metrics: ServiceMetrics, endpoint: Endpoint): Condition => (
 });
 
 /**
- * Requests that the service fails: a share of all; of each endpoint, as one with a hundredth of the requests may fail
- * whole without changing the share of all; and of a day, for services with too few requests for either.
+ * Requests that the service fails: as a share of all; per endpoint, because one with a hundredth of the requests may
+ * fail completely without a visible effect on the total; and per day, for services with too few requests for either.
  */
 export const failureConditions = (metrics: ServiceMetrics): Conditions => ({
   "server-errors": {

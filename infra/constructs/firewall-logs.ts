@@ -13,8 +13,8 @@ export interface FirewallLogsProps {
 const SECRET_HEADERS = ["authorization", "cookie"];
 
 /**
- * A line for each request that the firewall blocks, with its address and headers, but without credentials, path and query,
- * which hold accounts.
+ * A line for each request that the firewall blocks: its address and headers, without credentials, path and query, which
+ * contain accounts.
  *
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/logging-cw-logs.html
  */
@@ -22,7 +22,7 @@ export class FirewallLogs extends Construct {
   constructor(scope: Construct, id: string, { serviceName, aclArn, logRetentionDays }: FirewallLogsProps) {
     super(scope, id);
     const group = new LogGroup(this, "Logs", {
-      // AWS WAF takes no group of another name.
+      // AWS WAF accepts no other name.
       logGroupName: `aws-waf-logs-${serviceName}`,
       retention: logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,

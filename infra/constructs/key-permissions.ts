@@ -28,8 +28,8 @@ const using = (
 
 type Given = [keyArn: string | null, service: "dynamodb" | "secretsmanager", stack: Stack];
 
-/** Reading through a service what a customer's key encrypts; none where there is no such key. */
+/** Permission to read, through a service, data encrypted with a customer's key; none without such a key. */
 export const decryption = (...given: Given): PolicyStatement[] => using(DECRYPT, ...given);
 
-/** Reading and writing it. */
+/** Permission to write, too. */
 export const encryption = (...given: Given): PolicyStatement[] => using([...DECRYPT, ...ENCRYPT], ...given);

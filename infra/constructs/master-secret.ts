@@ -15,8 +15,8 @@ export interface MasterSecretProps {
 }
 
 /**
- * Secret that derives the destinations' secrets and the names of erased accounts. Without it no receiver can verify a message
- * any more, so it is removed only with the table.
+ * Secret from which the destinations' secrets and the hashes of erased accounts are derived. Without it no receiver can
+ * verify a message any more, so it is removed only with the table.
  */
 export class MasterSecret extends Construct {
   constructor(scope: Construct, id: string, { serviceName, removal, keyArn }: MasterSecretProps) {

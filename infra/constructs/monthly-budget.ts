@@ -26,14 +26,14 @@ const notify = (
 });
 
 /**
- * A budget of the account's month, as AWS tells apart what stacks cost only by tags that the payer has activated. It notifies
- * and stops nothing.
+ * Monthly budget of the whole account: AWS separates the costs of stacks only by tags that the payer has activated. It
+ * notifies and stops nothing.
  */
 export class MonthlyBudget extends Construct {
   constructor(scope: Construct, id: string, { serviceName, dollars, topic }: MonthlyBudgetProps) {
     super(scope, id);
     const { account, partition, region } = Stack.of(this);
-    // No effect on a topic that this stack does not create: its owner has to allow the same.
+    // No effect on a topic that this stack does not create: its owner must allow the same.
     const { policyDependable } = topic.addToResourcePolicy(
       new PolicyStatement({
         sid: "BudgetsOfThisAccount",

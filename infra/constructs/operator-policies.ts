@@ -30,8 +30,8 @@ export interface MasterSecretReference {
 }
 
 /**
- * Policies to attach to people's and pipelines' roles: for the operator's commands that show something, and for all of them.
- * Neither allows a deployment, nor a change of the table itself.
+ * Policies to attach to the roles of people and pipelines: for commands that only show something, and for all commands.
+ * Neither allows a deployment or a change of the table itself.
  */
 export class OperatorPolicies extends Construct {
   readonly reads: ManagedPolicy;

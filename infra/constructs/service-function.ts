@@ -52,7 +52,7 @@ const READS = {
 const CHANGES = ["dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"];
 
 /**
- * Condition that every item of a request is of these kinds. A request that names no partition key does not meet it.
+ * Condition that every item of a request is of these kinds. A request without a partition key does not meet it.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
  */
@@ -122,7 +122,7 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  /** Grants access to the table's items, each kind by its partition keys, and names the table. */
+  /** Grants access to the table's items, each kind by its partition keys, and sets its variable. */
   uses({ name, keyArn }: TableReference, { by, reads, changes }: TableAccess): void {
     const stack = Stack.of(this);
     const keyUse = by === "changes" ? encryption : decryption;
@@ -137,8 +137,8 @@ export class ServiceFunction extends Construct {
   }
 
   /**
-   * Invokes the function for new items whose keys match, as the stream of the table tells of them. A record that fails is
-   * dropped: the function's schedule does the same work.
+   * Invokes the function for new items whose keys match, from the table's stream. A record that fails is dropped: the
+   * function's schedule does the same work.
    */
   wakesOn(streamArn: string, pattern: Readonly<Record<"pk" | "sk", readonly object[]>>): void {
     const { pk, sk } = pattern;
@@ -192,7 +192,7 @@ export class ServiceFunction extends Construct {
   }
 
   /**
-   * Grants reads of the service's master secret, and names it.
+   * Grants reads of the service's master secret, and sets its variable.
    *
    * @param keyArn customer's key that encrypts it; null: Secrets Manager's own
    */
@@ -203,7 +203,10 @@ export class ServiceFunction extends Construct {
     this.#function.addEnvironment("MASTER_SECRET", name);
   }
 
-  /** Name lookups that may be under way at once: a name server that does not answer holds up no other destination. */
+  /**
+   * Sets how many name lookups may run at once, so that a name server that does not answer holds up no other
+   * destination.
+   */
   resolvesAtOnce(lookups: number): void {
     this.#function.addEnvironment("UV_THREADPOOL_SIZE", String(lookups));
   }

@@ -17,7 +17,7 @@ export interface MetricSources {
   readonly functionNames: Readonly<Record<string, string>>;
 }
 
-/** CloudWatch's name for a rule of the firewall, or for the whole: `requests`. */
+/** CloudWatch metric name of a firewall rule; `requests` for the whole firewall. */
 export const firewallMetric = (serviceName: string, rule: string): string => `${serviceName}-${rule}`;
 
 export const PERIOD = Duration.minutes(5);
@@ -102,7 +102,7 @@ export class ServiceMetrics {
     );
   }
 
-  /** Requests that the limit of an address refused. */
+  /** Requests that the limit per address refused. */
   blockedAddresses(): Metric {
     const { serviceName } = this.#sources;
     return this.#metric("AWS/WAFV2", "BlockedRequests", Stats.SUM, {

@@ -5,10 +5,10 @@ import type { ServiceMetrics } from "./service-metrics.ts";
 /** Milliseconds for which a change may wait to be told. */
 const LATEST_CHANGE = 10 * 60 * 1000;
 
-/** Milliseconds after which a message that nobody has taken is ten days from being lost. */
+/** Age in milliseconds of an undelivered message that expires in ten days. */
 const NEARLY_LOST = 20 * 24 * 3600 * 1000;
 
-/** Conditions of changes that are told late, or are not taken. */
+/** Conditions for changes that are told late or not delivered. */
 export const tellingConditions = (metrics: ServiceMetrics): Conditions => ({
   "changes-late": {
     alarmDescription: "Changes of accounts wait for ten minutes to be told.",

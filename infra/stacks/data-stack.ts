@@ -10,8 +10,8 @@ export interface DataStackProps extends StackProps {
 }
 
 /**
- * Name of the parameter that holds the ARN of the table's stream. By name, so that neither stack holds on to a resource of
- * the other.
+ * Name of the parameter that holds the ARN of the table's stream. Referenced by name, so that neither stack depends on
+ * a resource of the other.
  */
 export const streamParameter = (serviceName: string): string => `/${serviceName}/table-stream`;
 

@@ -40,7 +40,10 @@ const REFRESHERS = {
   "ios-store": "refresh-ios-store-purchases",
   "android-store": "refresh-android-store-purchases",
 } as const satisfies Record<Store, string>;
-/** Lambda itself would run a failed scheduled function twice more, up to six hours later: its next run does the same work. */
+/**
+ * Prevents Lambda's own two retries of a failed scheduled function, up to six hours later: its next run does the same
+ * work.
+ */
 const runOnce = ({ handler }: ServiceFunction): void =>
   handler.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
@@ -50,10 +53,10 @@ const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<End
     (Object.keys(endpoints) as EndpointName[]).map((name) => [name, valueOf(name)]),
   ) as Record<EndpointName, Value>;
 
-/** Everything that can be deployed again from source: functions, API, schedule, alarms, dashboard. */
+/** Everything that can be redeployed from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
-    // `cdk destroy` begins with this stack, and without a domain of its own the API's address is gone with it.
+    // `cdk destroy` starts with this stack, which without a custom domain would lose the API's address.
     super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
     const { serviceName, secretPrefix, secretsKeyArn, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
@@ -99,7 +102,7 @@ export class ServiceStack extends Stack {
       new Schedule(this, schedule, { of: made, every });
       return made;
     };
-    /** A function that asks a store about what is due. */
+    /** A scheduled function that asks a store about due purchases. */
     const asking = (given: Scheduled): ServiceFunction => {
       const made = onSchedule(given);
       made.readsSecrets(secretPrefix, secretsKeyArn);
@@ -163,7 +166,7 @@ export class ServiceStack extends Stack {
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
     if (table.name === serviceName) {
       const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
-      // No more than these two: two readers of a stream are the most that DynamoDB serves without throttling.
+      // No more than these two: DynamoDB serves at most two readers of a stream without throttling.
       teller.wakesOn(stream, { pk: [{ suffix: LOOKS_SUFFIX }], sk: [{ prefix: "2" }] });
       deliverer.wakesOn(stream, {
         pk: [{ prefix: "APPLICATION" }],

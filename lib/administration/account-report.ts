@@ -56,9 +56,9 @@ export interface AccountReport {
   readonly customers: readonly ReportedCustomer[];
   /** Health of its purchases' queues. */
   readonly healths: QueueHealths;
-  /** As `readAccountEntitlements` answers at the moment. */
+  /** As `readAccountEntitlements` would answer at the moment. */
   readonly entitlements: readonly CustomerEntitlement[];
-  /** Changes told and pending; null: its application tells none, and told none of it. */
+  /** Changes told and pending; null: none are told, and none were told of it. */
   readonly told: ToldReport | null;
 }
 

@@ -103,9 +103,9 @@ const applyOnce = async (
 };
 
 /**
- * Brings an application in line with its manifest, all of it or nothing. A manifest without an identifier means the
- * application of the same name with its bundles and packages, else a new one called `newIdentifier`; applying it again
- * changes nothing. If the application changes meanwhile, tries again from its new state.
+ * Brings an application in line with its manifest, atomically. A manifest without an identifier updates the application
+ * of the same name that owns its bundles and packages, or creates `newIdentifier` if none of them is registered.
+ * Idempotent. Starts over if the application changes concurrently.
  */
 export const applyManifest = async (
   manifest: Manifest,

@@ -11,9 +11,9 @@ import type { IosStoreSource } from "../freshness/refresh.ts";
 export type NotAskedReason =
   /** The App Store knows nothing of purchases made in Xcode. */
   | "xcode"
-  /** The application gives no key of Apple's for the purchase's bundle. */
+  /** The application has no App Store Server API key for the purchase's bundle. */
   | "no-key"
-  /** Several bundles have a key, and the purchase's own is not known. */
+  /** Several bundles have a key, and the purchase's bundle is not known. */
   | "unknown-bundle"
   /** The application does not accept the purchase's environment. */
   | "environment"
@@ -24,11 +24,14 @@ export type NotAskedReason =
   | "voided-list"
   /** The store no longer knows it. */
   | "dropped"
-  /** Its place in the queue is gone, and the purchase token with it. */
+  /** Its refresh is gone, and the purchase token with it. */
   | "token-gone"
-  /** It is over, and nothing more is expected. */
+  /** It has ended, and no further change is expected. */
   | "over"
-  /** The App Store can be asked, but the purchase has not been queued since the key was given, or it was dropped. */
+  /**
+   * The App Store can be asked, but nothing new was stored since the key was configured, or the store dropped the
+   * purchase.
+   */
   | "not-queued";
 
 /** Next refresh of a purchase. */
@@ -39,7 +42,7 @@ export type Asking =
 
 type Known = Pick<StoredPurchase, "purchase" | "refreshAt" | "bundleIdentifier">;
 
-/** Bundle by which Apple is asked about a purchase, or why it cannot be asked. */
+/** The bundle whose key is used to ask Apple about a purchase, or why there is none. */
 export const iosStoreSourceOf = (
   { iosStore }: Application,
   { purchase, bundleIdentifier }: Known,
@@ -83,10 +86,10 @@ export const askingOf = (application: Application, stored: Known): Asking => {
   return { outcome: "none", because: isOver ? "over" : "not-queued" };
 };
 
-/** A queue of an application, as a purchase names it. */
+/** Identifies a queue within its application. */
 type QueueOfPurchase = Pick<PurchaseReference, "store" | "environment">;
 
-/** Text of a queue within its application, for maps. */
+/** Map key of a queue within its application. */
 export const queueText = ({ store, environment }: QueueOfPurchase): string => `${store} ${environment}`;
 
 /** Health of the queues of an application, by {@link queueText}. */

@@ -11,13 +11,13 @@ export type AuditRecord = Omit<AuditEntry, "action"> & { readonly action: string
 
 /** Entries of applications' audits. No function may write them. */
 export interface AuditTable {
-  /** Writes an entry by itself, before an act that is no single transaction. */
+  /** Writes an entry on its own, before an act that spans several transactions. */
   record(application: ApplicationId, audited: Audited): Promise<void>;
   /** All entries of an application, oldest first. */
   of(application: ApplicationId): Promise<readonly AuditRecord[]>;
 }
 
-/** Person and AWS identity that act. */
+/** Person and AWS identity behind an act. */
 export type Actor = Pick<AuditEntry, "by" | "caller">;
 
 /** Actor and reason of an act. */
@@ -26,21 +26,21 @@ export interface Authority extends Actor {
 }
 
 /**
- * Keyed hashes of accounts, in their order, as an audit entry names them; empty where they cannot be made. Never rejects for
- * that: it must not keep anybody from acting.
+ * Keyed hashes of the accounts, in order, for an audit entry. Resolves to none if they cannot be computed: that must
+ * not block an operator.
  */
 export type HashAccounts = (
   application: ApplicationId,
   accounts: readonly AccountId[],
 ) => Promise<readonly string[]>;
 
-/** Characters of a line, and lines of an entry: an item of DynamoDB has at most 400 KB. */
+/** Characters per line, and lines per entry: DynamoDB limits an item to 400 KB. */
 const LINE_CHARACTERS = 200;
 const MOST_LINES = 100;
 
 const SPACES_AND_WORDS = /\s*\S+/g;
 
-/** Lines without control characters, each as long as an entry holds: a longer one goes on in the next. */
+/** Splits text into lines of bounded length, without control characters. */
 const linesOf = (text: string): string[] => {
   const lines = [""];
   for (const [word] of text.replaceAll(/\p{Cc}+/gu, " ").matchAll(SPACES_AND_WORDS)) {
@@ -58,7 +58,7 @@ const boundedLines = (texts: readonly string[]): readonly string[] => {
   return [...lines.slice(0, MOST_LINES), ...(rest > 0 ? [`and ${rest} more`] : [])];
 };
 
-/** Makes an entry of bounded lines. */
+/** Builds an entry with bounded lines. */
 export const auditEntry = (
   action: AuditAction,
   moment: Instant,
@@ -79,7 +79,7 @@ export const auditEntry = (
   what: boundedLines(what),
 });
 
-/** A change with the values of its fields where these are no secret and have room, or else with the fields' names. */
+/** A change with its field values, or with the field names alone if the values may be secret or do not fit. */
 const changeLine = (change: Change): string => {
   const { subject, fields } = change;
   // The URL of a destination may hold a token; what configures a store is in the manifest.
@@ -100,15 +100,15 @@ export const appliedLines = (
   ...changes.map(changeLine),
 ];
 
-/** Names by which entries about an account are found. */
+/** Identifiers by which entries about an account are found. */
 export interface SoughtAccount {
-  /** Its keyed hash; null: it cannot be made. */
+  /** Its keyed hash; null: it cannot be computed. */
   readonly hash: string | null;
   /** Customers linked to it now, aliases included. */
   readonly customers: ReadonlySet<CustomerId>;
 }
 
-/** Acts on an account as a whole, of no single customer. */
+/** Actions on a whole account rather than on one customer. */
 const OF_AN_ACCOUNT: ReadonlySet<string> = new Set(["export"] satisfies AuditAction[]);
 
 /**

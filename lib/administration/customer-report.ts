@@ -16,7 +16,7 @@ export interface CustomerReport {
   readonly aliases: readonly CustomerId[];
   readonly identities: readonly NamedIdentity[];
   readonly purchases: readonly Purchase[];
-  /** By `referenceText`: when the store of each purchase is asked about it next. */
+  /** Next store query of each purchase, by `referenceText`. */
   readonly asking: ReadonlyMap<string, Asking>;
   /** Health of the queues that its purchases are in. */
   readonly healths: QueueHealths;

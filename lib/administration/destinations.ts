@@ -86,8 +86,8 @@ export interface Rotation {
 }
 
 /**
- * Renews a webhook's secret. The previous one signs beside it for {@link OVERLAP_MILLISECONDS}; no third one does. The
- * master secret is needed before anything is written, so that no secret takes effect unseen.
+ * Rotates a webhook's secret. The previous secret also signs for {@link OVERLAP_MILLISECONDS}; older ones do not. The
+ * new secret is derived before anything is written, so that no secret takes effect without being shown.
  *
  * @param audit entry of the operator's act, for the same transaction
  * @returns null: the destination has changed since it was read
@@ -101,7 +101,7 @@ export const rotateSecret = async (
   audit?: Audited,
 ): Promise<Rotation | null> => {
   const [newest] = before.secretEpochs;
-  // Each epoch names a secret of its own, whatever the clock of this machine says.
+  // Epochs only increase, even if the clock goes back: each names its own secret.
   const epoch = newest === undefined ? moment : Math.max(moment, newest + 1);
   const secretEpochs = newest === undefined ? [epoch] : [epoch, newest];
   const destination = { ...before, secretEpochs };
@@ -113,7 +113,7 @@ export const rotateSecret = async (
 /**
  * Ends a destination's pause or suspension, and makes its waiting messages due at once.
  *
- * @param progress takes the number of deliveries made due so far
+ * @param progress receives the number of deliveries made due so far
  */
 export const resume = async (
   queue: Pick<DeliveryQueue, "waiting" | "retry" | "resume">,

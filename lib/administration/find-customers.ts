@@ -19,8 +19,8 @@ export interface KnownCustomers {
 }
 
 /**
- * Finds the owners of what a store, or `account show`, calls by this name in any environment: an iOS original transaction
- * id or app transaction id, an Android purchase token, or a purchase key.
+ * Finds customers by a name that a store or `account show` uses, in any environment: an iOS original transaction id or
+ * app transaction id, an Android purchase token, or a purchase key.
  */
 export const findCustomersKnownAs = async (
   customers: Pick<CustomerTable, "findFacts" | "findCustomers">,
@@ -28,7 +28,7 @@ export const findCustomersKnownAs = async (
   name: string,
   moment: Instant,
 ): Promise<KnownCustomers> => {
-  // Any other name can only be a token, possibly too long for a key.
+  // Any other name can only be a purchase token, possibly too long for a key.
   const asItIs = storeIdentifier().safeParse(name).success;
   const purchases = ENVIRONMENTS.flatMap((environment): PurchaseReference[] => [
     { store: "android-store", environment, key: purchaseKeyOfToken(name) },

@@ -24,7 +24,7 @@ const productLosses = (before: Catalog, after: Catalog): string[] => {
     if (now === undefined) return [`product ${name} grants nothing any more`];
     const lost = without(old.grants, now.grants);
     const shorter = now.accessDuration !== null && end(now.accessDuration) < end(old.accessDuration);
-    // Without an access duration, everything is for ever, but a rental grants nothing.
+    // Without an access duration, access never ends, but a rental grants nothing.
     const unrented =
       product.store === "android-store" && old.accessDuration !== null && now.accessDuration === null;
     return [

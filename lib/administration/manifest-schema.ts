@@ -275,7 +275,7 @@ const product = z
     accessDuration: product.accessDuration ?? null,
   }));
 
-/** Zero in any of its forms; a period is longer. */
+/** Zero in any ISO 8601 form; `parsePeriod` refuses it. */
 const NO_TIME = /^P(?=\d|T\d)(?:0+[YMWD])*(?:T(?=\d)(?:0+[HMS])*)?$/;
 
 const renewalLeeway = z.string().transform((text, context): number => {
@@ -288,7 +288,7 @@ const renewalLeeway = z.string().transform((text, context): number => {
   return z.NEVER;
 });
 
-/** Part of keys, and of `customer-entitlements` in a terminal. */
+/** Used in table keys and as an argument of the command line. */
 export const destinationName = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be at most 64 letters, digits, '-' and '_'");
@@ -312,12 +312,12 @@ const destination = (allows: AllowsDestination) =>
       return z.NEVER;
     });
 
-/** A delivery of each change takes an item for each destination, in the change's own transaction. */
+/** Each change writes one delivery item per destination in its own transaction. */
 const DESTINATIONS = 5;
 
 const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
 
-/** Schema of a manifest: what each part can check without the others. */
+/** Schema of a manifest; rules across its parts are checked by `readManifest`. */
 export const manifestSchema = (trustsOrigin: TrustsOrigin, allowsDestination: AllowsDestination) =>
   z.strictObject({
     application: z.strictObject({

@@ -34,7 +34,7 @@ const offsetOf = (yaml: Document.Parsed, path: YamlPath): number => {
 /** After a colon the parser quotes its input, which may be part of a pasted secret. */
 const withoutSource = (message: string): string => message.split(": ", 1)[0] ?? "";
 
-/** YAML features that a manifest does not need and that read differently than they look. */
+/** YAML features that a manifest does not need and that are easily misread. */
 const unusualNodes = (yaml: Document.Parsed): { readonly offset: number; readonly message: string }[] => {
   const found: { offset: number; message: string }[] = [];
   visit(yaml, {

@@ -5,7 +5,7 @@ import type { ApplicationId, CustomerId } from "../identifiers.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {
-  /** Unlinks a customer, or moves it to `link`. Its own link completes an interrupted move. */
+  /** Unlinks a customer, or moves it to `link`. Passing its current link completes an interrupted move. */
   relink(
     application: ApplicationId,
     customer: StoredCustomer,
@@ -23,13 +23,13 @@ export interface OperationTable {
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
   /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */
   customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
-  /** The same from a position on; null: from the beginning. */
+  /** Like `customersOf`, after a position; null: from the beginning. */
   customerPages(application: ApplicationId, after: ScanPosition | null): AsyncIterable<CustomerPage>;
-  /** Items of the table, as DynamoDB counted them in the last six hours; null: it does not say. */
+  /** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
   size(): Promise<number | null>;
 }
 
-/** A customer, and the items that a scan had read when it came past it. */
+/** Place in a scan: the last customer, and the number of items scanned. */
 export interface ScanPosition {
   readonly customer: CustomerId;
   readonly scanned: number;
@@ -37,7 +37,7 @@ export interface ScanPosition {
 
 export interface CustomerPage {
   readonly customers: readonly CustomerId[];
-  /** Items read so far, those before the first page's position included. */
+  /** Items scanned so far, including those before the start position. */
   readonly scanned: number;
 }
 

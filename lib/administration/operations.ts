@@ -9,13 +9,14 @@ import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 /**
- * Forgets what was told of erased customers: empties the changes of the accounts that were told to have them, and of each of
- * these keeps only the last version, under a keyed hash. Where the application is still told of changes, it makes those accounts due for a
- * look instead, as the teller first tells that the customers are gone. May be repeated after it was interrupted.
+ * Removes erased customers from what was told. Empties the changes of every account that was told to have them, and
+ * keeps only each account's last version, under a keyed hash. If the application still tells changes, makes those
+ * accounts due for a look instead, so that the teller first tells that the customers are gone. Safe to repeat after an
+ * interruption.
  *
  * @param account the account that the customers were linked to; null: none is known
- * @param begin is called before the first write, if there is one
- * @returns the accounts whose changes were emptied, or are emptied soon
+ * @param begin called before the first write, if there is one
+ * @returns number of accounts whose changes were emptied, or soon will be
  */
 export type ForgetTold = (
   application: ApplicationId,
@@ -46,7 +47,7 @@ const ATTEMPTS = 20;
 /** Index reads in a row that find nothing, with a wait between them, before an erasure counts as complete. */
 const EMPTY_LOOKS = 3;
 
-/** Acts on a customer as read, again after each conflict. */
+/** Reads a customer and acts on it, again after each conflict. */
 export const withCustomer = async <Outcome, Gone>(
   { customers, pause }: Operations,
   application: ApplicationId,
@@ -142,10 +143,10 @@ export interface Erasure {
 
 /**
  * Erases a customer with its link, holdings, purchases and identities. For {@link ERASURE_BLOCKS_MILLISECONDS}, empty
- * tombstones reserve the purchases and identities: requests that name them get `CUSTOMER_NOT_FOUND`, unless a credential
- * links them again. Audited.
+ * tombstones reserve the purchases and identities: requests that name them get `CUSTOMER_NOT_FOUND`, unless a
+ * credential links them again. Audited.
  *
- * If the erasure is interrupted, or the index misses something, the customer is refused all the same, and the same
+ * If the erasure is interrupted, or the index misses something, the customer is refused anyway, and repeating the
  * command completes it.
  *
  * Null: there is no such customer and nothing of it is left, or it is not linked to the given account.
@@ -179,7 +180,7 @@ export const eraseCustomer = async (
   if (ended === LEFT) return null;
   const { identifier, left, wasThere } = ended;
   let isRecorded = wasThere;
-  /** Whoever completes an erasure that broke off is recorded, too. */
+  /** Also records who completes an interrupted erasure. */
   const recordCompletion = async (): Promise<void> => {
     if (isRecorded) return;
     isRecorded = true;
@@ -210,7 +211,7 @@ export const eraseCustomer = async (
     progress(counts());
   }
   const forgotten = await forgetTold(application, [identifier, ...aliases], left, now(), recordCompletion);
-  // Aliases go last: their purchases are found through them.
+  // Aliases go last: purchases stored for them are found through them.
   await table.forget(application, [...aliases]);
   const nothing = purchases.size + identities.size + aliases.size + forgotten === 0;
   return !wasThere && nothing ? null : counts();

@@ -36,7 +36,7 @@ export interface Refreshing {
 
 const ATTEMPTS = 20;
 
-/** Outcome of queueing one purchase. `queued` also holds for one whose refresh was due by then already. */
+/** Outcome of queueing one purchase. `queued` includes a purchase whose refresh was already due by then. */
 type Queueing =
   | { readonly outcome: "queued"; readonly isNew: boolean; readonly dueAt: Instant }
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason };
@@ -107,7 +107,7 @@ const queueOne = async (
   throw new Error("A purchase kept changing concurrently; try again.");
 };
 
-/** Purchases of a customer: those that the index lists, and those of its holdings, which are the newest. */
+/** A customer's purchases: those that the index lists, and newer ones that only the holdings have. */
 const purchasesOf = async (
   refreshing: Refreshing,
   application: Application,
@@ -172,7 +172,7 @@ export type RefreshedPurchase =
       readonly after: StoredPurchase;
     };
 
-/** Whether an unchanged answer leaves the purchase as it was stored a moment before. */
+/** Whether an unchanged answer counts as a replay, which is not stored. */
 const isReplay = ({ purchase }: StoredPurchase, dueAt: Instant): boolean =>
   purchase.store === "android-store" && dueAt - lastHeard(purchase) < SAME_ANSWER_MILLISECONDS;
 
@@ -222,13 +222,13 @@ export const readRefreshes = async (
   };
 };
 
-/** Pause between two looks at what became of the purchases. */
+/** Milliseconds between two polls. */
 const BETWEEN_LOOKS = SECOND;
 
 /**
  * Waits until the queued purchases were asked about.
  *
- * @param milliseconds longest wait; it ends earlier where every queue is paused for longer
+ * @param milliseconds longest wait; ends early if every queue still waited for is paused for longer
  */
 export const awaitRefreshes = async (
   refreshing: Refreshing,
@@ -248,13 +248,13 @@ export const awaitRefreshes = async (
   return report;
 };
 
-/** Purchases by what became of them. */
+/** Counts of purchases by outcome. */
 export interface ApplicationRefresh {
   readonly customers: number;
   readonly queued: number;
-  /** Due by then already. */
+  /** Already due by then. */
   readonly alreadyQueued: number;
-  /** Their store spoke of them at or after `since`. */
+  /** Purchases that their store reported at or after `since`. */
   readonly recent: number;
   /** Purchases that are not asked about, by store and reason. */
   readonly notAsked: readonly {
@@ -262,11 +262,11 @@ export interface ApplicationRefresh {
     readonly because: NotAskedReason;
     readonly count: number;
   }[];
-  /** Time by which the last queued one is due; null: none was queued. */
+  /** Due time of the last queued purchase; null: none was queued. */
   readonly until: Instant | null;
 }
 
-/** Due times at a steady rate from a moment on, so that refreshes that are due by themselves stay ahead. */
+/** Spreads due times at a steady rate from a moment on, so that scheduled refreshes stay ahead. */
 const createSchedule = (from: Instant) => {
   const taken = new Map<string, number>();
   return ({ store, environment }: PurchaseReference) => {
@@ -282,10 +282,10 @@ const createSchedule = (from: Instant) => {
 };
 
 /**
- * Queues the purchases of all customers, {@link REFRESHES_PER_SECOND} of each store. Repeated with the same `since`, it
- * continues: what was asked about meanwhile, or is due earlier, is left alone.
+ * Queues the purchases of all customers, at most {@link REFRESHES_PER_SECOND} per store. To resume, repeat it with the
+ * same `since`: purchases asked about meanwhile, or due earlier, are skipped.
  *
- * @param since purchases of which a store spoke at or after this time are left out
+ * @param since purchases that their store reported at or after this time are skipped
  * @param only the store to ask; null: both
  */
 export const queueApplication = async (

@@ -13,7 +13,7 @@ export interface Reprojection {
   readonly changed: number;
   /** Position to resume from after an interruption; null: before the first customer. */
   readonly position: ScanPosition | null;
-  /** Part of the table read, from 0 to 1; null: its size is not known. */
+  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
   readonly part: number | null;
 }
 
@@ -44,9 +44,9 @@ const reprojectCustomer = async (
 
 /**
  * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
- * purchases that were not held. It may be repeated, and several may run at the same time.
+ * purchases that were not held. Safe to repeat and to run concurrently.
  *
- * @param after position that an interrupted run has reported; null: from the beginning
+ * @param after last position that an interrupted run reported; null: from the beginning
  */
 export const reprojectApplication = async (
   operations: Operations,

@@ -39,7 +39,7 @@ export interface Resending {
   readonly table: ResendTable;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
-  /** Called once the cursor is known to be good, before anything is delivered. */
+  /** Called once the cursor is known to be valid, before anything is delivered. */
   readonly begin?: () => Promise<void>;
 }
 
@@ -53,14 +53,14 @@ export interface Resent {
   readonly changes: number;
   /** Cursor to resume from after an interruption; null: before the first change. */
   readonly cursor: string | null;
-  /** Part of the changes read, from 0 to 1. */
+  /** Fraction of the changes read, from 0 to 1. */
   readonly part: number;
 }
 
 const PER_PAGE = 250;
 const ATTEMPTS = 20;
 
-/** Time from which changes are kept. */
+/** Time of the oldest change kept. */
 export const oldestKept = (moment: Instant): Instant => moment - CHANGES_KEPT_MILLISECONDS;
 
 const deliverAgain = async (
@@ -76,7 +76,7 @@ const deliverAgain = async (
   throw new Error("An account kept changing concurrently; try again.");
 };
 
-/** Changes with their accounts' newest versions. Later changes replace the others. */
+/** The changes that tell their account's newest version; later changes replace the others. */
 const newestIn = async (
   { table }: Resending,
   application: ApplicationId,
@@ -93,11 +93,11 @@ const newestIn = async (
 };
 
 /**
- * Delivers the newest version of each changed account to a destination once more. It may be repeated, and an older version
+ * Delivers the newest version of each changed account to a destination once more. Safe to repeat; an older version
  * never replaces a newer one. It skips changes of erased accounts.
  *
- * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no longer
- * kept
+ * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no
+ * longer kept
  */
 export const resendChanges = async (
   resending: Resending,
@@ -129,7 +129,7 @@ export const resendChanges = async (
         accounts: done.accounts + accounts,
         changes: done.changes + changes.length,
         cursor: cursorOf(end),
-        // Changes told meanwhile are delivered by themselves, and read all the same.
+        // Changes told meanwhile are delivered anyway, but read too.
         part: Math.min(1, (end.sequence - first) / Math.max(1, last.sequence - first)),
       };
       progress(done);

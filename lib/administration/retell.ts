@@ -4,7 +4,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { Look } from "../telling/look.ts";
 
-/** Place in a scan: a customer of an account, and the items read until then. */
+/** Place in a scan: the last account and customer, and the items scanned. */
 export interface AccountPosition {
   readonly account: AccountId;
   readonly customer: CustomerId;
@@ -12,7 +12,7 @@ export interface AccountPosition {
 }
 
 export interface AccountPage {
-  /** Each account once; one with many customers may come on the next page too. */
+  /** Each account once; one with many customers may reappear on the next page. */
   readonly accounts: readonly AccountId[];
   /** Position of the last account; null: there is none. */
   readonly position: AccountPosition | null;
@@ -26,7 +26,7 @@ export interface RetellTable {
    */
   accountPages(application: ApplicationId, after: AccountPosition | null): AsyncIterable<AccountPage>;
   makeDue(application: ApplicationId, looks: readonly Look[]): Promise<void>;
-  /** Items of the table, as DynamoDB counted them in the last six hours; null: it does not say. */
+  /** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
   size(): Promise<number | null>;
 }
 
@@ -34,26 +34,26 @@ export interface Retelling {
   readonly accounts: number;
   /** Position to resume from after an interruption; null: before the first account. */
   readonly position: AccountPosition | null;
-  /** Part of the table read, from 0 to 1; null: its size is not known. */
+  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
   readonly part: number | null;
-  /** Time of the last look; null: none yet. */
+  /** Due time of the last look; null: none yet. */
   readonly until: Instant | null;
 }
 
-/** Accounts a second that become due for a look: a teller manages more, which leaves time for new changes. */
+/** Accounts made due per second: fewer than a teller handles, which leaves time for new changes. */
 const RETOLD_PER_SECOND = 100;
 
-/** Difference of clocks that is allowed for. */
+/** Allowance for clock skew. */
 const CLOCKS_DIFFER = 5 * SECOND;
 
 /** Time until every function knows the application's change. */
 const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
 
 /**
- * Makes every account of an application due for a look, as its changed catalog may have changed them all. It may be repeated,
- * and several may run at the same time. The looks begin when all functions know the change, and are spread in time.
+ * Makes every account of an application due for a look, because a changed catalog may affect all of them. Safe to
+ * repeat and to run concurrently. The looks start once all functions know the change, and are spread over time.
  *
- * @param after position that an interrupted run has reported; null: from the beginning
+ * @param after last position that an interrupted run reported; null: from the beginning
  */
 export const retellApplication = async (
   table: RetellTable,

@@ -1,7 +1,7 @@
-/** Items that are worked on at the same time. */
+/** Items processed at the same time. */
 const AT_ONCE = 25;
 
-/** Does the work of each, {@link AT_ONCE} at the same time. After a failure nothing new begins. */
+/** Processes all items, {@link AT_ONCE} at the same time. After a failure, no further item starts. */
 export const sideBySide = async <Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<void>,
@@ -11,7 +11,7 @@ export const sideBySide = async <Item>(
     try {
       for (const item of waiting) await work(item);
     } catch (error) {
-      // An iterator that has returned gives the other workers nothing more.
+      // A closed iterator gives the other workers nothing more.
       waiting.return?.();
       throw error;
     }

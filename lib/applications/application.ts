@@ -12,7 +12,7 @@ export interface IosStoreConfiguration {
   readonly environments: readonly Environment[];
   /** SHA-256 (hex, lower case) of the certificates that StoreKit testing in Xcode signs with. */
   readonly xcodeCertificates: readonly string[];
-  /** The key that asks the App Store Server API about the bundle's purchases; null: nothing is asked. */
+  /** Key for asking the App Store Server API about the bundle's purchases; null: Apple is not asked. */
   readonly serverApi: AppStoreServerKey | null;
 }
 
@@ -70,8 +70,8 @@ export interface Application {
   readonly catalog: Catalog;
   readonly transfers: TransferPolicy;
   /**
-   * Milliseconds for which a subscription that was to be renewed stays active after its end, while the store has said
-   * nothing since; from 0 to a day.
+   * Milliseconds for which a subscription that was to renew stays active after its end while the store is silent; from
+   * 0 to a day.
    */
   readonly renewalLeeway: number;
   /** Told of every change of an account's entitlements. */
@@ -80,7 +80,7 @@ export interface Application {
   readonly keepsChanges: boolean;
 }
 
-/** Whether changes of accounts' entitlements are looked for, kept and told. */
+/** Whether changes of accounts' entitlements are detected, kept and told. */
 export const tellsChanges = ({
   destinations,
   keepsChanges,

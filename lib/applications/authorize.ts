@@ -13,7 +13,7 @@ import {
 /** Why a key is refused, for the operator's log: the caller gets the same answer for all of them. */
 export type CredentialRefusal = "malformed" | "unknown" | Exclude<CredentialState, "valid">;
 
-/** Caller of a request. */
+/** Outcome of authorizing a request. */
 export type Decision =
   | {
       readonly outcome: "authorized";

@@ -92,7 +92,7 @@ export const issueCredential = (
   };
 };
 
-/** Time for which the gateway may go on accepting a key that is revoked or has expired: the age of its cached policies. */
+/** Time for which the gateway caches a policy, and so may still accept a key that was revoked or has expired. */
 export const POLICY_CACHED_SECONDS = 60;
 
 export type CredentialState = "valid" | "expired" | "revoked";

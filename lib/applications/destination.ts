@@ -5,23 +5,23 @@ interface NamedDestination {
   readonly name: string;
 }
 
-/** An HTTPS endpoint of the application's, told by signed messages. */
+/** An endpoint of the application that receives signed messages. */
 export interface WebhookDestination extends NamedDestination {
   readonly url: string;
   /**
-   * Times at which its signing secret was made anew, newest first; empty: never. Each time names a secret, and nothing
-   * here is one.
+   * Times of its secret's rotations, newest first; empty: none. Not secret: each secret is derived from its time and
+   * the master secret.
    */
   readonly secretEpochs: readonly Instant[];
 }
 
-/** An EventBridge bus, told by events. */
+/** An EventBridge bus that receives events. */
 export interface EventBusDestination extends NamedDestination {
   /** ARN of the bus. */
   readonly eventBus: string;
 }
 
-/** A place that is told of every change of an account's entitlements. */
+/** Receives every change of an account's entitlements. */
 export type Destination = WebhookDestination | EventBusDestination;
 
 export const isWebhook = (destination: Destination): destination is WebhookDestination =>

@@ -39,7 +39,7 @@ export const createApplicationDirectory = ({
   const bounds = { now, maximumAgeMilliseconds, maximumEntries: MAXIMUM_ENTRIES, textOf: String };
   const applications = createLoadingCache({ load, ...bounds });
 
-  /** Applications by a name that their registrations lead from, and that they list themselves. */
+  /** Finds an application by a bundle or package that is registered to it and that it lists itself. */
   const byName = (
     find: (name: string) => Promise<ApplicationId | null>,
     hasName: (application: Application, name: string) => boolean,

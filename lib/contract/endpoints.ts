@@ -41,7 +41,7 @@ export interface Endpoint {
   readonly table: TableAccess;
   /** Whether its function may read the secrets of store credentials. */
   readonly readsSecrets: boolean;
-  /** Most bytes of a body, after decompression; absent: the gateway's limit. */
+  /** Maximum body size in bytes, after decompression; absent: the gateway's limit. */
   readonly bodyBytes?: number;
   /** Whether its use case checks the `Authorization` header itself. */
   readonly readsAuthorization?: true;

@@ -40,7 +40,7 @@ export const METRICS = {
    *   itself failed.
    */
   notifications: "Notifications",
-  /** Bundles and packages that had notifications of production within 30 days, but none for a day. */
+  /** Bundles and packages with production notifications within 30 days, but none for a day. */
   silentApplications: "SilentApplications",
   /** Runs of the schedule that refreshes due purchases. Dimension `Store`. */
   refreshRuns: "RefreshRuns",
@@ -51,7 +51,10 @@ export const METRICS = {
    * Dimension `Store`.
    */
   refreshAge: "RefreshAge",
-  /** Failed notifications read, and voided purchases answered about, from the stores' lists; repeats count again. Dimension `Store`. */
+  /**
+   * Entries of the stores' lists: failed notifications read, voided purchases answered about; repeats count again.
+   * Dimension `Store`.
+   */
   swept: "Swept",
   /** Lists of a store that a sweep did not read to the present. Dimension `Store`. */
   sweepsBehind: "SweepsBehind",

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { once } from "../once.ts";
 
 // Validation messages are in English. Parsers are not compiled: compiling one takes longer than parsing hundreds of
-// values without, and most processes parse tens.
+// values uncompiled, and most processes parse tens.
 z.config({ ...en(), jitless: true });
 
 /** Limits of a request; exceeding one is 400 `INVALID_REQUEST`. */

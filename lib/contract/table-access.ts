@@ -24,14 +24,14 @@ export type ItemKind =
 
 /** Permissions of a function's role on the table. */
 export interface TableAccess {
-  /** Single reads; queries; or reads, and changes by key. */
+  /** Reads by GetItem; by Query; or by both and BatchGetItem. */
   readonly by: "gets" | "queries" | "changes";
   readonly reads: readonly ItemKind[];
-  /** They may be read, too. */
+  /** These may be read, too. */
   readonly changes: readonly ItemKind[];
 }
 
-/** Kinds that only one store's facts have. */
+/** Kinds that only this store's facts have. */
 const FACTS_OF = {
   "ios-store": ["identity"],
   "android-store": ["acknowledgement"],

@@ -33,15 +33,15 @@ export interface AcknowledgementReport {
   readonly credentialRejectedOf?: readonly ApplicationId[];
 }
 
-/** Tries in a row that left an application's purchases due, after which its others come behind those of all other applications. */
+/** Consecutive unsuccessful tries after which an application's other purchases move to the shard's second round. */
 const SETBACKS_IN_A_ROW = 3;
 
-/** Purchases of such applications that a shard keeps for its second round; more wait for the next run. */
+/** Purchases that a shard keeps for its second round; further ones wait for the next run. */
 const MOST_PUT_OFF = 5000;
 
 /**
- * `waits`: due, and the store has just said that it still waits, so its deadline has not passed. `unclaimed`: the purchase
- * belongs to no account, so nobody has got anything; the store refunds it if that stays so.
+ * `waits`: still due, and the store has just said that it waits, so the deadline has not passed. `unclaimed`: the
+ * purchase belongs to no account, so nothing was delivered; the store refunds it unless that changes.
  */
 type Outcome = "done" | "due" | "waits" | "failed" | "unclaimed";
 
@@ -85,7 +85,7 @@ const tryOne = async (
       unusable.add(due.application);
       rejected.add(due.application);
       return "due";
-    // The store answered about it before: it may know none by mistake.
+    // The store vouched for it before, so this answer may be a mistake.
     case "rejected":
     case "unavailable":
       return "due";
@@ -100,17 +100,17 @@ const tryOne = async (
   }
 };
 
-/** The list, begun at a place that differs from run to run, so that none always comes last. */
+/** Rotates the list by the time of the run, so that no entry is always last. */
 const begunAt = <T>(moment: Instant, list: readonly T[]): readonly T[] => {
   const start = moment % Math.max(list.length, 1);
   return [...list.slice(start), ...list.slice(0, start)];
 };
 
 /**
- * Tries the due acknowledgements of purchases that belong to an account, shards in parallel and each oldest first, until all
- * are tried or `until` has come. One past its deadline gets a last try and is given up, unless the store still waits. A failure of one does not stop the
- * others. After {@link SETBACKS_IN_A_ROW} tries of an application in a row that did not succeed, the application's others are
- * tried in a second round, so that they cannot use up the time of the other applications.
+ * Acknowledges due purchases that belong to an account, shards in parallel and each oldest first. A purchase past its
+ * deadline gets a last try and is given up, unless the store still waits. A failure does not stop the others. After
+ * {@link SETBACKS_IN_A_ROW} consecutive unsuccessful tries, an application's other purchases are tried in a second
+ * round, so that they cannot use up the time of other applications.
  *
  * @param until no try starts from this moment on
  */

@@ -25,13 +25,13 @@ export interface AppStoreQuestions extends IosStoreCustomers {
 
 type Asked = AppStoreAnswer<SignedFacts>;
 
-/** Pages of a person's history that are read. The latest changes come first, refunds among them. */
+/** Maximum number of history pages read. The latest changes come first, refunds among them. */
 const HISTORY_PAGES = 20;
 
-/** Time from which a refresh asks nothing more, and stores what it has heard. One question takes up to 10 seconds. */
+/** Time after which a refresh asks nothing more and stores the answers it has. One question takes up to 10 seconds. */
 const ASKING_MILLISECONDS = 15_000;
 
-/** All transactions of a person: those that restores made of one purchase too. */
+/** All transactions of a person, including copies of one purchase that restores made. */
 const askHistory = async (
   { appStore, now }: AppStoreQuestions,
   app: AppStoreApp,
@@ -50,10 +50,10 @@ const askHistory = async (
   return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
 };
 
-/** Transaction ids asked about one by one; further ones wait for the next refresh. */
+/** Transaction ids asked about one by one; the others wait for the next refresh. */
 const IDS_ASKED = 20;
 
-/** Transaction ids of the events whose ids disagree on a refund: those that the store spoke of longest ago. */
+/** Transaction ids of events whose copies disagree on a refund, the longest unverified first. */
 const disputedIn = ({ lines }: Purchase): readonly string[] =>
   eventsOf(lines)
     .filter(isDisputed)
@@ -66,8 +66,8 @@ const isSubscription = ({ lines }: Purchase): boolean =>
   lines.some(({ nature }) => nature === "auto_renewable");
 
 /**
- * Asks about a purchase: a subscription's statuses, which are of all subscriptions of the person, or else the person's
- * history. Where transaction ids of one purchase event disagree, each is asked about.
+ * Asks about a purchase: for a subscription, the statuses of all the person's subscriptions; otherwise the person's
+ * history. Transaction ids that disagree about one purchase event are each asked about too.
  */
 const askAbout = async (
   questions: AppStoreQuestions,
@@ -85,7 +85,7 @@ const askAbout = async (
     if (now() >= until) break;
     const answer = await appStore.transaction(app, transactionIdentifier);
     if (answer.outcome === "answered") signedTransactions.push(...answer.content.signedTransactions);
-    // One that the store forgot says nothing.
+    // A forgotten transaction adds nothing.
     else if (answer.outcome !== "unknown") return answer;
   }
   return {
@@ -94,7 +94,7 @@ const askAbout = async (
   };
 };
 
-/** The facts of one lineage alone. They name no person, whose other purchases may be an erased customer's. */
+/** The facts of one lineage alone, without identities: the person's other purchases may be an erased customer's. */
 export const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => {
   const isOf = (purchase: PurchaseReference): boolean => referenceText(purchase) === referenceText(lineage);
   return {
@@ -108,8 +108,8 @@ export const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): Ver
 };
 
 /**
- * The facts of an answer; null: a payload is not of this app, or not signed as it must be. Of an answer about several
- * persons, such as after a migration of an Apple Account, only the lineage that was asked about counts, which has its owner.
+ * The verified facts of an answer; null: a payload is of another app, or fails verification. If an answer is about
+ * several persons, as after a migration of an Apple Account, only the lineage that was asked about counts.
  */
 const verifiedFactsOf = async (
   { verifier, trustedRoots, now }: AppStoreQuestions,
@@ -153,13 +153,14 @@ const verifiedFactsOf = async (
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 
-/** Whether a period is known, or the one that it follows. */
+/** Whether the period, or the one directly before it, is known. */
 const isLinked = ({ startsAt, endsAt }: Line, known: readonly Line[]): boolean =>
   known.some((line) => line.endsAt === startsAt || (line.startsAt === startsAt && line.endsAt === endsAt));
 
 /**
- * Whether a period of a known subscription is told that follows none that is known. The statuses tell the latest period alone, so those in between
- * would stay unknown: an upgrade's, which ended another early, or the one that runs while the next is charged already.
+ * Whether an answer has a period of a known subscription that follows no known period. Statuses contain the latest
+ * period alone, so those in between would be missed: an upgrade that ended a period early, or the running period while
+ * the next one is already charged.
  */
 const lacksPeriods = async (
   { table }: AppStoreQuestions,
@@ -182,9 +183,9 @@ const lacksPeriods = async (
 };
 
 /**
- * Asks about a purchase and verifies the answer; null as {@link verifiedFactsOf}. A history has no renewal infos, and what
- * it says of a subscription puts off that one's own refresh: so the statuses are asked for with it. Where the statuses
- * leave out periods, the history is; if that does not verify, the statuses count alone.
+ * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos,
+ * and what it says of a subscription postpones that one's refresh, so the statuses are asked for too. If the statuses
+ * leave out periods, the history is asked for; one that does not verify is ignored.
  */
 export const askAppStore = async (
   questions: AppStoreQuestions,
@@ -217,6 +218,6 @@ export const askAppStore = async (
     signedRenewalInfos: parts.flatMap(({ signedRenewalInfos }) => signedRenewalInfos),
     signedInGrace: parts.flatMap(({ signedInGrace = [] }) => signedInGrace),
   });
-  // One old transaction that does not verify stays in the history, and must not hold back what the statuses say.
+  // An old transaction that does not verify stays in the history, and must not block the statuses.
   return { outcome: "answered", content: both ?? (wasHistory ? null : facts) };
 };

@@ -14,12 +14,12 @@ export interface Remains {
 }
 
 /**
- * Replaces an erased customer's remains with tombstones that expire. Each item must still have the owner that was read, and
- * a purchase its revision: a person who has signed up again keeps the purchases that a credential has linked since, and a
- * purchase is buried with the refresh that it has now.
+ * Replaces an erased customer's remains with tombstones that expire. Each item must still have the owner that was read,
+ * and a purchase its revision. So a person who signed up again keeps the purchases that a credential has linked since,
+ * and a purchase's current refresh is removed with it.
  *
- * `conflict`: an item has changed since, or the customer exists; transactions without such an item are written.
- * Read the remains again to repeat it.
+ * `conflict`: an item has changed since, or the customer exists; the other transactions are written. Read the remains
+ * again before repeating it.
  *
  * @param end the erased customer; its remains may be stored for its aliases
  */

@@ -11,7 +11,7 @@ export interface PurchaseWrite extends StoredPurchase {
   readonly refresh: RefreshMove | null;
 }
 
-/** All that one request changes, of one customer and of those that turn out to be the same person. */
+/** All that one request changes: one customer, and those that turn out to be the same person. */
 export interface CustomerChange {
   readonly application: ApplicationId;
   /** The customer as read; null: it is new. */
@@ -31,9 +31,9 @@ export interface CustomerChange {
     readonly due: readonly DueAcknowledgement[];
     readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
   };
-  /** Most customers that clients' claims alone may link to an account, per claims counter. */
+  /** Limit of customers that clients' claims alone may link to an account, per claims counter. */
   readonly claimsPerAccount: number;
-  /** Whether unexpired tombstones give way. */
+  /** Whether unexpired tombstones may be replaced. */
   readonly liftsErasures: boolean;
   /** Whether the application is told of its accounts' changes: each changed account is then due for a look. */
   readonly tellsChanges: boolean;
@@ -49,7 +49,7 @@ export interface Audited {
   readonly entry: AuditEntry;
 }
 
-/** An operator's change of one customer's link or holdings, and of nothing that it owns. */
+/** An operator's change of one customer's link or holdings, never of what it owns. */
 export const operatorChange = (
   application: ApplicationId,
   before: StoredCustomer,

@@ -54,8 +54,8 @@ export interface Unowned {
 }
 
 /**
- * Whether a customer was read as it was before an identity became its own: the identity's transaction is being applied, and
- * what is stored with it is not seen yet.
+ * Whether a customer was read at an older version than one of its identities: the transaction that wrote both is still
+ * being applied, so other facts of it may be missing.
  */
 export const isBehindIdentity = ({ identities }: KnownFacts, living: FoundCustomers["living"]): boolean =>
   identities.some((identity) => {
@@ -81,8 +81,8 @@ export interface CustomerTable {
     moment: Instant,
   ): Promise<KnownFacts>;
   /**
-   * Strongly consistent: one round of reads, and one more for each alias step. A batch is no snapshot: a survivor older
-   * than the version its alias names is read again.
+   * Strongly consistent: one round of reads, and one more for each alias step. A batch is not a snapshot: a survivor
+   * older than the version its alias names is read again.
    */
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
@@ -96,8 +96,8 @@ export interface CustomerTable {
     unowned: Unowned,
   ): Promise<boolean>;
   /**
-   * Customers linked to an account, by identifier: one strongly consistent Query. A Query is no snapshot: during a merge
-   * it may see either customer or both, so those that another lists as absorbed are left out.
+   * Customers linked to an account, by identifier: one strongly consistent Query. A Query is not a snapshot: during a
+   * merge it may see either customer or both, so those that another lists as absorbed are left out.
    */
   findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
   /** Customers linked to an account by clients' claims alone, in the environment's counter. One read. */

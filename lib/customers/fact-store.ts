@@ -15,11 +15,11 @@ export interface FactStore {
   readonly pause: (attempt: number) => Promise<void>;
   readonly now: () => Instant;
   /**
-   * Most customers that clients' claims alone may link to an account: in production, and in all other environments
+   * Limit of customers that clients' claims alone may link to an account: in production, and in all other environments
    * together.
    */
   readonly claimsPerAccount: number;
-  /** Takes the products of verified purchases that grant nothing; unset: nobody is told. */
+  /** Receives the products of verified purchases that grant nothing; unset: they are not reported. */
   readonly onUngranted?: (products: readonly UngrantedProduct[]) => void;
 }
 

@@ -10,7 +10,7 @@ export interface VerifiedNames {
   readonly identities: readonly IdentityReference[];
 }
 
-/** Reads before a named customer that is not found counts as gone: it may be new. */
+/** Attempts before a missing customer counts as gone: it may be new. */
 const ATTEMPTS = 4;
 
 /**

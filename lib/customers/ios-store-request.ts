@@ -71,9 +71,7 @@ const invalidAt = (code: keyof typeof INVALID, index: number, why: string): Serv
   new ServiceError(code, { message: `The signed ${INVALID[code]} at index ${index} ${why}.` });
 
 /**
- * Verifies JWS of one kind, each distinct one once.
- *
- * @param agreed what they must agree with: the app transaction, then payloads that agree with it
+ * Verifies JWS of one kind, each distinct one once. They must agree with `first` (the app transaction) and `before`.
  */
 const verifyAll = async <Payload extends Agreeing>(
   verify: VerifyAll<Payload>,

@@ -23,7 +23,7 @@ export interface AndroidStoreLinking extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
 }
 
-/** The stored purchase, for one that the store has dropped. */
+/** The stored purchase, in place of one that the store has dropped. */
 const storedPurchase = async (
   { table, bury, now }: AndroidStoreLinking,
   application: Application,
@@ -46,7 +46,7 @@ const storedPurchase = async (
     .find(({ verifiedAt }) => verifiedAt > 0);
   if (purchase === undefined) throw new ServiceError("PURCHASE_NO_LONGER_AVAILABLE");
   if (!isOfKind(purchase, productKind, productIdentifier ?? null)) throw new ServiceError("INVALID_PURCHASE");
-  // A notification may have stored the purchase, which selects none of its products.
+  // A purchase stored by a notification selects none of its products.
   return selecting(
     {
       purchase,

@@ -4,13 +4,16 @@ import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 
-/** A bundle or package that a store notifies about. Each environment has an address of its own, which may be wrong alone. */
+/**
+ * A bundle or package that a store notifies about. Each environment has its own notification URL, which may be wrong by
+ * itself.
+ */
 export interface NotifiedStore extends StoreReference {
   readonly application: ApplicationId;
   readonly environment: Environment;
 }
 
-/** Google's push does not tell the environment, so a package has one note. */
+/** A Google push does not name the environment, so a package has one note. */
 export const notifiedPackage = (application: ApplicationId, packageName: string): NotifiedStore => ({
   application,
   store: "android-store",
@@ -44,7 +47,7 @@ const textOf = ({ application, store, environment, bundleOrPackage }: NotifiedSt
 export const isSameNotified = (one: NotifiedStore, other: NotifiedStore): boolean =>
   textOf(one) === textOf(other);
 
-/** Time of the last notification of a bundle or package, by the store's clock; up to {@link STEP_MILLISECONDS} late. */
+/** Time of the last notification of a bundle or package, by the store's clock; may lag by {@link STEP_MILLISECONDS}. */
 export interface LastNotification extends NotifiedStore {
   readonly signedAt: Instant;
 }
@@ -52,18 +55,18 @@ export interface LastNotification extends NotifiedStore {
 /** Last notifications as stored. */
 export interface NotificationTimes {
   /**
-   * Stores the time, unless one is stored that is later or less than {@link STEP_MILLISECONDS} earlier. Returns the time that
-   * is stored then.
+   * Stores the time, unless the stored one is later, or earlier by less than {@link STEP_MILLISECONDS}. Returns the
+   * stored time.
    */
   raise(store: NotifiedStore, signedAt: Instant): Promise<Instant>;
   ofApplication(application: ApplicationId): Promise<readonly LastNotification[]>;
   all(): Promise<readonly LastNotification[]>;
 }
 
-/** Notes an authentic notification. Never rejects: a notification counts without its note. */
+/** Notes an authentic notification. Never rejects: a notification is used even if its note fails. */
 export type NoteNotification = (store: NotifiedStore, signedAt: Instant) => Promise<void>;
 
-/** A later notification is noted only once it is later by this much: a flood is one write in five minutes. */
+/** Minimum time between two notes of a bundle or package: a flood causes one write in five minutes. */
 export const STEP_MILLISECONDS = 5 * MINUTE;
 
 const MAXIMUM_ENTRIES = 256;

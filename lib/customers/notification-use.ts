@@ -12,7 +12,7 @@ export type NotificationUse = "STORED" | "UNUSED";
  */
 export interface ReceivedNotification {
   readonly outcome: NotificationUse | "FORGED" | ErrorCode;
-  /** The store's word for it; null where nothing of it is authentic, or no type can be read. */
+  /** The store's name of its type; null: not authentic, or unreadable. */
   readonly type: string | null;
 }
 
@@ -23,9 +23,9 @@ export const unusedIfErased = (error: unknown): NotificationUse => {
 };
 
 /**
- * Reports a failure and throws what the store is answered.
+ * Reports a failure, then throws the error that answers the store.
  *
- * @param isAnswered codes that the store is answered with; all else is `STORE_UNAVAILABLE`, so that it sends the
+ * @param isAnswered codes to answer with; any other failure is `STORE_UNAVAILABLE`, so that the store sends the
  * notification again
  */
 export const failNotification =

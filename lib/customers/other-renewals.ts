@@ -44,7 +44,7 @@ export const isLineageHalfSeen = (
 };
 
 /**
- * Writes what is new for one owner after the other. `written`: the owners have changed, so read and decide again.
+ * Writes new renewal infos, one owner after the other. `written`: the owners have changed, so read and decide again.
  */
 export const storeForOwners = async (
   { write, claimsPerAccount }: FactStore,

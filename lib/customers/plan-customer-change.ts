@@ -23,8 +23,8 @@ import type { Link, StoredCustomer, StoredPurchase } from "./records.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 /**
- * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by no
- * more. An unchanged answer across an end is none: it says that the store is still retrying the payment.
+ * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by
+ * no more. An unchanged answer from after an end is not a replay: it says that the store is still retrying the payment.
  */
 export const SAME_ANSWER_MILLISECONDS = MINUTE;
 
@@ -98,8 +98,8 @@ export const inputOf = (
 export interface Plan {
   readonly customer: CustomerChange["after"];
   /**
-   * Time since which the facts' acknowledgement is due; null: none is, or the customer has no account, so that nobody has
-   * got anything yet. It is queued all the same, for the time when the customer gets one.
+   * Time since which the facts' acknowledgement is due; null: none is, or the customer has no account, so that nothing
+   * was delivered yet. It is queued anyway, for when the customer gets one.
    */
   readonly acknowledgementDueSince: Instant | null;
   readonly change: CustomerChange | null;
@@ -107,7 +107,7 @@ export interface Plan {
 
 type Joined = ReturnType<typeof joinStated>[number];
 
-/** The origin, if it is that of this purchase: not of one that is only mentioned, or of another bundle. */
+/** The facts' origin, unless the purchase is only mentioned or belongs to another bundle. */
 const originOf = (
   origin: FactsOrigin | null,
   { verifiedAt, renewal }: Purchase,

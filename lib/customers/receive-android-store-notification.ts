@@ -54,12 +54,12 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Age of a notification up to which it is sent again if the store does not know its purchase: longer than most outages, in
- * which it waits as well.
+ * Age up to which a notification is sent again if the store does not know its purchase: longer than most outages,
+ * during which it waits too.
  */
 const UNKNOWN_MILLISECONDS = 6 * HOUR;
 
-/** A push, and where it came from and to. */
+/** A push, its credential and its address. */
 export interface AndroidStorePush {
   readonly request: AndroidStoreNotificationRequest;
   /** `Authorization` header; null: there is none. */
@@ -91,7 +91,7 @@ const requireSender = (
   if (pushTokens.disagreement(claims, expected) !== null) throw new ServiceError("INVALID_CREDENTIAL");
 };
 
-/** A time ahead of ours would silence the notes of those that follow. */
+/** Notes the time, at most now: a future one would suppress later notes. */
 const noteLast = async (
   { note, now }: AndroidStoreReception,
   application: ApplicationId,
@@ -102,8 +102,8 @@ const noteLast = async (
 };
 
 /**
- * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. If the app does not send
- * the purchase, no other message names it. A time ahead of ours counts as far as one behind it.
+ * Whether the store answers 404 about the purchase of its own recent notification: by mistake, or not yet. Unless the
+ * app sends the purchase, no other message names it. Clock skew counts in both directions.
  */
 const mayBecomeKnown = (
   { now }: AndroidStoreReception,
@@ -128,7 +128,7 @@ const askAgainAt = (
   return ASKED_AGAIN_AFTER.map((delay) => event + delay).find((at) => at > now());
 };
 
-/** Asks the store about the purchase, and stores the answer. A contradiction's facts went to their owners. */
+/** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
 const ask = async (
   reception: AndroidStoreReception,
   application: Application,
@@ -166,7 +166,7 @@ const ask = async (
   }
 };
 
-/** Passes on what the store asks of the application; what asks nothing is unused. */
+/** Passes the store's question on to the application; a notification without one is unused. */
 const passOnQuestion = async (
   reception: AndroidStoreReception,
   application: Application,
@@ -179,7 +179,7 @@ const passOnQuestion = async (
   return isPassedOn ? "STORED" : "UNUSED";
 };
 
-/** Uses a notification of an authentic token, and notes it once it is used. */
+/** Uses a notification with an authentic token, then notes it. */
 const use = async (
   reception: AndroidStoreReception,
   claims: PushTokenClaims,
@@ -187,7 +187,7 @@ const use = async (
   address: string,
 ): Promise<NotificationUse> => {
   if (notification === null) {
-    // It names no package, so only this route's own address can be expected.
+    // Without a package, only this route's own address can be the audience.
     requireSender(reception, claims, { audience: address });
     return "UNUSED";
   }

@@ -28,13 +28,13 @@ export interface IosStoreReception extends IosStoreCustomers, Pick<RequestPassin
   readonly onReceived: (received: ReceivedNotification) => void;
 }
 
-/** Refusals that a repetition would meet again. */
+/** Errors that the same notification would get again. */
 const ANSWERED: ReadonlySet<ErrorCode> = new Set(["INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND"]);
 
 const invalidNotification = (because?: string): ServiceError =>
   new ServiceError("INVALID_NOTIFICATION", because === undefined ? {} : { because });
 
-/** Null: nothing in it is a fact. */
+/** Null: it contains no fact. */
 const factsOf = (
   configuration: IosStoreConfiguration,
   { environment, isInGrace }: Notification,
@@ -53,7 +53,7 @@ const factsOf = (
   };
 };
 
-/** The owner is read after the facts were stored, so a purchase that was new has one. */
+/** Reads the owner after the facts were stored, so that a new purchase has one. */
 const passOnQuestion = async (
   reception: IosStoreReception,
   application: Application,
@@ -92,7 +92,7 @@ const use = async (
   return isPassedOn ? "STORED" : stored;
 };
 
-/** Finds the app of an authentic notification, uses the notification, and notes it: what is refused writes nothing. */
+/** Finds the app of an authentic notification, uses the notification, and notes it. A refused one writes nothing. */
 const receive = async (
   reception: IosStoreReception,
   notification: Notification,

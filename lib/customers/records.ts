@@ -72,7 +72,7 @@ export type AuditAction =
   | "erase";
 
 /**
- * An operator's act: who, when, why and what. It names no account in plain, no purchase and no secret, so it outlives an
+ * An operator's act: who, when, why and what. It contains no account identifier, purchase or secret, so it outlives an
  * erasure.
  */
 export interface AuditEntry {
@@ -98,7 +98,7 @@ export interface StoredIdentity {
   readonly item: string;
   /** The customer it was stored for, possibly an alias by now. */
   readonly customer: CustomerId;
-  /** The customer's version with what was stored together with the identity; 0: it does not say. */
+  /** The customer's version as written in the identity's transaction; 0: unknown. */
   readonly customerVersion: number;
 }
 

@@ -12,7 +12,7 @@ const TOO_MANY_REQUESTS = 429;
 
 const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
-  // It says nothing of the other purchases.
+  // It concerns only this purchase.
   if (isUnreadable(answer)) return { outcome: "failed" };
   const isNamed = answer.status === TOO_MANY_REQUESTS;
   return {
@@ -22,7 +22,7 @@ const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   };
 };
 
-/** Asks Google about a purchase by its token, and stores the answer. An acknowledgement that is due is made. */
+/** Asks Google about a purchase by its token, stores the answer, and makes a due acknowledgement. */
 export const refreshAndroidStorePurchase = async (
   purchases: AndroidStorePurchases,
   application: Application,

@@ -45,8 +45,8 @@ export interface RefreshReport {
   /** Refreshes that failed and are tried again later. */
   readonly failed: number;
   /**
-   * Age of the oldest refresh of production that was due at the end of the run, in milliseconds; 0: none was. Queues that
-   * a rejected credential pauses are left out.
+   * Age in milliseconds of the oldest production refresh still due at the end of the run; 0: none. Queues that a
+   * rejected credential pauses are left out.
    */
   readonly oldest: number;
   readonly paused: readonly PausedQueue[];
@@ -60,19 +60,21 @@ export const SANDBOX_REFRESHES_PER_SECOND = 3;
 
 const QUEUES_AT_ONCE = 10;
 
-/** Time for which a worker has a queue: longer than a turn and its last batch. A worker that dies gives way after it. */
+/** Length of a worker's lease of a queue: longer than a turn and its last batch. A dead worker's lease expires. */
 export const LEASE_MILLISECONDS = 60 * SECOND;
 
 /** Time after which another application's queue has its turn. */
 const TURN_MILLISECONDS = 10 * SECOND;
 
-/** Pause of a refresh whose purchase cannot be read, so that it does not keep the others out of their batches. */
+/** Delay of a refresh whose purchase cannot be read, so that it does not keep others out of their batches. */
 const UNREADABLE_STEP = 60 * 60 * SECOND;
 
-/** Longest pause of a refresh that was not answered among others that were. */
+/** Longest delay of an unanswered refresh if others in its batch were answered. */
 const UNANSWERED_STEP = 5 * 60 * SECOND;
 
-/** Age from which a refresh whose store stays unavailable moves on, so that it does not try the queue for ever. */
+/**
+ * Age from which a refresh is rescheduled even if its store stays unavailable, so that it does not hold up its queue.
+ */
 const MOVES_ON_AFTER = 60 * 60 * SECOND;
 
 /** The bundle or package of a refresh, each of which has a credential of its own. */
@@ -80,21 +82,21 @@ const bundleOrPackageOf = ({ source }: DueRefresh): string =>
   source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
 
 /**
- * The refreshes of the next second: all that were read, or after a failure one of each bundle or package, which shows
- * whether the store is back.
+ * The refreshes to try in the next second: all that were read or, after a failure, one of each bundle or package, to
+ * probe whether the store is back.
  */
 const batchOf = (due: readonly DueRefresh[], { failures }: QueueHealth): readonly DueRefresh[] =>
   failures === 0
     ? due
     : [...Map.groupBy(due, bundleOrPackageOf).values()].flatMap((some) => {
-        // Not the same one each time: it may be the only one that fails.
+        // A different one each time: one purchase alone may cause the failures.
         const place = failures % some.length;
         return some.slice(place, place + 1);
       });
 
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
-/** Next time of a refresh that brought nothing; null: there is none. */
+/** Next time of a refresh that stored nothing; null: there is none. */
 const nextOf = async (
   { table, now }: RefreshRun,
   due: DueRefresh,
@@ -110,7 +112,7 @@ const nextOf = async (
   return outcome === "unavailable" && next !== null ? Math.min(next, moment + UNANSWERED_STEP) : next;
 };
 
-/** Moves a refresh that brought nothing to its next step; out of the queue where there is none. */
+/** Moves a refresh that stored nothing to its next time, or out of the queue. */
 const moveOn = async (
   run: RefreshRun,
   due: DueRefresh,
@@ -128,7 +130,7 @@ interface Progress {
   failed: number;
 }
 
-/** Tries one refresh. A purchase that was asked about already in this turn, and is still due, moves on. */
+/** Tries one refresh. One already tried in this turn that is still due counts as failed, and so moves on. */
 const tryOne = async (
   run: RefreshRun,
   application: Application,
@@ -144,11 +146,14 @@ const tryOne = async (
   }
 };
 
-/** Whether the store answered, be it that it knows nothing of the purchase. */
+/** Whether the store answered, even if only that it does not know the purchase. */
 const isAnswer = ({ outcome }: RefreshOutcome): boolean =>
   outcome === "stored" || outcome === "over" || outcome === "unknown";
 
-/** Why the whole queue waits after a batch; null: it goes on. One answer shows that the store is there. */
+/**
+ * Why the queue pauses after a batch; null: it continues. One answer shows that the store is up, unless it named a
+ * retry time.
+ */
 const pauseAfter = (
   outcomes: readonly RefreshOutcome[],
 ): { readonly because: PauseReason; readonly retryAt: Instant | null } | null => {
@@ -162,7 +167,7 @@ const pauseAfter = (
   return failures.length > 0 ? { because: "unavailable", retryAt: null } : null;
 };
 
-/** Moves what a batch has not stored, as far as it may be tried again. */
+/** Reschedules what a batch has not stored. In a paused queue, unanswered ones stay at first. */
 const settle = async (
   run: RefreshRun,
   batch: readonly DueRefresh[],
@@ -180,9 +185,9 @@ const settle = async (
 };
 
 /**
- * Works off one application's queue for a turn, or until it is empty or paused.
+ * Processes one application's queue for a turn, or until it is empty or paused.
  *
- * @returns `more`: its next turn goes on; `left`: something is due and has to wait
+ * @returns `more`: the queue needs another turn; `left`: refreshes are due, but have to wait
  */
 const workOff = async (
   run: RefreshRun,
@@ -235,7 +240,7 @@ const workOff = async (
   }
 };
 
-/** Age of the oldest refresh that is left in a queue, and the queue's pause. */
+/** Age of the oldest due refresh in a queue, and the queue's pause. */
 const leftIn = async (
   { queue, now }: RefreshRun,
   reference: QueueReference,
@@ -255,8 +260,9 @@ const leftIn = async (
 };
 
 /**
- * Works off the due refreshes of all applications, each queue oldest first, several queues in parallel, and each at most
- * {@link REFRESHES_PER_SECOND}. One application's failing store or rejected credential pauses its own queue alone.
+ * Processes the due refreshes of all applications: several queues in parallel, each oldest first and at most
+ * {@link REFRESHES_PER_SECOND} per second. A failing store or a rejected credential pauses only that application's
+ * queue.
  *
  * @param until no batch starts from this moment on
  */

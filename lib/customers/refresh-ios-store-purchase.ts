@@ -35,7 +35,7 @@ export const refreshIosStorePurchase = async (
     case "credential-rejected":
       return { outcome: "credential-rejected" };
     case "unavailable":
-      // An answer that cannot be read says nothing of the others.
+      // An answer that cannot be parsed concerns only this purchase.
       return answer.status === READ
         ? { outcome: "failed" }
         : { outcome: "unavailable", retryAt: answer.retryAt };

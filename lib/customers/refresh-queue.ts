@@ -8,7 +8,7 @@ import type { StoredPurchase } from "./records.ts";
 
 /**
  * The refreshes of one application in one store and environment: a queue of its own, so that no application delays
- * another, and no sandbox delays production. Apple's sandbox fails and limits requests by itself.
+ * another, and no sandbox delays production. Apple's sandbox has its own outages and rate limits.
  */
 export interface QueueReference {
   readonly application: ApplicationId;
@@ -16,7 +16,7 @@ export interface QueueReference {
   readonly environment: Environment;
 }
 
-/** Right to work off a queue, until it ends. */
+/** Exclusive right to process a queue, until it ends. */
 export interface Lease {
   /** Distinguishes the worker from others. */
   readonly worker: string;
@@ -30,7 +30,7 @@ export interface RefreshQueue {
   /** Health of the queue; a queue that was never taken is healthy. One strongly consistent read. */
   healthOf(queue: QueueReference): Promise<QueueHealth>;
   /**
-   * The purchase's place in its store, from its refresh at this time; null: there is no such refresh. One strongly
+   * Source of a purchase, as stored in its refresh at this time; null: there is no such refresh. One strongly
    * consistent read.
    */
   sourceOf(
@@ -45,8 +45,8 @@ export interface RefreshQueue {
   /** Ends the lease, if it is still the worker's, and stores the queue's health. */
   release(queue: QueueReference, lease: Lease, health: QueueHealth): Promise<void>;
   /**
-   * Moves a refresh, together with its purchase's record of it, to another time, or, null, out of the queue. One that was
-   * moved already stays where it is.
+   * Moves a refresh and the purchase's record of it to another time; null: removes it. A refresh that was moved
+   * meanwhile stays where it is.
    */
   move(due: DueRefresh, to: Instant | null): Promise<void>;
   /** Sets a refresh for a purchase as it was read. `conflict`: the purchase has changed since. */

@@ -20,10 +20,9 @@ export interface AndroidStorePurchases extends FactStore {
   readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
 }
 
-/** Lookup of an Android purchase. */
+/** Source of an Android purchase. `askedAt`: the refresh is rescheduled from then; null: only new facts move it. */
 export interface AndroidStoreQuestion extends Pick<FactsOrigin, "askAgainAt"> {
   readonly source: AndroidStoreSource;
-  /** Time of the refresh that made it; null: somebody's request made it. */
   readonly askedAt: Instant | null;
 }
 
@@ -77,8 +76,8 @@ const storeAndAcknowledge = async (
 };
 
 /**
- * Stores what the store answers of purchases that a verified one names and nobody has told of: without a claim, as if a
- * notification had told of each in its time. Only a credential's claim goes on where one of them is an erased customer's.
+ * Looks up and stores purchases that a verified one mentions and that are unknown here: without a claim, as if their
+ * own notifications had arrived. If one of them belongs to an erased customer, only a credential's claim continues.
  */
 const learnOfPredecessors =
   (
@@ -110,8 +109,8 @@ const learnOfPredecessors =
   };
 
 /**
- * Reads the purchase that goes on because its replacement was never paid. It names nobody anew; a failure is made up for by
- * its own refresh.
+ * Reads the purchase that continues because its replacement was never paid. It adds no identity, and its own refresh
+ * makes up for a failure.
  */
 const readWhatGoesOn = async (
   purchases: AndroidStorePurchases,
@@ -135,9 +134,9 @@ const readWhatGoesOn = async (
 };
 
 /**
- * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to an
- * account, even if this request's link is refused. Older purchases that it names, and nobody has told of, are looked up and
- * stored first.
+ * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to
+ * an account, even if this request's link is refused. Older purchases that it mentions and that are unknown here are
+ * looked up and stored first.
  *
  * @throws ServiceError as `storeFacts` does
  * @throws UnansweredLookUpError of an older purchase for which this one waits; then nothing is stored

@@ -176,8 +176,8 @@ const readState = async (
 };
 
 /**
- * Decides whose the facts are and writes them: one transaction, or none if all is known. `again`: a concurrent write came
- * first. `round`: a step was written, and there is more to merge.
+ * Resolves the owner of the facts and writes them: one transaction, or none if all is known. `again`: a concurrent
+ * write came first. `round`: a step was written, and there is more to merge.
  *
  * @throws ServiceError `CUSTOMER_NOT_FOUND`
  */
@@ -220,17 +220,14 @@ const decideAndWrite = async (
   return isRound ? "round" : stored;
 };
 
-/**
- * Learns of purchases that the facts mention and of which nothing is known yet, and stores what it learns. True: something
- * was stored.
- */
+/** Looks up purchases that the facts mention and that are unknown, and stores them. True: something was stored. */
 export type LearnOfMentioned = (known: KnownFacts) => Promise<boolean>;
 
 /**
  * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
  * contention it reads and decides again, so that each answer is true of the state it was written to.
  *
- * @param learn called once, before anything is written; null: the facts are all that is to be learned
+ * @param learn called once, before the purchases are written; null: nothing is looked up
  * @throws ServiceError `CUSTOMER_NOT_FOUND`; `TOO_MANY_REQUESTS` if every attempt conflicts; what `learn` throws
  */
 export const storeFacts = async (
@@ -260,7 +257,7 @@ export const storeFacts = async (
     const outcome =
       typeof state === "string" ? state : await decideAndWrite(store, application, facts, claim, state);
     if (typeof outcome !== "string") return outcome;
-    // A step forward is no failed attempt.
+    // Progress is not a failed attempt.
     if (outcome !== "again") attempt = 0;
   }
   throw new ServiceError("TOO_MANY_REQUESTS");

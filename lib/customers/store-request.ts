@@ -31,7 +31,7 @@ export interface WaitingRequest {
 
 /** Port for requests that wait for destinations. */
 export interface StoreRequestQueue {
-  /** Makes a request due at each destination where it does not wait yet. It may be repeated after a failure. */
+  /** Queues a request for each destination that does not have it yet. Safe to repeat after a failure. */
   add(application: ApplicationId, destinations: readonly string[], request: WaitingRequest): Promise<void>;
 }
 
@@ -50,8 +50,8 @@ export interface RequestPassing extends Pick<FactStore, "table" | "pause" | "now
 }
 
 /**
- * Passes a store's question on to all destinations of the application. It reads and writes nothing without a destination, or
- * where the answer would come too late.
+ * Passes a store's question on to all destinations of the application. Does nothing if there is no destination, or the
+ * request has ended.
  *
  * @returns whether the request waits for a destination
  */

@@ -29,14 +29,14 @@ const isSilence = (refreshed: RefreshOutcome): boolean =>
   refreshed.outcome === "unavailable" && refreshed.isOfThisPurchase !== true;
 
 /**
- * Asks the store about the purchases on a page that are known here, not revoked yet, and not verified since the end of the
- * period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void alone
- * revokes nothing: it names one order, and a purchase token is shared by all renewals.
+ * Asks the store about the purchases on a page that are known here, not revoked yet, and not verified since the end of
+ * the period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void
+ * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
  *
  * @param to end of the period
  * @param until no look-up starts from this moment on
- * @returns how many were answered, and whether one was not and is to be asked for again; null: the store does not answer,
- * or time is up
+ * @returns number answered, and whether the period is to be read again for one that was not; null: the store does not
+ * answer, or time is up
  */
 const refreshVoided = async (
   sweep: AndroidStoreSweep,

@@ -20,8 +20,8 @@ const use = async (sweep: IosStoreSweep, signedPayload: string): Promise<void> =
 };
 
 /**
- * Reads Apple's history of notifications that were not delivered, of every app whose application gives Apple's key, and
- * uses them: what was never delivered is found.
+ * Reads Apple's history of undelivered notifications for every bundle with an App Store Server API key, and uses them
+ * as if they had been delivered.
  *
  * @param until no period begins, and no page is read, from this moment on
  */

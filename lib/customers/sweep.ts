@@ -6,7 +6,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 
-/** A bundle or package in one environment, whose store lists what it may not have told. */
+/** A bundle or package in one environment, with a store's list to sweep. */
 export interface SweptStore extends StoreReference {
   readonly application: ApplicationId;
   readonly environment: Environment;
@@ -54,43 +54,46 @@ export interface SweepRun {
   /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
   readonly now: () => Instant;
-  /** Takes a failure of one bundle's or package's sweep, which the next run repeats. */
+  /** Receives a failure of one bundle's or package's sweep, which the next run repeats. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Outcome of a run: failed notifications read, or voided purchases answered about, repeats included; and sweeps that did not reach the present. */
+/**
+ * Outcome of a run: failed notifications read, or voided purchases answered about, with repeats; and sweeps that did
+ * not reach the present.
+ */
 export interface SweepReport {
   readonly found: number;
   readonly behind: number;
 }
 
 /**
- * Outcome of one period. `left`: it was read, and is read again for an entry about which the store did not answer. `stopped`:
- * the store did not answer, or time is up; the period is read again, and later ones wait.
+ * Outcome of one period. `left`: it was read, but must be read again for an entry that the store did not answer about.
+ * `stopped`: the store did not answer, or time is up; the period is read again, and later ones wait.
  */
 export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
 
-/** Sweeps of one bundle or package are at least this far apart, however often the function runs. */
+/** Minimum time between two sweeps of a bundle or package, however often the function runs. */
 const APART = 50 * MINUTE;
 
 /** Overlap with the period before: entries may appear late. */
 const OVERLAP = 2 * HOUR;
 
-/** Furthest that a list is read back; Google keeps 30 days, and so does Apple's sandbox. */
+/** How far back a list is read at most; Google keeps 30 days, and so does Apple's sandbox. */
 const FURTHEST = 30 * DAY - HOUR;
 
-/** Distance from now that clocks may differ by: a store refuses times that are in its future. */
+/** Allowance for clock skew: a store refuses times in its future. */
 const CLOCKS_DIFFER = MINUTE;
 
 /**
- * First period of a run. Each further one is twice as long, up to the longest: a list that is too long for one run makes
- * progress, however much fell into a day.
+ * First period of a run. Each next one is twice as long, up to the longest, so that every run makes progress, however
+ * long the list is.
  */
 const FIRST_PERIOD = 4 * HOUR;
 const LONGEST_PERIOD = 7 * DAY;
 
 /**
- * Reads one list from where it was read last to the present, period by period.
+ * Reads one list from its watermark to the present, period by period.
  *
  * @param read reads a period; from and to are both included
  * @param until no period begins from this moment on
@@ -127,7 +130,7 @@ export type ReadPeriod = (
   to: Instant,
 ) => Promise<PeriodOutcome>;
 
-/** The applications in an order that each hour gives anew. */
+/** The applications in an order that changes every hour. */
 const inTurn = (applications: readonly ApplicationId[], moment: Instant): readonly ApplicationId[] => {
   const placeOf = (application: ApplicationId): string =>
     createHash("sha256")
@@ -140,8 +143,8 @@ const inTurn = (applications: readonly ApplicationId[], moment: Instant): readon
 };
 
 /**
- * Sweeps the store's lists of all applications, one after the other. A failure of one does not stop the others. Where the
- * time does not suffice for all, as stores that do not answer take it, the next hour begins with others.
+ * Sweeps the store's lists of all applications, one after the other. A failure does not stop the others. If silent
+ * stores use up the time, the order of the next hour gives other applications their turn.
  */
 export const sweepApplications = async (
   run: SweepRun,

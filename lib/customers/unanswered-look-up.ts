@@ -1,18 +1,18 @@
 import { ServiceError } from "../contract/errors.ts";
 import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
 
-/** HTTP status of an answer that came, whether or not it can be parsed. */
+/** HTTP status of an answer that arrived, whether or not it can be parsed. */
 const ANSWERED = 200;
 
 /** Statuses of a request that may succeed later. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
-/** Whether the store's answer came and cannot be parsed: a fault of this one purchase, which may stay. */
+/** Whether an answer arrived that cannot be parsed: a fault of this one purchase, which may be permanent. */
 export const isUnreadable = ({ status }: UnansweredLookUp): boolean => status === ANSWERED;
 
 /**
- * Whether the fault may be this one purchase's and stay: its answer cannot be parsed, or refuses the request for a reason
- * that is not known here. Without a reason it may be a proxy's own answer.
+ * Whether the fault may be this one purchase's and permanent: its answer cannot be parsed, or refuses the request for a
+ * reason that is unknown here. Without a reason, it may be a proxy's own answer.
  */
 export const isOfThisPurchase = (answer: UnansweredLookUp): boolean => {
   if (isUnreadable(answer)) return true;
@@ -27,7 +27,7 @@ export const isOfThisPurchase = (answer: UnansweredLookUp): boolean => {
   );
 };
 
-/** A look-up that gave no purchase: the Android store did not answer, or refused the credential. Fails the request. */
+/** A look-up without a result: the Android store did not answer, or refused the credential. Fails the request. */
 export class UnansweredLookUpError extends ServiceError {
   readonly answer: UnansweredLookUp;
 

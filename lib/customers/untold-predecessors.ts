@@ -19,7 +19,7 @@ export interface Predecessor {
   readonly verified: VerifiedPurchase;
 }
 
-/** Steps back from one purchase: more plan changes than anybody makes while nobody tells of them. */
+/** Steps back from one purchase: more plan changes than anybody makes without one of them becoming known. */
 const MOST_STEPS = 5;
 
 const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) => ({
@@ -29,8 +29,8 @@ const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) =>
 });
 
 /**
- * Whether nothing is stored of a purchase, or only that another names it: the store did not know it then, perhaps by mistake, so
- * it is asked again while the other's acknowledgement is due.
+ * Whether a purchase is not stored, or only as mentioned by another: the store did not know it then, perhaps by
+ * mistake, so it is asked again while the other's acknowledgement is due.
  */
 const isUnknown = (
   { purchases, erasedPurchases }: KnownFacts,
@@ -42,7 +42,7 @@ const isUnknown = (
   return isDue && stored.purchase.verifiedAt === 0;
 };
 
-/** Tokens that a purchase names and about which the store is to be asked. */
+/** Tokens of a purchase's predecessors to ask the store about. */
 const unknownTo = (
   known: KnownFacts,
   { purchase, predecessors, acknowledgement }: VerifiedPurchase,
@@ -52,9 +52,8 @@ const unknownTo = (
   );
 
 /**
- * Whether a purchase that is claimed or stored waits for the store's answer about a predecessor: until a third of the time to
- * acknowledge it is left, after which the store refunds it. If no acknowledgement is due, it waits for every answer but one whose
- * fault is the predecessor's own.
+ * Whether a claimed or stored purchase waits for the store's answer about a predecessor. If its acknowledgement is due,
+ * it waits until a third of the time to the deadline is left; otherwise, unless the fault is the predecessor's own.
  */
 const mayWait = (
   { purchase, acknowledgement }: VerifiedPurchase,
@@ -68,8 +67,8 @@ const mayWait = (
 };
 
 /**
- * The store's answer about a predecessor; null: the store has dropped it, it is of an environment that is not accepted, or the
- * store does not answer and the purchase does not wait.
+ * The store's answer about a predecessor; null: the store has dropped it, its environment is not accepted, or the store
+ * does not answer and the purchase does not wait.
  */
 const lookUp = async (
   { androidStore }: PredecessorLookUps,
@@ -95,15 +94,15 @@ const lookUp = async (
 };
 
 /**
- * Looks up the purchases that a purchase names and of which nothing is stored, those that these name, and so on: no message
- * named them, and the chain reaches a stored purchase only through them. Reads the table once for each step after the first.
+ * Looks up the predecessors of a purchase that are not stored, their predecessors, and so on: no message named them,
+ * and only they connect the purchase with a stored one. Reads the table once for each step after the first.
  *
- * If the store does not answer about one of them, the request fails and is sent again. A purchase that nobody claims and that is
- * not stored waits without end: storing it would not link it, and its predecessor would count as known.
+ * If the store does not answer about one of them, the request fails and is sent again. A purchase that is neither
+ * claimed nor stored waits without a limit: storing it would not link it, and its predecessor would count as known.
  *
- * @param claim of the request; null: nobody claims the purchase
- * @param known what is stored of the purchase and of those that it names
- * @returns the answers, the oldest purchase first
+ * @param claim the request's claim; null: none
+ * @param known stored state of the purchase and its predecessors
+ * @returns the answers, oldest purchase first
  * @throws UnansweredLookUpError
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2
  * `linkedPurchaseToken`

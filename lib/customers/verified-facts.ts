@@ -14,7 +14,7 @@ export interface VerifiedFacts {
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly ProvenPurchase[];
   /**
-   * Renewal infos, each as a fact of its lineage (`renewedPurchase`). They name nobody: one of a lineage that nobody has
+   * Renewal infos, each as a fact of its lineage (`renewedPurchase`). They name nobody: one whose lineage has no owner
    * is ignored.
    */
   readonly renewals: readonly Purchase[];

@@ -26,8 +26,8 @@ const isExpected = async ({ directory }: NotificationWatch, last: LastNotificati
 };
 
 /**
- * Bundles and packages of applications that had notifications of production within 30 days, but none for a day. A sandbox is
- * silent whenever nobody tests.
+ * Bundles and packages with production notifications within 30 days, but none for a day. A sandbox is silent whenever
+ * nobody tests.
  */
 export const silentStores = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
   const moment = watch.now();

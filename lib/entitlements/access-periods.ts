@@ -15,7 +15,7 @@ import type { Instant } from "./time.ts";
 export type SpanKind =
   "period" | "grace_period" | "billing_retry" | "silent_retry" | "renewal_leeway" | "paused" | "revoked";
 
-/** A half-open span of time in which a line's status is one. */
+/** A half-open span of time in which a line has one status. */
 export interface AccessSpan {
   readonly from: Instant;
   /** Null: no end is known. */
@@ -25,7 +25,7 @@ export interface AccessSpan {
   readonly active: boolean;
 }
 
-/** A line that the catalog maps, over time, by what is known now. */
+/** Access of a mapped line over time, by what is known now. */
 export interface AccessPeriod {
   readonly holding: Holding;
   readonly line: Line;
@@ -54,7 +54,9 @@ const spansOfStatus = (
   return parts.filter((part) => part.from < (part.to ?? Infinity));
 };
 
-/** Spans of what the store has said to be over, paused or on hold: the period, and then that, without an end. */
+/**
+ * Spans of a line that the store reports as over, paused or on hold: its period, followed by that state without an end.
+ */
 const spansUpToStanding = ({ line, begins, ends }: Access): readonly AccessSpan[] => {
   const to = Math.max(begins, ends ?? line.verifiedAt);
   const period: readonly AccessSpan[] =
@@ -92,9 +94,9 @@ const spansOf = (
 };
 
 /**
- * Lines that the catalog maps, over time: when each gave or will give access, by the same rules as `entitlementsAt`, and by
- * what is known now. What the store calls over, paused or on hold had its period until then. A revoked line without a date
- * of its revocation never gave access.
+ * Lines that the catalog maps, over time: when each gave or will give access, by the same rules as `entitlementsAt`,
+ * and by what is known now. A line that the store reports as over, paused or on hold had its period until then. A
+ * revoked line without a revocation date never gave access.
  */
 export const accessPeriods = (
   now: Instant,

@@ -12,13 +12,10 @@ import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from ".
 import { BILLING_RETRY_MILLISECONDS, graceEndOf, isUndecided, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
 
-/** Terms of an application by which purchases entitle its accounts. */
+/** Terms by which an application's purchases grant entitlements. */
 export interface Terms {
   readonly catalog: Catalog;
-  /**
-   * Milliseconds for which a subscription that was to be renewed stays active after its end, while the store has said
-   * nothing since.
-   */
+  /** Milliseconds for which a subscription that was to renew stays active after its end while the store is silent. */
   readonly renewalLeeway: number;
 }
 
@@ -57,9 +54,8 @@ const SILENT_RETRY_MILLISECONDS = 48 * HOUR;
 const ENVIRONMENT_RANK: Record<Environment, number> = { production: 0, sandbox: 1, xcode: 2 };
 
 /**
- * Lines that may grant: none where the purchase was replaced as a whole; of a one-time purchase, those of the requested
- * products. Which lines a replacement at a given time ends depends on the customer's other purchases: see
- * {@link grantsAt}.
+ * Lines that may grant: none if the purchase was replaced as a whole; for a one-time purchase, those of the requested
+ * products. A replacement at a given time depends on the customer's other purchases too: see {@link grantsAt}.
  */
 export const grantingLines = ({
   lines,
@@ -73,13 +69,13 @@ export const grantingLines = ({
 };
 
 /**
- * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends no
- * later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the line, as an
- * upgrade. One that starts with it is another part of a bundle; one that starts between the line's refund and its reversal was
- * bought beside it. Within {@link CHARGED_AHEAD_MILLISECONDS} of the end it was charged ahead of time, and the line runs to
- * its end. A period that was refunded before it began ends nothing, nor does one that
- * was upgraded itself: its upgrade does; but where the store says that `line` was upgraded, the next period of another product
- * is what it was upgraded to.
+ * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends
+ * no later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the
+ * line, as an upgrade. But not if it starts with the line, as another part of a bundle, or between the line's refund
+ * and that refund's reversal, as a separate purchase. Nor if it starts within {@link CHARGED_AHEAD_MILLISECONDS} of the
+ * line's end: it was charged ahead of time. A period that was refunded before it began ends nothing, nor does one that
+ * was itself upgraded: its upgrade does. If the store marks `line` as upgraded, the next period of another product is
+ * the upgrade.
  */
 const takesPlaceOf = (next: Line, line: Line): boolean => {
   const { nature, standing, revokedAt, startsAt, endsAt } = next;
@@ -111,13 +107,13 @@ interface Granting {
   readonly lines: readonly Line[];
 }
 
-/** Whether a line started no later than another lineage replaced its purchase. */
+/** Whether a line started by the time at which another lineage replaced its purchase. */
 export const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
   replacedAt !== null && (startsAt ?? 0) <= replacedAt;
 
 /**
- * Whether this purchase and another replace each other. A line that starts at that very moment then counts in both,
- * because otherwise neither would grant it.
+ * Whether this purchase and another replace each other. A line that starts at that very moment then counts in both;
+ * otherwise neither would grant it.
  */
 const areMutual = (purchase: Purchase, others: readonly Granting[]): boolean =>
   others.some(
@@ -139,13 +135,16 @@ const untilReplaced = (
   return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
 };
 
-/** A line as it counts, and the renewal info that speaks of it; null: none does. */
+/** A line as it counts, and the renewal info about it; null: none. */
 interface StandingLine {
   readonly line: Line;
   readonly renewal: Renewal | null;
 }
 
-/** The running line, which will renew if the next period, of any product, is known: the App Store charges it up to a day ahead. */
+/**
+ * The running line; it will renew if the next period, of any product, is known: the App Store charges it up to a day
+ * ahead.
+ */
 const withPaidRenewal = (moment: Moment, line: Line, later: readonly Line[]): Line => {
   const { nature, verifiedAt, endsAt } = line;
   if (nature !== "auto_renewable" || endsAt === null || moment.hasCome(endsAt)) return line;
@@ -166,9 +165,9 @@ const withPaidRenewal = (moment: Moment, line: Line, later: readonly Line[]): Li
 };
 
 /**
- * Lines of an iOS purchase's events at the moment: ended at its replacement, unless the event was moved, and where the
- * next period begins. The renewal info speaks of one of them, and not any more once that ended early or was succeeded. A
- * period that was succeeded by its renewal will renew, also before that begins.
+ * Lines of an iOS purchase's events at the moment, cut at its replacement, unless the event was moved, and where the
+ * next period starts. The renewal info is about one of them, and no longer counts once that one ended early or was
+ * succeeded. A period with a known renewal will renew, even before that renewal begins.
  */
 const standingLines = (
   moment: Moment,
@@ -302,18 +301,18 @@ const passesInTurn = (passes: readonly Pass[]): Access[] => {
   });
 };
 
-/** Whether Google vouched for a renewing line after its end: it is then retrying the payment. */
+/** Whether Google reported a renewing line after its end: it is then retrying the payment. */
 export const isRetriedSilently = (store: Store, { endsAt, verifiedAt, willRenew }: Line): boolean =>
   store === "android-store" && willRenew === true && endsAt !== null && verifiedAt >= endsAt;
 
-/** Whether the App Store speaks of a later end: the line was renewed, and the renewal's transaction is not known yet. */
+/** Whether the App Store reports a later end: the line was renewed, but the renewal's transaction is not known yet. */
 const isRenewedUnseen = ({ endsAt }: Line, { periodEndsAt, isInBillingRetry }: Renewal): boolean =>
   (periodEndsAt ?? 0) > (endsAt ?? Infinity) && !isInBillingRetry;
 
 /**
- * Whether a line may have been renewed, as far as is known: the store said that it would, and has said nothing else since
- * its end. A transaction of the App Store that is signed again says nothing of its renewal, and a renewal info that still
- * says that it will renew has not decided.
+ * Whether a line may have been renewed: the store said that it would renew, and has said nothing else since its end. A
+ * later signed copy of an App Store transaction says nothing about its renewal, and a renewal info that still says that
+ * it will renew leaves it open.
  */
 const mayBeRenewed = (store: Store, line: Line, renewal: Renewal | null): boolean => {
   const { willRenew, endsAt, verifiedAt } = line;
@@ -323,8 +322,8 @@ const mayBeRenewed = (store: Store, line: Line, renewal: Renewal | null): boolea
 };
 
 /**
- * Lines that the catalog maps, with their periods of access: passes of one product one after another, and nothing of what
- * was replaced by the moment.
+ * Lines that the catalog maps, with their periods of access: passes of one product follow one another, and whatever was
+ * replaced by the moment is left out.
  */
 export const placedAccesses = (
   moment: Moment,
@@ -336,7 +335,7 @@ export const placedAccesses = (
   return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
 };
 
-/** Status of a line of the App Store after its end; a grace period goes before the retries. */
+/** Status of an App Store line after its end; a grace period precedes the billing retries. */
 const statusAfterEnd = (moment: Moment, endsAt: Instant, renewal: Renewal): Status => {
   if (!moment.hasCome(graceEndOf(endsAt, renewal) ?? 0)) return "grace_period";
   return renewal.isInBillingRetry && !moment.hasCome(endsAt + BILLING_RETRY_MILLISECONDS)
@@ -400,7 +399,7 @@ const RETURNING: ReadonlySet<Status> = new Set(["billing_retry", "paused"]);
 /** Whether access may return by itself, once the payment succeeds or the pause ends. */
 export const mayReturn = ({ status }: Grant): boolean => RETURNING.has(status);
 
-/** End of access, as a sort key. A revocation without a date sorts by the start: nothing later is known. */
+/** End of access, as a sort key. A revocation without a date sorts by the start, the latest time known. */
 export const lastAccess = ({ status, line, expiresAt }: Grant): number =>
   status === "revoked" && line.revokedAt === null ? (line.startsAt ?? 0) : (expiresAt ?? Infinity);
 
@@ -466,7 +465,7 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
   };
 };
 
-/** Like {@link entitlementsAt}; the moment then knows which instants the answer depends on. */
+/** Like {@link entitlementsAt}, but records in the moment which instants the answer depends on. */
 export const entitlementsAsOf = (
   moment: Moment,
   holdings: readonly Holding[],

@@ -28,7 +28,7 @@ const isSome = <T>(values: readonly T[]): values is readonly [T, ...T[]] => valu
 
 const purchaseDate = ({ purchasedAt, startsAt }: Line): number => purchasedAt ?? startsAt ?? 0;
 
-/** The line, refunded as the two were: since the earlier `revokedSince`, by the later `refundedBy`. */
+/** The line with the refunds of both: since the earlier `revokedSince`, by the later `refundedBy`. */
 export const refundedAsBoth = (line: Line, other: Line): Line => {
   if (other.revokedSince === null) return line;
   const revokedSince = Math.min(line.revokedSince ?? Infinity, other.revokedSince);
@@ -52,15 +52,15 @@ export const latestCopies = (lines: readonly Line[], environment: Environment): 
   return [...copies.values()];
 };
 
-/** A refund, standing or reversed, by the copy under which it was signed first. */
+/** A refund, standing or reversed, on the copy that was first signed with it. */
 interface Refund {
   readonly copy: Line;
   readonly at: Instant;
-  /** When it was first signed. */
+  /** Time at which it was first signed. */
   readonly since: Instant;
 }
 
-/** One refund for each date, the last one first. */
+/** One refund per date, latest first. */
 const refundsOf = (copies: readonly Line[]): readonly Refund[] => {
   const refunds = copies
     .flatMap((copy): Refund[] => {
@@ -78,9 +78,9 @@ export const lastRefunded = (copies: readonly Line[]): Line | undefined => refun
 type PurchaseCopies = readonly [Line, ...Line[]];
 
 /**
- * Copies of each purchase, the last purchase first. A transaction id is of a new purchase if its date is after a refund, and
- * it was not signed before that refund first was. A restore from before the refund is not, however late it is signed again:
- * nobody can buy what they own.
+ * Copies of each purchase, latest purchase first. A transaction id belongs to a new purchase if its date is after a
+ * refund, and it was not signed before that refund first was. A restore from before the refund does not, however late
+ * it is signed again: nobody can buy what they own.
  */
 const purchasesIn = (copies: PurchaseCopies): readonly PurchaseCopies[] => {
   if (copies[0].nature !== "non_consumable") return [copies];
@@ -97,8 +97,8 @@ const purchasesIn = (copies: PurchaseCopies): readonly PurchaseCopies[] => {
 const wasRefunded = ({ revokedSince }: Line): boolean => revokedSince !== null;
 
 /**
- * The copy that decides a purchase. The store marks a refund under one transaction id and keeps signing the others without
- * it. So the last signed copy among the ids ever refunded decides. Where the refund was reversed, or never was, the last
+ * The copy that decides a purchase. The store marks a refund on one transaction id and keeps signing the others without
+ * it, so the last signed copy among the ids ever refunded decides. If there was no refund, or it was reversed, the last
  * signed copy of all decides.
  */
 const decidingOfPurchase = (copies: PurchaseCopies): Line => {
@@ -108,7 +108,7 @@ const decidingOfPurchase = (copies: PurchaseCopies): Line => {
   return said.revokedAt === null && said.refundedQuantity === 0 ? latest(copies) : said;
 };
 
-/** The copy that decides: of the purchases that are not refunded, the last signed; if all are, the last purchase's. */
+/** The copy that decides: the last signed of the purchases that are not refunded; if all are, the last purchase's. */
 const deciding = (copies: PurchaseCopies): Line => {
   const [last, ...earlier] = purchasesIn(copies).map(decidingOfPurchase);
   if (last === undefined) return latest(copies);
@@ -116,7 +116,10 @@ const deciding = (copies: PurchaseCopies): Line => {
   return isSome(paid) ? latest(paid) : last;
 };
 
-/** The deciding copy; a subscription period begins at the earliest start of its copies, and knows the refund of any. */
+/**
+ * The deciding copy. A subscription period starts at the earliest start of its copies, and carries a refund of any of
+ * them.
+ */
 const decided = (copies: PurchaseCopies): Line => {
   const [first] = copies;
   if (copies.length === 1) return first;
@@ -127,9 +130,8 @@ const decided = (copies: PurchaseCopies): Line => {
 };
 
 /**
- * Copies that determine the event: the deciding one, the last signed one and, after a refund, also the last purchased one
- * that is not refunded now and, for each purchase and each refund, the deciding, the last signed refunded and the first signed
- * refunded one.
+ * Copies that determine the event: the deciding and the last signed one; after a refund also the last purchased one not
+ * refunded now, each purchase's deciding and last signed refunded one, and each refund's first signed one.
  */
 export const decidingCopies = (copies: readonly Line[]): readonly Line[] => {
   if (!isSome(copies) || copies.length === 1) return copies;
@@ -164,15 +166,15 @@ export const CHARGED_AHEAD_MILLISECONDS = 48 * HOUR;
 
 /**
  * Whether two copies under one name are of one subscription period: they have the same end or start, one contains the
- * other, or they overlap by more than a renewal charged ahead of time. The name alone does not tell: the same web order
- * has been seen on a period and on its renewal. Dates of one period may differ: a copy may begin with its restore, or
- * end later because the period was extended.
+ * other, or they overlap by more than a renewal charged ahead of time. The name alone does not suffice: the same web
+ * order has been seen on a period and on its renewal. Dates of one period may differ: a copy may begin with its
+ * restore, or end later because the period was extended.
  */
 const areOnePeriod = (a: Line, b: Line): boolean => {
   const [aStart, bStart] = [a.startsAt ?? 0, b.startsAt ?? 0];
   const [aEnd, bEnd] = [a.endsAt ?? Infinity, b.endsAt ?? Infinity];
   if (aEnd === bEnd) return true;
-  // A copy restored after the end does not tell when its period began.
+  // A copy restored after the end does not show when its period began.
   if (aStart >= aEnd || bStart >= bEnd) return false;
   if (aStart === bStart) return true;
   const isWithin = aStart < bStart ? bEnd <= aEnd : aEnd <= bEnd;
@@ -208,11 +210,11 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
 };
 
 /**
- * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and its
- * start. It starts where the period before it ends, of its product or of one that it was to replace, and the upgrade began in
- * that one, at most {@link CHARGED_AHEAD_MILLISECONDS} earlier. The store refunds it, marks it as upgraded or says nothing, and
- * may sign it again at any time, so only dates decide. An upgrade that was refunded before that start, or was overtaken itself,
- * took no place.
+ * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and
+ * its start. It starts where the period before it ends, of its product or of the one that it was to replace, and the
+ * upgrade began in that period, at most {@link CHARGED_AHEAD_MILLISECONDS} earlier. The store refunds it, marks it as
+ * upgraded or says nothing, and may sign it again at any time, so only dates decide. An upgrade that was refunded
+ * before that start, or was itself overtaken, does not count.
  */
 const isOvertaken = (
   { productIdentifier, startsAt }: Line,
@@ -236,7 +238,7 @@ const isOvertaken = (
 /** Events of one lineage that count, from their uncut lines: oldest first, cut at upgrades. */
 export const countingOf = <Event extends Pick<PurchaseEvent, "line">>(events: readonly Event[]): Event[] => {
   const periods = events.map(({ line }) => line).filter(isPeriod);
-  // In the order of their starts, because only a period that ran overtakes another, and it began before that one.
+  // In order of their starts: only a period that ran overtakes another, and it began earlier.
   const ran: Line[] = [];
   for (const line of periods.toSorted((a, b) => compare(a.startsAt ?? 0, b.startsAt ?? 0)))
     if (!isOvertaken(line, ran, periods)) ran.push(line);

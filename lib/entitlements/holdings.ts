@@ -44,7 +44,7 @@ const bytesOf = (purchase: Purchase): number =>
     BYTES_PER_PURCHASE + utf8Bytes(purchase.key) + renewalBytes(purchase),
   );
 
-/** Natures of the App Store alone: Google's one-time products are consumables. */
+/** Natures that only the App Store has: Google's one-time products are consumables. */
 const ONCE: ReadonlySet<Nature> = new Set(["non_consumable", "non_renewing"]);
 
 /**
@@ -105,7 +105,7 @@ const byReferenceText = (a: Candidate, b: Candidate): number => compare(a.refere
 const newestFirst = (a: Candidate, b: Candidate): number =>
   compare(b.start, a.start) || byReferenceText(a, b);
 
-/** Mapped and possibly active purchases first, so that those left out for lack of room grant nothing or end first. */
+/** Mapped and possibly active purchases first, so that those cut for lack of room grant nothing or end first. */
 const mostWorthFirst = (a: Candidate, b: Candidate): number =>
   Number(b.mapped) - Number(a.mapped) ||
   Number(a.revoked) - Number(b.revoked) ||
@@ -141,7 +141,7 @@ const shareOf = (held: Candidate, lines: readonly Line[], catalog: Catalog): Sha
 const newestShareFirst = (a: Share, b: Share): number =>
   compare(b.start, a.start) || byReferenceText(a.held, b.held);
 
-/** Passes add up: the newest one and those before it that, one after another, reach beyond its purchase. */
+/** Passes add up: returns the newest one, and those before it that together reach past its purchase. */
 const stillRunning = (newest: readonly Share[]): readonly Share[] => {
   let running: Share[] = [];
   let taken = 0;
@@ -196,7 +196,7 @@ const boundedPerProduct = (
   return candidates.filter((held) => kept.has(held) || (!held.mapped && isHeld(held.reference)));
 };
 
-/** All of them if they have room; otherwise the first that do, each without copies that decide nothing. */
+/** All of them if they fit; otherwise those that fit, in order and without copies that decide nothing. */
 const withinBytes = (candidates: readonly Candidate[]): readonly Candidate[] => {
   let bytes = 0;
   const hasRoom = ({ purchase }: Candidate): boolean => (bytes += bytesOf(purchase)) <= HOLDINGS_BYTES;
@@ -208,9 +208,9 @@ const withinBytes = (candidates: readonly Candidate[]): readonly Candidate[] => 
 const NOT_HELD = (): boolean => false;
 
 /**
- * The few facts that a customer's entitlements are computed from: each purchase that may grant, with only the lines
- * that may. A `consumable` is held only where the catalog maps it. Repeatable purchases are bounded to the newest of
- * each product, and all together by {@link HOLDINGS_BYTES}. Sorted by reference, so that equal purchases give equal
+ * The facts that a customer's entitlements are computed from: each purchase that may grant, with only the lines that
+ * may. A `consumable` is held only if the catalog maps it. Repeatable purchases are bounded to the newest of each
+ * product, and all together by {@link HOLDINGS_BYTES}. Sorted by reference, so that equal purchases give equal
  * holdings.
  *
  * @param isHeld whether a purchase, by {@link referenceText}, is held already: it stays, mapped or not

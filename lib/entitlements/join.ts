@@ -24,9 +24,9 @@ import { laterRenewal, type Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * Events kept per product of a lineage, those that end last, besides the first and those that had not ended when the
- * lineage was last verified. With three, a period that an upgrade overtook is not kept without the one before it when the
- * person comes back to its product.
+ * Events kept per product of a lineage, those that end last; the first, and those that had not ended when the lineage
+ * was last verified, are kept besides. With three, a period that an upgrade overtook is kept together with the one
+ * before it when the person returns to its product.
  */
 const EVENTS_KEPT_PER_PRODUCT = 3;
 
@@ -54,9 +54,9 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * Latest end but {@link EVENTS_KEPT_PER_PRODUCT} - 1 among the events of each product; 0: it has fewer. Compares event names
- * and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one when the
- * event began.
+ * The {@link EVENTS_KEPT_PER_PRODUCT}th latest end among each product's events; 0: it has fewer. Compares event names
+ * and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one when
+ * the event began.
  */
 const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
   const lastEnds = new Map<string, Map<string, number>>();
@@ -75,9 +75,9 @@ const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
 
 /**
  * The earliest start among the copies of each product. A subscription's first period is kept, because it may have ended
- * another product's early: that end would move when its cause is forgotten. Compares each copy's own start, as
- * {@link outlasted} does each copy's own end. None in Xcode, where the copy of a restore takes the place of the purchase's. (What
- * has no end is kept in any case.)
+ * another product's early: that end would move if its cause were dropped. Compares each copy's own start, as
+ * {@link outlasted} does each copy's own end. None in Xcode, where the copy of a restore replaces the purchase's.
+ * (Lines without an end are kept in any case.)
  */
 const firstStarts = (copies: readonly Line[], environment: Environment): ReadonlyMap<string, Instant> => {
   const starts = new Map<string, Instant>();
@@ -130,7 +130,7 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
 
 type Refunds = Pick<Line, "refundedBy" | "mostRefunded" | "leastRefunded">;
 
-/** The larger refund; of equal ones, the one seen first. And the smallest refund of both. */
+/** The larger refund, or the earlier seen of equal ones, and the smallest refund of both. */
 const joinRefunds = (a: Refunds, b: Refunds): Refunds => {
   const order =
     compare(b.mostRefunded, a.mostRefunded) || compare(a.refundedBy ?? Infinity, b.refundedBy ?? Infinity);

@@ -1,8 +1,8 @@
 import { isInstant, type Instant } from "./time.ts";
 
 /**
- * A moment, for rules that depend on time. They cannot see the moment itself, only ask which instants have come. So all
- * that an answer depends on is known: before the next instant asked about, each question has the same answer.
+ * A moment, for rules that depend on time. Rules cannot see the moment, only ask which instants have come. So
+ * everything that an answer depends on is known: until the next instant asked about, the answer stays the same.
  */
 export interface Moment {
   readonly hasCome: (instant: Instant) => boolean;

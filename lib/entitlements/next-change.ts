@@ -2,7 +2,7 @@ import { entitlementsAsOf, type Holding, type Terms } from "./entitlements.ts";
 import { momentAt } from "./moment.ts";
 import type { Instant } from "./time.ts";
 
-/** Approximate lines read in one call: bounds its time where hundreds of purchases change and none is shown. */
+/** Approximate number of lines read per call: bounds its time if hundreds of purchases change without being shown. */
 const MOST_LINES_READ = 20_000;
 
 /** Told state of an account at a moment, as text, and the next instant that it depends on. */
@@ -19,14 +19,15 @@ const lookAt = (
 
 /**
  * Earliest instant after `moment` at which time alone changes the answer of {@link entitlementsAt}, `lastVerifiedAt`
- * aside; null: never. Until then, the answer of `moment` holds. Where hundreds of purchases that are not shown begin or
- * end first, it may be earlier, never later: at such an instant nothing has changed, and a call from there goes on.
+ * aside; null: never. Until then, the answer of `moment` holds. If hundreds of purchases that are not shown begin or
+ * end first, it may be too early, never too late: then nothing has changed at that instant, and a call from there
+ * continues.
  */
 export const nextChangeAt = (moment: Instant, holdings: readonly Holding[], terms: Terms): Instant | null => {
   const lines = holdings.reduce((sum, { purchase }) => sum + purchase.lines.length, 0);
   const { told, next: first } = lookAt(moment, holdings, terms);
   let next = first;
-  // An instant that the rules ask about may change nothing: another purchase wins, before and after.
+  // An instant that the rules ask about may change nothing, because another purchase wins before and after.
   for (let looks = MOST_LINES_READ / lines; looks > 0 && next !== null; looks -= 1) {
     const then = lookAt(next, holdings, terms);
     if (then.told !== told) break;

@@ -6,9 +6,9 @@ export const endOfUnits = (units: number, duration: Period, begins: Instant): In
   plusPeriod(begins, times(units, duration));
 
 /**
- * The moment up to which a pass takes up time, from which the next one of its product counts: the end of its units that
+ * Time up to which a pass takes up time, so that the next one of its product starts there: the end of its units that
  * are not refunded. Refunded units count up to their refund: that time was used, and later passes must not move. Units
- * that no answer showed as paid were never used, so they take up nothing.
+ * that were refunded in every answer were never used, so they take up no time.
  */
 export const takenUntil = (line: Line, duration: Period, begins: Instant): Instant => {
   const lasts = isRevoked(line)

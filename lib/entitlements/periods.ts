@@ -11,16 +11,17 @@ export const neverBegan = ({ revokedAt, startsAt }: Line): boolean =>
 
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
-/** A copy restored after the end does not tell when its period began: before its end, at least. */
+/** A copy restored after the end does not show when its period began, only that it began before its end. */
 const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(period));
 
-/** The period that began last; of several that began together, the last in the order of the lines. */
+/** The period that began last; if several began together, the last one in the order of the lines. */
 export const beganLast = (periods: readonly Line[]): Line | undefined =>
   periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 
 /**
- * The period that a renewal info speaks of: the one that ends at its renewal date, otherwise the last one that had begun
- * when it was signed. It never judges a later one, so an old word of a failing payment does not end what was paid since.
+ * The period that a renewal info is about: the one that ends at its renewal date, otherwise the last one that had begun
+ * when it was signed. It never applies to a later one, so an old report of a failing payment does not end a period paid
+ * since.
  *
  * @param lines of the lineage's events, oldest first
  */
@@ -34,8 +35,8 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
 };
 
 /**
- * Whether the person went on from this period to another of the lineage, which ends later: a renewal, or what took its
- * place. One that began before it is none, however late it would have ended: this period took its place. Nor is one that was
+ * Whether a later period of the lineage succeeded this one: a renewal, or a period that took its place. One that began
+ * before this one does not count, however late it would have ended: this one took its place. Nor does one that was
  * refunded before it began.
  */
 export const isSucceeded = (period: Line, lines: readonly Line[]): boolean =>

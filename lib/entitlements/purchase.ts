@@ -44,8 +44,8 @@ export interface Line {
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
   /**
-   * Latest time by which units were refunded, partly or fully. iOS: the last revocation date under this transaction id, also
-   * once it was reversed. Android: when the largest refund was first seen, because Google gives no date.
+   * Time by which units were refunded, partly or fully. iOS: the last revocation date under this transaction id, even
+   * if reversed since. Android: when the largest refund was first seen, because Google gives no date.
    */
   readonly refundedBy: Instant | null;
   /** Android: largest refunded quantity in any answer. */
@@ -91,7 +91,7 @@ export interface Purchase extends PurchaseReference {
   readonly renewal: Renewal | null;
   /** Last time the store vouched for the purchase; 0 where only another purchase mentions it. */
   readonly verifiedAt: Instant;
-  /** Values that a newer version stored with the holding; kept until the holding is computed anew. */
+  /** Values that a newer version stored with the holding; kept until the holding is recomputed. */
   readonly further?: readonly unknown[];
 }
 
@@ -115,7 +115,7 @@ export const mentionedPurchase = (
   verifiedAt: 0,
 });
 
-/** A renewal info as a fact of its lineage, which it does not prove. */
+/** A renewal info as a fact of its lineage. It does not prove the lineage. */
 export const renewedPurchase = (lineage: PurchaseReference, renewal: Renewal): Purchase => ({
   ...mentionedPurchase(lineage, null),
   renewal,

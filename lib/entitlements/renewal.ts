@@ -3,12 +3,12 @@ import { compare } from "../order.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * Renewal info: what the App Store says of a lineage's next renewal.
+ * Renewal info: the App Store's statement on a lineage's next renewal.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
  */
 export interface Renewal {
-  /** End of the period that it speaks of, the most recent one when it was signed; null where the store does not say. */
+  /** End of the period that it is about, the most recent one when it was signed; null where the store does not say. */
   readonly periodEndsAt: Instant | null;
   readonly willRenew: boolean;
   /** Product that the next period has; null where the store does not say. */
@@ -16,9 +16,9 @@ export interface Renewal {
   /** End of the billing grace period; null: none. */
   readonly graceEndsAt: Instant | null;
   readonly isInBillingRetry: boolean;
-  /** Apple's number of the reason for which the subscription expires or expired; null: none. */
+  /** Apple's number for the reason why the subscription expires or expired; null: none. */
   readonly expirationIntent: number | null;
-  /** Whether the status that came with it says that a billing grace period runs. An app holds it without a status. */
+  /** Whether the status delivered with it says that a billing grace period runs. An app has no status. */
   readonly isInGrace: boolean;
   readonly signedAt: Instant;
   /** Values that a newer version stored with it; kept as they are. */
@@ -37,7 +37,10 @@ const textOf = (renewal: Renewal): string =>
     renewal.isInGrace,
   ]);
 
-/** The later signed one; ties are broken deterministically. Of one renewal info, the copy that tells of a grace period. */
+/**
+ * The later signed one; ties are broken deterministically. Of two copies of one renewal info, the one with a grace
+ * period.
+ */
 export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | null => {
   if (a === null || b === null) return a ?? b;
   const order = compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b));
@@ -48,8 +51,8 @@ export const sameRenewal = (a: Renewal | null, b: Renewal | null): boolean =>
   a === b || (a !== null && b !== null && textOf(a) === textOf(b));
 
 /**
- * Whether it only says that the subscription will renew: no failed payment, and no reason to expire. Said after the end, the
- * App Store has not made the renewal yet.
+ * Whether it only says that the subscription will renew: no failed payment, and no reason to expire. Signed after the
+ * end, it means that the App Store has not renewed yet.
  */
 export const isUndecided = ({
   willRenew,
@@ -68,7 +71,7 @@ export const isUndecided = ({
 const LONGEST_GRACE_MILLISECONDS = 28 * DAY;
 
 /**
- * End of the billing grace period after a period's end; null: none. Apple has been seen to leave out its end: then it lasts
+ * End of the billing grace period after a period's end; null: none. Apple has been seen to leave it out: it then lasts
  * until the store says otherwise, at most the longest.
  */
 export const graceEndOf = (endsAt: Instant, { graceEndsAt, isInGrace }: Renewal): Instant | null =>

@@ -2,13 +2,16 @@ import type { Store } from "../contract/schemas.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Line, Purchase } from "./purchase.ts";
 
-/** A product that was bought and grants nothing, as the catalog is. */
+/** A product that was bought and that the current catalog grants nothing for. */
 export interface UngrantedProduct extends Pick<
   Line,
   "productIdentifier" | "basePlanIdentifier" | "purchaseOptionIdentifier"
 > {
   readonly store: Store;
-  /** `unmapped`: the catalog does not map it. `no-access-duration`: it is rented, and has no `accessDuration`. */
+  /**
+   * `unmapped`: the catalog does not map it. `no-access-duration`: it is a rental whose product has no
+   * `accessDuration`.
+   */
   readonly because: "unmapped" | "no-access-duration";
 }
 

@@ -4,13 +4,13 @@ import type { Instant } from "../entitlements/time.ts";
 /** Why a queue is paused. */
 export type PauseReason = "unavailable" | "credential-rejected";
 
-/** State of a queue as a whole: its store answers, or it is asked less and less. */
+/** State of a queue as a whole. While its store fails, it is asked less and less often. */
 export interface QueueHealth {
   /** Failures in a row; 0: the store answers. */
   readonly failures: number;
   /** Null: the store answers. */
   readonly because: PauseReason | null;
-  /** First failure of the row; null: none. */
+  /** First of the failures in a row; null: none. */
   readonly failingSince: Instant | null;
   /** No refresh is tried before this time; 0: at once. */
   readonly pausedUntil: Instant;
@@ -19,8 +19,8 @@ export interface QueueHealth {
 export const HEALTHY: QueueHealth = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
 
 /**
- * Pauses after the first failure, the second, and so on; the last is repeated. A store that is down is tried often enough
- * that a renewal leeway of 15 minutes has room; a rejected key waits for a person.
+ * Pauses after the first failure, the second, and so on; the last repeats. A store that is down is retried often enough
+ * for a renewal leeway of 15 minutes; a rejected key needs a person.
  */
 const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
   unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),

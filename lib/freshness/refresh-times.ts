@@ -32,16 +32,16 @@ export interface Refresh {
   readonly because: RefreshReason;
 }
 
-/** Time after an end at which the store has decided on the renewal. */
+/** Time after an end by which the store has decided on the renewal. */
 const JUST_AFTER = 5 * SECOND;
 
-/** Steps after an end, before those of each day. */
+/** Steps after an end, followed by daily ones. */
 const STEPS_AFTER_END = [JUST_AFTER, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
 /** Time before an end: the App Store charges a renewal up to a day before it begins, and a cancellation can be taken back. */
 const BEFORE_END = HOUR;
 
-/** Steps after a moment from which nothing is expected, before those of each quarter. */
+/** Steps after a moment from which nothing is expected, followed by quarterly ones. */
 const SPARSE_STEPS = [DAY, 7 * DAY, 30 * DAY];
 
 /** Steps after an end that Google calls over, before the sparse ones: it has been seen to renew a minute after it said so. */
@@ -52,10 +52,12 @@ const QUARTER = 91 * DAY;
 /** Pause between refreshes of a purchase whose payment is pending. */
 const PAYMENT_STEP = 6 * HOUR;
 
-/** Time for which an iOS purchase that is over, or was revoked, is refreshed: as long as the App Store retries a payment. */
+/**
+ * Time for which an iOS purchase that ended or was revoked is refreshed: as long as the App Store retries a payment.
+ */
 const KEPT_AFTER_END = BILLING_RETRY_MILLISECONDS;
 
-/** Time for which a pass is refreshed after its purchase, whatever the catalog gives it. */
+/** Time for which a pass is refreshed after its purchase, whatever its access duration. */
 const PASS_KEPT = 400 * DAY;
 
 /** Copies of one purchase event that were signed within this time of each other were read together. */
@@ -90,7 +92,7 @@ const upTo = (limit: Instant, at: Instant, because: RefreshReason): Refresh[] =>
 const sparseUpTo = (from: Instant, limit: Instant, after: Instant, because: RefreshReason): Refresh[] =>
   after < limit ? [{ at: Math.min(sparseAfter(from, after), limit), because }] : [];
 
-/** Whether the App Store said, at or after the end, that the subscription is over and not in retry. */
+/** Whether the App Store said, at or after the end, that the subscription is over and its payment not retried. */
 const isSaidOver = (renewal: Renewal, endsAt: Instant): boolean => {
   const { signedAt, willRenew, isInBillingRetry } = renewal;
   const graceEndsAt = graceEndOf(endsAt, renewal) ?? 0;
@@ -136,15 +138,15 @@ const ofSubscription = (
 ): readonly Refresh[] => {
   const known = lines.filter(({ nature }) => nature === "auto_renewable");
   const running = known.filter(({ standing }) => standing !== "expired");
-  // Upgraded periods count only if no other is known: the one that took their place is missing.
+  // Upgraded periods count only if no other is known: the upgrade is missing.
   const periods = running.length > 0 ? running : known;
-  // An upgrade may end before the period whose place it took, which nobody marked as upgraded.
+  // An upgrade may end before the period that it replaced, which the store did not mark as upgraded.
   const last = beganLast(periods);
   if (last === undefined) return [];
   const saidOf = (period: Line): Renewal | null =>
     renewal !== null && periodOf(renewal, lines) === period ? renewal : null;
   const end = last.endsAt ?? 0;
-  // A refund that was reversed gives back a period that may end after what was bought in between.
+  // A reversed refund restores a period that may end after what was bought in between.
   const givenBack = periods.filter(
     ({ revokedAt, refundedBy, endsAt }) => revokedAt === null && refundedBy !== null && (endsAt ?? 0) > end,
   );
@@ -155,7 +157,7 @@ const ofSubscription = (
     return [
       ...beside,
       ...ofRevoked(last, after),
-      // A refund of one period does not end the subscription: only the person does.
+      // A refund of one period does not end the subscription: only the person can.
       ...(saidOf(last)?.willRenew === true
         ? upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal")
         : []),
@@ -171,7 +173,7 @@ const ofOneTime = (line: Line, after: Instant): readonly Refresh[] => {
   return upTo(limit, sparseAfter(startsAt, after), "refund");
 };
 
-/** Whether the transaction ids of an event disagree on a refund, and were not read together since. */
+/** Whether the transaction ids of an event disagree on a refund, and have not been read together since. */
 export const isDisputed = ({ copies }: PurchaseEvent): boolean => {
   const refunded = copies.filter(({ revokedAt }) => revokedAt !== null).length;
   if (refunded === 0 || refunded === copies.length) return false;
@@ -179,7 +181,7 @@ export const isDisputed = ({ copies }: PurchaseEvent): boolean => {
   return Math.max(...times) - Math.min(...times) > READ_TOGETHER;
 };
 
-/** An event whose ids disagree is read at once, and at most daily while the app keeps sending one of them. */
+/** An event whose ids disagree is read at once, then at most daily while the app keeps sending one of them. */
 const ofDispute = (event: PurchaseEvent, after: Instant): readonly Refresh[] => {
   if (!isDisputed(event)) return [];
   const times = event.copies.map(({ verifiedAt }) => verifiedAt);
@@ -218,14 +220,14 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
 };
 
 /**
- * The next time at which a purchase's facts may have changed without a word of the store, later than `after`; null: none.
- * Pure: the same facts and moment give the same time.
+ * The next time, later than `after`, at which a purchase's facts may have changed without a message from the store;
+ * null: none. Pure: the same facts and moment give the same time.
  *
- * An end that may be renewed is followed closely, then daily, until the store says that it is over. What has no end, and
- * what is over, is followed sparsely: iOS subscriptions until 60 days after their end, passes for 400 days from their
- * purchase, lifetime purchases for ever, Android purchases for as long as the store knows them.
+ * An end that may be renewed is followed closely, then daily, until the store says that it is over. Purchases that are
+ * over, or have no end, are followed sparsely: iOS subscriptions until 60 days after their end, passes for 400 days
+ * from their purchase, lifetime purchases for ever, Android purchases as long as the store knows them.
  *
- * @param after last time at which the store spoke, or failed to
+ * @param after last time at which the store answered, or failed to
  */
 export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null => {
   if (purchase.environment === "xcode") return null;
@@ -236,8 +238,8 @@ export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null 
 };
 
 /**
- * Whether a purchase that its store does not know any more is worth no further question: nothing was heard of it for 60
- * days, and its end is as long ago. An iOS purchase without an end never is: it is asked about too seldom to matter.
+ * Whether a purchase that its store no longer knows need not be asked about again: it ended, and was last heard of, at
+ * least 60 days ago. Never for an iOS purchase without an end: it is asked about too seldom to matter.
  */
 export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
   const { store, lines } = purchase;
@@ -246,13 +248,13 @@ export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
   return moment >= last + KEPT_AFTER_END;
 };
 
-/** Reason of a refresh at a time; null: none is due by itself then, so a person asked for it. */
+/** Reason of a refresh at a time; null: the facts give none, so a person asked for it. */
 export const refreshReasonAt = (purchase: Purchase, at: Instant): RefreshReason | null =>
   // A pending payment's time counts from when the store spoke; all others follow from the facts.
   [at - 1, at - PAYMENT_STEP]
     .map((after) => nextRefresh(purchase, after))
     .find((refresh) => refresh?.at === at)?.because ?? null;
 
-/** Last time at which the store spoke of a purchase. */
+/** Last time at which the store reported on a purchase. */
 export const lastHeard = ({ verifiedAt, renewal }: Purchase): Instant =>
   Math.max(verifiedAt, renewal?.signedAt ?? 0);

@@ -6,7 +6,7 @@ import type { ApplicationId } from "../identifiers.ts";
 /** Environments whose purchases a store can be asked about, production first. */
 export const REFRESHED_ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
 
-/** An Android purchase as the store is asked for it. Holds the purchase token, so it is never logged. */
+/** What the Android store needs to look up a purchase. Holds the purchase token, so it is never logged. */
 export interface AndroidStoreSource {
   readonly store: "android-store";
   readonly packageName: string;
@@ -20,15 +20,15 @@ export interface IosStoreSource {
   readonly bundleIdentifier: string;
 }
 
-/** A purchase's place in its store, by which the store is asked about it again. */
+/** Source by which the store is asked about a purchase again. */
 export type RefreshSource = AndroidStoreSource | IosStoreSource;
 
 /** Origin of a request's facts. */
 export interface FactsOrigin {
   readonly source: RefreshSource;
-  /** Whether the store can be asked again, and may have more to say. */
+  /** Whether the store can be asked again and may have news. */
   readonly canRefresh: boolean;
-  /** Time at which this service asked the store; null: the facts came by themselves. */
+  /** Time at which this service asked the store; null: it did not. */
   readonly askedAt: Instant | null;
   /** Time of one more refresh: the store's answer is older than its own notification. Unset: none. */
   readonly askAgainAt?: Instant;
@@ -42,7 +42,7 @@ export interface DueRefresh {
   readonly source: RefreshSource;
 }
 
-/** A refresh to be made, or to be put off. */
+/** A refresh to schedule or reschedule. */
 export interface PlannedRefresh {
   readonly at: Instant;
   readonly source: RefreshSource;
@@ -52,6 +52,6 @@ export interface PlannedRefresh {
 export interface RefreshMove {
   /** Time of the refresh in the queue; null: there is none. */
   readonly from: Instant | null;
-  /** Null: none is due any more. */
+  /** Null: removed from the queue. */
   readonly to: PlannedRefresh | null;
 }

@@ -212,7 +212,7 @@ export const fromDestinationItem = ({
   return eventBus === undefined ? [] : [{ name, eventBus }];
 };
 
-/** Leaves the secret's epochs as they are. */
+/** Omits the secret's epochs, to keep them. */
 export const toDestinationItem = (
   destination: Destination,
 ): Omit<Item<typeof destinationItem>, "secretEpochs"> => ({

@@ -10,7 +10,7 @@ import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, type TransactItem } from "./writes.ts";
 
-/** Most items per purchase or identity: its tombstone, and the deletions of its due acknowledgement and its refresh. */
+/** Items per purchase or identity at most: tombstone, and deletions of its due acknowledgement and refresh. */
 const ITEMS_OF_ONE = 3;
 
 /** Implements {@link Bury}. */
@@ -34,7 +34,7 @@ export const bury = async (
     );
   const graves = [
     ...purchases.map(({ purchase, customer, revision, acknowledgementDueSince, refreshAt }) => [
-      // A refresh that was moved meanwhile would be left behind, with its purchase token.
+      // Else a refresh moved meanwhile would be left behind, with its purchase token.
       tombstone(keys.purchase(application, purchase), ownedUnchanged(application, customer, revision)),
       ...(acknowledgementDueSince === null
         ? []

@@ -55,7 +55,7 @@ export const changeItem = once(() =>
     data: z.optional(shape.text()),
     /** The account's change before; absent: none is known. */
     previous: z.optional(place()),
-    /** Whether it lacks what it said of customers who were erased since; absent: it is as it was told. */
+    /** Whether the data of customers erased since was removed; absent: it is as it was told. */
     isRedacted: z.optional(z.boolean()),
   }),
 );
@@ -100,7 +100,7 @@ const changeWrite = (
     toldAt: at.toldAt,
     data: JSON.stringify(data),
     ...(previous !== null && { previous }),
-    // A day longer than it is answered, so that what is answered is whole.
+    // A day longer than it is answered, so that answers have no gaps.
     [TABLE.timeToLiveAttribute]: epochSeconds(at.toldAt + CHANGES_KEPT_MILLISECONDS) + 24 * 3600,
   } satisfies Attributes<typeof changeItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
 
@@ -126,7 +126,7 @@ const looksAfter = ({
     : { from: lookOf(before.lookAt), to: lookOf(lookAt) };
 };
 
-/** Writes of one account's telling. */
+/** Transaction items of one account's telling. */
 export const accountWrites = (
   table: string,
   application: ApplicationId,
@@ -182,5 +182,5 @@ export const accountWrites = (
   ];
 };
 
-/** Stands for any place where items are only counted. */
+/** Placeholder for counting items. */
 export const UNPLACED: PlacedChange = { place: { day: "", sequence: 0 }, first: 0, toldAt: 0 };

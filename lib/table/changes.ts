@@ -38,7 +38,7 @@ import { deletion, put, setAttributes, updateOf } from "./writes.ts";
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
 
-/** Hash of an account under a key of the service's own, hexadecimal: it names an account that was erased. */
+/** Hash of an account under a key of the service, hexadecimal: identifies an account that was erased. */
 export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
 
 export const createChangeTable = (
@@ -67,7 +67,7 @@ export const createChangeTable = (
       };
       for await (const page of queryPages(table, query)) {
         due.push(...knownItems(lookItem, page));
-        // Items of an unknown shape do not hide those behind them.
+        // Items of an unknown shape must not hide those behind them.
         if (due.length >= limit) break;
       }
       return due.slice(0, limit);
@@ -87,7 +87,7 @@ export const createChangeTable = (
         const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
         return { worker, sequence, toldAt } satisfies TellingTurn;
       } catch (error) {
-        // A transaction that writes the item is of the worker that has the turn.
+        // A conflicting transaction on this item belongs to the worker that has the turn.
         if (isChangedMeanwhile(error)) return null;
         throw error;
       }
@@ -98,7 +98,7 @@ export const createChangeTable = (
         const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
         await client.send(new UpdateCommand(update));
       } catch (error) {
-        // Another worker may have taken the turn after it ran out, and be telling.
+        // Another worker may have taken the turn after it ran out.
         if (!isChangedMeanwhile(error)) throw error;
       }
     },

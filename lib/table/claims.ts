@@ -6,7 +6,7 @@ import { keys } from "./keys.ts";
 import { parseItem, type Table } from "./table.ts";
 import { add, deletion, type TransactItem } from "./writes.ts";
 
-/** Places that a change takes in an account's claims counter; negative: gives back. */
+/** Places that a change takes in an account's claims counter; negative: it gives them back. */
 export interface ClaimsDifference {
   readonly account: AccountId;
   readonly counter: ClaimsCounter;
@@ -16,8 +16,8 @@ export interface ClaimsDifference {
 const OTHER: Readonly<Record<ClaimsCounter, ClaimsCounter>> = { production: "other", other: "production" };
 
 /**
- * Accounts whose claims end at zero with these differences, by a read made now. {@link claimsWrite} deletes their item,
- * because its key names the account. One read per account that gives back places.
+ * Accounts whose claims reach zero with these differences, as read now. {@link claimsWrite} deletes their item, because
+ * its key contains the account. One read per account that gives back places.
  */
 export const countsThatEnd = async (
   { client, name: TableName }: Table,
@@ -35,7 +35,7 @@ export const countsThatEnd = async (
 };
 
 /**
- * Raises an account's claims counter below its limit, lowers it, or deletes the item if it `ends`. A condition proves
+ * Raises an account's claims counter up to its limit, lowers it, or deletes the item if it `ends`. A condition checks
  * `ends`; a concurrent write makes it a conflict.
  */
 export const claimsWrite = (

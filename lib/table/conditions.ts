@@ -37,7 +37,7 @@ export const leaseIsFree = (worker: string, moment: Instant): Condition => ({
   ExpressionAttributeValues: { ":moment": moment, ":own": worker },
 });
 
-/** The queue was paused, and no success has ended that. */
+/** The queue was paused, and neither a success nor an operator ended that. */
 export const queueIsPaused: Condition = {
   ConditionExpression: "pausedUntil > :never",
   ExpressionAttributeValues: { ":never": 0 },
@@ -48,7 +48,7 @@ export const leaseIsOf = (worker: string): Condition => ({
   ExpressionAttributeValues: { ":own": worker },
 });
 
-/** No other worker has told since, and none has the turn. */
+/** No other worker has told since, and none has taken the turn. */
 export const sequenceUnchanged = (worker: string, sequence: number): Condition => ({
   ConditionExpression:
     sequence === 0
@@ -58,7 +58,7 @@ export const sequenceUnchanged = (worker: string, sequence: number): Condition =
   ExpressionAttributeValues: { ":own": worker, ...(sequence > 0 && { ":sequence": sequence }) },
 });
 
-/** No newer version has taken the place of the delivery. */
+/** The delivery was not replaced by a newer version. */
 export const deliveryUnchanged = versionUnchanged;
 
 /** The destination is still this webhook, with the secrets that were read. */

@@ -70,7 +70,7 @@ const isTombstone = (item: Item): boolean => "erasedUntil" in item;
 
 type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
 
-/** Reads of a survivor that does not show a merge which its alias shows: the transaction is still being applied. */
+/** Reads of a survivor that does not show the merge that its alias shows: the transaction is still being applied. */
 const MERGE_ATTEMPTS = 5;
 
 /** A transaction reads at most 4 MB. Items are smaller than their customers as JSON. */

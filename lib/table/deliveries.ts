@@ -61,7 +61,7 @@ export interface VersionToDeliver {
   readonly since: Instant;
 }
 
-/** Makes a version due, in place of an older one that still waits; the time since which the account waits stays. */
+/** Makes a version due, in place of an older one that still waits. `since` keeps the time of the oldest. */
 export const deliveryWrite = (
   TableName: string,
   application: ApplicationId,
@@ -90,7 +90,7 @@ export const deliveryWrite = (
   },
 });
 
-/** Makes a store's request due where it does not wait yet. */
+/** Makes a store's request due, unless it waits already. */
 export const requestDeliveryPut = (
   table: string,
   application: ApplicationId,

@@ -29,7 +29,7 @@ import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
 import { isChangedMeanwhile } from "./transactions.ts";
 import { updateOf, type TransactItem } from "./writes.ts";
 
-/** Lease and health of a destination; absent values are those of one that takes messages. */
+/** Lease and health of a destination; absent values are those of a healthy one without a lease. */
 const healthItem = once(() =>
   z.object({
     failures: z.optional(shape.integer()),
@@ -58,7 +58,7 @@ export const createDeliveryQueue = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  /** Sends a write that may fail because of a concurrent one, such as the teller's of a newer version. */
+  /** Sends a write and ignores that the item has changed, as when the teller wrote a newer version. */
   const unlessChanged = async (write: () => Promise<unknown>): Promise<void> => {
     try {
       await write();
@@ -83,7 +83,7 @@ export const createDeliveryQueue = (
   return {
     waiting: async function* ({ application, destination }, perPage) {
       const query = { pk: destinationPartition(application, destination), itemsPerPage: perPage };
-      // The destination's health is among them, and no delivery.
+      // The pages include the destination's health, which is not a delivery.
       for await (const page of queryPages(table, query))
         yield knownItems(deliveryItem, page).map(fromDeliveryItem);
     },

@@ -18,7 +18,7 @@ export interface DestinationTable extends DestinationSecrets {
   /**
    * Deletes a removed destination's waiting messages and its health. May be repeated after an interruption.
    *
-   * @param progress takes the number of messages dropped so far
+   * @param progress receives the number of messages dropped so far
    * @returns the number of dropped messages
    */
   drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;

@@ -29,12 +29,12 @@ const tellsLoss = (
 ): boolean => before.some((customer) => !erased.has(customer) && !after.includes(customer));
 
 /**
- * Takes the data out of an account's changes: the one at the place and all before it, each of which names the one before. A
- * change that tells of the loss of somebody else stays, without what it says of the erased: whoever follows the changes must
- * not see that customer in two accounts. May be repeated after it was interrupted: the newest is emptied first.
+ * Removes the data of an account's changes: the one at the place and all before it, linked by `previous`. A change that
+ * shows the loss of another customer keeps its data, but for the erased customers': whoever follows the changes must
+ * not see that customer in two accounts. Safe to repeat after an interruption: the newest is emptied first.
  *
  * @param keepsFirst whether the one at the place keeps its data
- * @param erased customers who are erased; null: nobody follows the changes any more, and all are emptied
+ * @param erased erased customers; null: nobody follows the changes any more, so all are emptied
  */
 export const emptyChanges = async (
   { client, name }: Table,

@@ -7,7 +7,7 @@ import { parseItem, type Table } from "./table.ts";
 
 export type FindCredential = (keyIdentifier: KeyId) => Promise<Credential | null>;
 
-/** Finds a credential by one strongly consistent read. */
+/** One strongly consistent read. */
 export const createFindCredential =
   ({ client, name: TableName }: Table): FindCredential =>
   async (keyIdentifier) => {

@@ -15,13 +15,13 @@ import { deletion, put } from "./writes.ts";
 
 const ATTEMPTS = 20;
 
-/** Erased customers whose items are deleted in the last transaction; it has room for more. */
+/** Maximum number of erased customers whose items the last transaction deletes; it has room for more. */
 const LAST = 50;
 
 /**
  * Implements {@link ForgetTold}.
  *
- * @param tells whether an application is told of changes
+ * @param tells whether an application tells changes
  */
 export const createForgetTold = (
   table: Table,
@@ -53,7 +53,9 @@ export const createForgetTold = (
     );
   };
 
-  /** One attempt. The items that lead to the account from the erased customers go last, so that a repetition finds it. */
+  /**
+   * One attempt. Items that lead from erased customers to the account go last, so that a repetition finds the account.
+   */
   const forget = async (
     application: ApplicationId,
     account: AccountId,

@@ -4,7 +4,8 @@ import { type Table } from "./table.ts";
 
 /**
  * Format of all items. A version reads what the next one writes: unknown items of a partition are ignored, unknown
- * attributes survive a rewrite, and lists of positions grow only at their end. Only what breaks this gets a new number.
+ * attributes survive a rewrite, and lists of positions grow only at their end. Only a change that breaks this gets a
+ * new number.
  */
 export const TABLE_FORMAT = 1;
 

@@ -54,7 +54,7 @@ export const purchaseItem = once(() =>
     verifiedAt: instant(),
     /** Set while an acknowledgement is due. */
     acknowledgementDueSince: z.optional(instant()),
-    /** Sort key of its refresh begins with this time; absent: none is due. */
+    /** Start of its refresh's sort key; absent: none is due. */
     refreshAt: z.optional(instant()),
     /** iOS; absent: not known. */
     bundleIdentifier: z.optional(shape.text()),
@@ -79,7 +79,7 @@ export const refreshItem = once(() =>
   }),
 );
 
-/** An entry of the acknowledgement queue. Beside Android refreshes the only item with a purchase token. */
+/** An entry of the acknowledgement queue. Besides Android refreshes, the only item with a purchase token. */
 export const acknowledgementItem = once(() =>
   z.object({
     application: shape.branded<ApplicationId>(shape.text()),
@@ -98,7 +98,7 @@ export const acknowledgementItem = once(() =>
 export const identityItem = once(() =>
   z.object({
     customer: customerIdentifier(),
-    /** The customer's version with what was stored together with the identity. */
+    /** The customer's version as written in the identity's transaction. */
     customerVersion: z.optional(shape.integer()),
   }),
 );
@@ -116,7 +116,7 @@ const FIRST_HOLDING_POSITIONS = [
 ] as const;
 type EncodedHolding = [
   ...first: Guarded<typeof FIRST_HOLDING_POSITIONS>,
-  /** Absent where none is known, and from holdings that were stored before there was any. */
+  /** Absent where none is known, and from holdings that an earlier version stored. */
   renewal?: EncodedRenewal | null,
   ...further: unknown[],
 ];
@@ -213,7 +213,7 @@ export const accountClaimsItem = once(() =>
 );
 export type ClaimsCounter = "production" | "other";
 
-/** Test purchases cost nothing, so they must not use up the room of paid ones. */
+/** Test purchases are free, so they must not use up the places of paid ones. */
 export const claimsCounter = (environment: Environment): ClaimsCounter =>
   environment === "production" ? "production" : "other";
 

@@ -20,9 +20,8 @@ import {
 } from "../identifiers.ts";
 
 /**
- * All keys are made in this file: no other code writes `#`. A value from a caller or a store comes last, so that it cannot
- * pass for another key. Keys of customers, identities, purchases and
- * accounts start with their application.
+ * All keys are built in this file: no other code writes `#`. A value from a caller or a store comes last, so that it
+ * cannot forge another key. Keys of customers, identities, purchases and accounts start with their application.
  */
 export interface Key {
   readonly pk: string;
@@ -113,7 +112,7 @@ export const accountOfKey = ({ pk, sk }: Key): AccountId | null => {
 /** One partition holds an application, its store configurations, catalog, destinations and credential index. */
 export const partitionOfApplication = applicationPartition;
 
-/** Enough partitions that none gets hot. */
+/** Enough partitions to keep each of them cool. */
 export const ACKNOWLEDGEMENT_SHARDS = 8;
 
 /** Due acknowledgements of all applications, oldest first. */
@@ -135,7 +134,7 @@ const refreshSuffix = (store: Store, environment: Environment): string => `#REFR
 export const refreshPartition = ({ application, store, environment }: QueueReference): string =>
   `${applicationPartition(application)}${refreshSuffix(store, environment)}`;
 
-/** Sort key after those of all refreshes due by a moment. Refreshes begin with their time, and nothing else does. */
+/** Upper bound of the sort keys of refreshes due by a moment. Only refreshes' sort keys start with a time. */
 export const afterRefreshesDueBy = (moment: Instant): string => isoTime(moment + 1);
 
 /** Derived from the purchase. */
@@ -160,14 +159,14 @@ export const sweepKey = ({ bundleOrPackage, ...queue }: QueueReference & StoreRe
   sk: `SWEEP#${bundleOrPackage}`,
 });
 
-/** End of the partition keys of all applications' queues of looks. */
+/** Suffix of the partition keys of looks. */
 export const LOOKS_SUFFIX = "#CHANGED";
 
 /** Due looks at an application's accounts, oldest first. */
 export const lookPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}${LOOKS_SUFFIX}`;
 
-/** Sort key after those of all looks due by a moment. */
+/** Upper bound of the sort keys of looks due by a moment. */
 export const afterLooksDueBy = afterRefreshesDueBy;
 
 /** The look that a key names; null for any other key. */
@@ -179,7 +178,7 @@ export const lookOfKey = ({ pk, sk }: Key): (Pick<Look, "dueAt"> & ApplicationOf
     : { application: applicationId(application), dueAt };
 };
 
-/** Each write of a customer has a look of its own, so that nobody deletes one that was not read. */
+/** Each write of a customer has its own look, so that a look that was not read is never deleted. */
 export const lookKey = (application: ApplicationId, { account, dueAt, cause }: Look): Key => ({
   pk: lookPartition(application),
   sk: [
@@ -207,7 +206,7 @@ export const toldCustomerKey = (application: ApplicationId, customer: CustomerId
   sk: "TOLD",
 });
 
-/** Last place in an application's sequence of changes, and its teller. */
+/** Last place in an application's sequence of changes, and the worker that tells. */
 export const sequenceKey = (application: ApplicationId): Key => ({
   pk: `${applicationPartition(application)}#CHANGES`,
   sk: "SEQUENCE",
@@ -337,18 +336,18 @@ export const partitionPatterns = (application = anyApplication()): Readonly<Reco
   notification: NOTIFICATIONS_PARTITION,
 });
 
-/** Beginnings of partition and sort keys that end with the name of an account, a purchase or an identity. */
+/** Keys that end with an account, a purchase or an identity, split before that last part. */
 const NAMING =
   /^(APPLICATION#[^#]*#(?:ACCOUNT#|PURCHASE#[^#]*#[^#]*#|IDENTITY#[^#]*#[^#]*#[^#]*#)|\d{4}-[^#]*#)(.+)$/s;
 
-/** A partition or sort key as logs may have it: its last value, if it names somebody's, is the beginning of its SHA-256. */
+/** A partition or sort key for logs: a last part that identifies somebody is replaced by the start of its SHA-256. */
 export const loggedKey = (part: string): string =>
   part.replace(
     NAMING,
     (_, kind: string, value: string) => `${kind}${accountDigest(accountId(value)).slice(0, 12)}…`,
   );
 
-/** Text of a key, for maps. */
+/** Map key of a key. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 
 /** Inverse of {@link keyText}. */

@@ -44,7 +44,7 @@ const POSITIONS = [
 
 const areFirstPositions = arePositions(POSITIONS);
 
-/** `leastRefunded` was appended: lines stored before do not have it, nor does one of which it is 0. */
+/** `leastRefunded` was appended: lines stored before do not have it, and it is left out where it is 0. */
 export type EncodedLine = [
   ...known: Guarded<typeof POSITIONS>,
   leastRefunded?: number,

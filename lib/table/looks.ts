@@ -32,10 +32,10 @@ export const lookAttributes = ({ account, dueAt, cause }: Look) =>
     account,
     dueAt,
     cause: cause === null ? null : { ...cause, customers: [...cause.customers] },
-    // Nobody looks any more where the application has stopped telling.
+    // Expires if the application has stopped telling.
     [TABLE.timeToLiveAttribute]: epochSeconds(dueAt + CHANGES_KEPT_MILLISECONDS),
   }) satisfies Attributes<typeof lookItem> & Record<typeof TABLE.timeToLiveAttribute, number>;
 
-/** Makes a look due, in the transaction of what it is to see. */
+/** Makes a look due, in the transaction of the change that it must see. */
 export const lookWrite = (table: string, application: ApplicationId, look: Look): TransactItem =>
   put(table, lookKey(application, look), lookAttributes(look));

@@ -28,7 +28,7 @@ export const notificationItem = once(() =>
 const lastNotifications = (items: readonly Item[]): readonly LastNotification[] =>
   knownItems(notificationItem, items).map(({ lastSignedAt: signedAt, ...from }) => ({ ...from, signedAt }));
 
-/** All last notifications are in one partition, so that a schedule reads them in one Query. */
+/** All last notifications are in one partition, so that the watch reads them in one Query. */
 export const createNotificationTimes = (table: Table): NotificationTimes => ({
   raise: async (notified, signedAt) => {
     const { application, store, environment, bundleOrPackage } = notified;

@@ -21,7 +21,7 @@ export const openTable = (name: string): Table => {
       throwOnRequestTimeout: true,
     },
   });
-  // It copies each request and answer, without what is sensitive, for a logger that drops them.
+  // This middleware copies each request and answer for a logger that drops them.
   client.middlewareStack.remove("loggerMiddleware");
   return { name, client: DynamoDBDocumentClient.from(client) };
 };

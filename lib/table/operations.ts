@@ -24,7 +24,7 @@ import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
 
-/** Whether an application is told of changes. One read. */
+/** Whether an application tells changes. One read. */
 export const tellsIn =
   (table: Table) =>
   async (identifier: ApplicationId): Promise<boolean> => {
@@ -34,7 +34,7 @@ export const tellsIn =
 
 export const createOperationTable = (table: Table, tells = tellsIn(table)): OperationTable => {
   const { client, name: TableName } = table;
-  /** Removes an ending customer from its account: its item, and its place in the claims counter. */
+  /** Removes a deleted customer from its account: its item, and its place in the claims counter. */
   const leaveAccount = async (
     application: ApplicationId,
     customer: StoredCustomer,

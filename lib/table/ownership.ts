@@ -6,7 +6,7 @@ import { storedCustomer, storedPurchase } from "./customers.ts";
 import { customerPartition, identityOfKey, keyText, TABLE, type Key } from "./keys.ts";
 import type { Item, Table } from "./table.ts";
 
-/** Implements {@link FindOwnership}, with a request per hundred items. */
+/** Implements {@link FindOwnership}, with one read per hundred items. */
 export const createFindOwnership = (
   table: Table,
   pause: (attempt: number) => Promise<void>,
@@ -21,7 +21,7 @@ export const createFindOwnership = (
     // The index defines no order.
     owned.sort((a, b) => compare(a.pk, b.pk));
 
-    // The index may lag: an item may be gone or another's by now, so the item itself decides.
+    // The index may lag: an item may be gone or have another owner by now, so the item itself decides.
     const items = await createBatchReader(table, pause)(owned);
     const read = [...items.values()].filter((item) => item[TABLE.ownerAttribute] === owner);
     const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);

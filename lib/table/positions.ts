@@ -1,5 +1,5 @@
 /**
- * Guards for what is stored by position, instead of a schema per position: a replay of a thousand purchases reads forty
+ * Guards for values stored by position, instead of a schema per position: a replay of a thousand purchases reads forty
  * thousand of them.
  */
 export type Guard<T> = (value: unknown) => value is T;

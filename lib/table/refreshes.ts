@@ -18,7 +18,7 @@ import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 
-/** Time after its due time at which DynamoDB may delete a refresh, so that a token is not kept if nothing runs the queue. */
+/** Time after its due time at which a refresh expires, so that a token is not kept if nothing processes the queue. */
 const KEPT_AFTER_DUE_SECONDS = 120 * 24 * 3600;
 
 const refreshPut = (
@@ -46,7 +46,7 @@ export const refreshWrites = (
   ...(to === null ? [] : [refreshPut(table, application, purchase, to)]),
 ];
 
-/** Lease and health of a queue; absent values are those of a healthy queue that nobody works off. */
+/** Lease and health of a queue; absent values are those of a healthy queue without a lease. */
 const stateItem = once(() =>
   z.object({
     failures: z.optional(shape.integer()),
@@ -97,7 +97,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       for await (const page of queryPages(table, query)) {
         for (const { environment, key, dueAt, source } of knownItems(refreshItem, page))
           due.push({ application, purchase: { store, environment, key }, dueAt, source });
-        // Items of an unknown shape do not hide those behind them.
+        // Items of an unknown shape must not hide those behind them.
         if (due.length >= limit) break;
       }
       return due.slice(0, limit);
@@ -155,7 +155,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       const moved = await transact(table, [record, ...movedTo(due, to)]);
       if (moved.outcome === "written") return;
       if (!moved.failed.has(0)) throw moved.cause;
-      // The purchase is gone, or its refresh was moved: this entry is left over.
+      // The purchase is gone, or its refresh was moved: this entry is a leftover.
       const left = await transact(table, movedTo(due, null));
       if (left.outcome === "conflict") throw left.cause;
     },

@@ -5,7 +5,7 @@ import { STORE_REQUEST } from "../telling/message.ts";
 import { requestDeliveryPut } from "./deliveries.ts";
 import type { Table } from "./table.ts";
 
-/** Destinations are written one by one, so that one where the request still waits keeps no other from it. */
+/** Destinations are written separately, so that one where the request already waits does not block the others. */
 export const createStoreRequestQueue = ({ client, name: table }: Table): StoreRequestQueue => ({
   add: async (application, destinations, request) => {
     const { identifier, askedAt, data } = request;

@@ -30,7 +30,7 @@ export class MalformedItemError extends Error {
 type ReadonlyList<Value> = Value extends (infer Member)[] ? readonly Member[] : Value;
 type Written<Value> = { readonly [Name in keyof Value]: ReadonlyList<Value[Name]> };
 
-/** Attributes of an item as they are written: in the shape that reads them. */
+/** Attributes of an item to write, in the shape of the schema that reads them. */
 export type Attributes<Schema extends () => z.ZodMiniType> = Written<z.input<ReturnType<Schema>>>;
 
 /**

@@ -7,7 +7,7 @@ import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, type Item, type Table } from "./table.ts";
 
-/** Due looks that are searched for one account's. More are due only where telling is late. */
+/** Number of due looks searched for an account. More are due only if telling is late. */
 const LOOKS_SEARCHED = 300;
 
 /** All reads are strongly consistent. */

@@ -35,12 +35,12 @@ import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, setAttributes, type TransactItem } from "./writes.ts";
 
 /**
- * Lifetime of an absorbed customer's account item. Readers skip it; it is kept for a Query that began before the merge
+ * Lifetime of an absorbed customer's account item. Readers skip it; it stays for a Query that began before the merge
  * and has not reached the survivor's item yet.
  */
 const ABSORBED_KEPT_SECONDS = 24 * 3600;
 
-/** Customers of the change that are linked to another account than the result. */
+/** Customers of the change that are linked to a different account than the result. */
 const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCustomer[] =>
   [...(before === null ? [] : [before]), ...absorbed].filter(
     ({ link }) => link !== null && link.account !== after.link?.account,
@@ -101,7 +101,7 @@ const customerWrite = (
   );
 };
 
-/** The customer is unchanged since the previous transaction. */
+/** Checks that the customer is unchanged since the previous transaction. */
 const unmoved = (table: string, { application, after }: CustomerChange, version: number): TransactItem =>
   check(table, keys.customer(application, after.identifier), versionUnchanged(version));
 
@@ -146,8 +146,8 @@ const aliasWrite = (
 };
 
 /**
- * Absorbed customers' account items only get a time to live: a Query may see one and not yet the survivor's item, which
- * lists it. Written together with that item, never before.
+ * Expires absorbed customers' account items instead of deleting them: a Query may see one before the survivor's item
+ * that lists it. Written together with that item, never before.
  */
 const absorbedItems = (
   table: string,
@@ -163,7 +163,7 @@ const absorbedItems = (
         ],
   );
 
-/** The counter that a customer's link counts in; null without a link, or for a credential's. */
+/** The claims counter that a customer's link counts in; null without a link, or for a credential's. */
 export const claimOf = (
   customer: { link: Link | null; environment: StoredCustomer["environment"] } | null,
 ) =>
@@ -247,7 +247,7 @@ const purchaseWrite = (
   );
 };
 
-/** A purchase, and the change of its refresh. */
+/** Items for a purchase and its refresh. */
 const purchaseWrites = (table: string, change: CustomerChange, written: PurchaseWrite): TransactItem[] => [
   purchaseWrite(table, change, written),
   ...(written.refresh === null
@@ -255,7 +255,7 @@ const purchaseWrites = (table: string, change: CustomerChange, written: Purchase
     : refreshWrites(table, change.application, written.purchase, written.refresh)),
 ];
 
-/** Makes an account that a transaction writes to due for a look, where the application is told of changes. */
+/** Makes an account that a transaction writes to due for a look, if the application tells changes. */
 const looksAt = (
   table: string,
   { application, after, moment, tellsChanges }: CustomerChange,
@@ -273,11 +273,11 @@ const looksAt = (
       ]
     : [];
 
-/** Room for one purchase: the purchase, its refresh as it was, and as it will be. */
+/** Items for one purchase: the purchase, and its old and new refresh. */
 const itemsOf = ({ refresh }: PurchaseWrite): number =>
   1 + (refresh === null ? 0 : Number(refresh.from !== null) + Number(refresh.to !== null));
 
-/** Divides purchases into parts whose items have room: in the first part, then in each further one. */
+/** Divides purchases into parts whose items fit: `firstRoom` for the first part, `room` for each other one. */
 const inParts = (
   purchases: readonly PurchaseWrite[],
   firstRoom: number,
@@ -317,7 +317,7 @@ const acknowledgementWrites = (
   ),
 ];
 
-/** An operator's change goes to the audit, a move by a link to the transfers. */
+/** Records an operator's change in the audit, and a move by a link in the transfers. */
 const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
   change.audit !== null
     ? [auditWrite(table, change.application, change.audit)]
@@ -331,7 +331,7 @@ const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
 
 /**
  * Deletes absorbed customers' items from an account before the customer that lists them leaves it: without the list,
- * readers would count them. With it they do not, so this may be interrupted anywhere.
+ * readers would count them. Safe to interrupt: readers skip listed ones.
  */
 export const absorbedDeletions = (
   table: string,
@@ -354,14 +354,14 @@ const ROOM_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 3;
 
 /**
  * A change's transactions, in the order to send them. Most changes take one. A larger one starts with the customer, its
- * link, its identities and as many purchases as fit, and continues with the other purchases. Each transaction writes the
- * holdings of all purchases stored so far, so that the holdings never lag behind, wherever the change is interrupted; the
- * same request again completes it.
+ * link, its identities and as many purchases as fit, and continues with the other purchases. Each transaction writes
+ * the holdings of all purchases stored so far, so that the holdings never lag behind if the change is interrupted;
+ * repeating the request completes it.
  *
  * A change that moves a customer removes it from the old account first, and writes its item in the new one in a last
- * transaction, so that no two Queries find it in both. Until then it is `unsettled`.
+ * transaction, so that no two Queries find it in both accounts. Until then it is `unsettled`.
  *
- * @param ending accounts whose claims end at zero with the change
+ * @param ending accounts whose claims reach zero with the change
  */
 export const transactionsOf = (
   table: string,

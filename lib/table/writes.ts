@@ -15,7 +15,10 @@ export const put = (
   Put: { TableName, Item: { ...key, ...attributes }, ...condition },
 });
 
-/** An update that sets these attributes, removes undefined ones, and keeps all others, which a later version may have written. */
+/**
+ * An update that sets these attributes, removes undefined ones, and keeps all others: a later version may have written
+ * them.
+ */
 export const updateOf = (
   TableName: string,
   key: Key,

@@ -3,7 +3,7 @@ import type { CustomerEntitlement } from "../contract/schemas.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 
-/** An account as endpoint `readAccountEntitlements` answers at a moment. */
+/** An account as `readAccountEntitlements` would answer it at a moment. */
 export interface AccountState {
   readonly account: AccountId;
   readonly customers: readonly CustomerId[];
@@ -17,14 +17,14 @@ export interface StateDigest {
   readonly entitlements: ReadonlyMap<string, string>;
 }
 
-/** State of an account without a telling. */
+/** State of an account of which nothing was told. */
 export const NO_STATE: StateDigest = { customers: [], entitlements: new Map() };
 
-/** SHA-256 (hex) of an account's identifier, whose length and characters do not fit in keys. */
+/** SHA-256 (hex) of an account's identifier, which may be too long for a key and contain any character. */
 export const accountDigest = (account: AccountId): string =>
   createHash("sha256").update(account).digest("hex");
 
-/** A new time of verification alone is no change. */
+/** A new verification time alone is not a change. */
 const digestOf = (entitlement: CustomerEntitlement): string =>
   createHash("sha256")
     .update(JSON.stringify({ ...entitlement, lastVerifiedAt: null }))
@@ -40,9 +40,9 @@ export const digestsOf = ({ customers, entitlements }: AccountState): StateDiges
 export interface StateDifference {
   /** Identifiers of the entitlements that differ, sorted; empty where only the customers do. */
   readonly changed: readonly string[];
-  /** Customers of the later state alone. */
+  /** Customers only in the later state. */
   readonly gained: readonly CustomerId[];
-  /** Customers of the earlier state alone. */
+  /** Customers only in the earlier state. */
   readonly lost: readonly CustomerId[];
 }
 

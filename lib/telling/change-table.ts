@@ -13,15 +13,15 @@ export interface Told {
   /** Whether it has an item; false: nothing was told, or its customers were erased since. */
   readonly isStored: boolean;
   readonly digest: StateDigest;
-  /** Time of the look that time alone makes due; null: none is set. */
+  /** Time of the next look that is due without a write; null: none. */
   readonly lookAt: Instant | null;
   /** Change that told the version; null: none. */
   readonly last: ChangePlace | null;
-  /** Customers told as lost, under which the account is still found. */
+  /** Customers told as lost that still lead to the account in the table. */
   readonly left: readonly CustomerId[];
 }
 
-/** Right to tell for an application, and the last place in its sequence. */
+/** Exclusive right to tell for an application, and the last place in its sequence. */
 export interface TellingTurn {
   readonly worker: string;
   /** Sequence of the last change; 0: none. */
@@ -33,14 +33,14 @@ export interface TellingTurn {
 /** One account's part of a telling. */
 export interface AccountTelling {
   readonly before: Told;
-  /** Looks that it answers. */
+  /** Looks that it completes. */
   readonly looks: readonly Look[];
   readonly digest: StateDigest;
   readonly lookAt: Instant | null;
   readonly gained: readonly CustomerId[];
-  /** Lost customers under which the account is no longer found. */
+  /** Lost customers that no longer lead to the account. */
   readonly lost: readonly CustomerId[];
-  /** Lost customers under which the account is found until a later telling. */
+  /** Lost customers that lead to the account until a later telling. */
   readonly left: readonly CustomerId[];
   /** The next version; null: nothing differs. */
   readonly data: ChangeData | null;
@@ -67,8 +67,8 @@ export interface ChangeTable {
   ): Promise<TellingTurn | null>;
   release(application: ApplicationId, worker: string): Promise<void>;
   /**
-   * Whether every later read sees all writes of the looks' transactions. A read may see part of a transaction, a look among
-   * it.
+   * Whether every later read sees all writes of the looks' transactions. A read may see only part of one, even its
+   * look.
    */
   areApplied(application: ApplicationId, looks: readonly Look[]): Promise<boolean>;
   /** Last told state of each account, in the order of the accounts. */
@@ -78,11 +78,11 @@ export interface ChangeTable {
     application: ApplicationId,
     customers: readonly CustomerId[],
   ): Promise<ReadonlyMap<CustomerId, AccountId>>;
-  /** Items of an account in a telling's transaction, without that of the sequence. */
+  /** Number of an account's items in a telling's transaction, without the sequence's own. */
   itemsOf(account: AccountTelling, destinations: readonly Destination[]): number;
   /**
-   * Empties the changes before the account's last one. If that one has no customers, only the told version is kept, under a
-   * keyed hash of the account. Then the erasure's looks are done. May be repeated after an interruption.
+   * Empties the changes before the account's last one. If that one has no customers, keeps only the told version, under
+   * a keyed hash of the account. This completes the erasure's looks. Safe to repeat after an interruption.
    */
   forget(application: ApplicationId, account: AccountId, looks: readonly Look[]): Promise<void>;
   /** One transaction. `conflict`: another worker tells, or the told state has changed; read again. */

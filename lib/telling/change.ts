@@ -4,7 +4,7 @@ import { DAY } from "../duration.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 
-/** A version of an account, as destinations are told and the feed answers. Its content never changes. */
+/** A version of an account, as told to destinations and answered by the feed. Its content never changes. */
 export interface ChangeData {
   readonly applicationIdentifier: ApplicationId;
   readonly applicationAccountIdentifier: AccountId;
@@ -27,7 +27,7 @@ export interface ChangePlace {
 export interface Change {
   readonly place: ChangePlace;
   readonly toldAt: Instant;
-  /** Null: the account's customer was erased since, and with it what was told. */
+  /** Null: a customer of the account was erased since, and the data with it. */
   readonly data: ChangeData | null;
 }
 
@@ -40,7 +40,7 @@ export interface FeedChange extends Change {
 /** UTC date of an instant, such as `2027-01-31`. */
 export const dayOf = (moment: Instant): string => isoTime(moment).slice(0, 10);
 
-/** Time for which changes, and deliveries that nobody took, are kept. */
+/** Time for which changes and undelivered messages are kept. */
 export const CHANGES_KEPT_MILLISECONDS = 30 * DAY;
 
 export const ACCOUNT_CHANGED = "account.entitlements_changed" satisfies MessageType;

@@ -8,7 +8,7 @@ import { isPublicAddress } from "./public-address.ts";
 /** All addresses of a name. Rejects where it has none. */
 export type NameLookup = (name: string) => Promise<readonly string[]>;
 
-/** The system's resolver, asked as Node.js asks it for a connection. */
+/** The system's resolver, called as Node.js calls it for a connection. */
 export const lookupName: NameLookup = async (name) =>
   (await systemLookup(name, { all: true, hints: ADDRCONFIG })).map(({ address }) => address);
 
@@ -24,8 +24,7 @@ export class LookupError extends Error {
 }
 
 /**
- * Shares a lookup that is under way. The system's resolver works on few threads, which the connections to one slow name
- * would occupy.
+ * Shares a lookup in flight. The system's resolver has few threads, which connections to one slow name would occupy.
  */
 const shared = (lookup: NameLookup): NameLookup => {
   const underWay = new Map<string, Promise<readonly string[]>>();
@@ -40,8 +39,8 @@ const shared = (lookup: NameLookup): NameLookup => {
 };
 
 /**
- * A `lookup` for `net.connect`, which connects to what it answers and asks nobody else: nothing can change between the check
- * and the connection. One address that is not public refuses the name, because it is not known which one would be used.
+ * A `lookup` for `net.connect`, which connects to the addresses returned here: nothing can change between the check and
+ * the connection. A name with any address that is not public is refused, because any of its addresses may be used.
  */
 export const createCheckedLookup = (
   options: AddressRules & { readonly lookup: NameLookup },

@@ -15,7 +15,7 @@ export interface DeliveryRun extends BatchRun {
   readonly applications: () => Promise<readonly ApplicationId[]>;
   readonly newWorker: () => string;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Takes an unexpected failure of one destination's deliveries, which is reported as failing. */
+  /** Receives an unexpected failure of one destination, which is reported as failing. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -30,26 +30,26 @@ export interface FailingDestination extends DestinationReference {
 export interface DeliveryReport {
   readonly delivered: number;
   readonly failed: number;
-  /** Age of the oldest message that still waits, in milliseconds; 0: none does. */
+  /** Age of the oldest waiting message, in milliseconds; 0: none waits. */
   readonly oldest: number;
   readonly failing: readonly FailingDestination[];
 }
 
-/** Destinations that are delivered to at the same time. */
+/** Destinations processed at the same time. */
 const DESTINATIONS_AT_ONCE = 20;
 
-/** Time for which a worker delivers to a destination: longer than a turn and its last batch. */
+/** Length of a worker's lease of a destination: longer than a turn and its last batch. */
 const LEASE_MILLISECONDS = 60 * SECOND;
 
 /** Time after which another destination has its turn. */
 const TURN_MILLISECONDS = 20 * SECOND;
 
-/** Pause that an invocation waits for, instead of leaving it to the next one. */
+/** Longest pause that an invocation waits out instead of leaving it to the next one. */
 const SHORT_PAUSE_MILLISECONDS = 10 * SECOND;
 
 const PER_PAGE = 100;
 
-/** Enough that one of them is a delivery, if there is one: the destination's health is stored beside them. */
+/** Enough that one of them is a delivery, if there is any: the destination's health is in the same partition. */
 const FEW = 2;
 
 interface Progress extends DeliveryCounts {
@@ -65,12 +65,12 @@ const isAnythingWaiting = async (
   return false;
 };
 
-/** Reason of a destination to which this service could not even try to deliver. */
+/** Reason for a destination to which this service could not even try to deliver. */
 const FAULT = "error";
 
 /**
- * Reports a destination whose deliveries failed by a fault of this service. Its health says nothing of that, so it counts
- * as failing for as long as a message waits.
+ * Reports a destination whose deliveries failed because of this service. Its health does not record that, so it counts
+ * as failing as long as a message waits.
  */
 const reportFault = async (
   { queue, now }: DeliveryRun,
@@ -132,7 +132,7 @@ const deliverTo = async (
           batch,
           progress,
         );
-        // Messages with a later attempt are delivered now, too.
+        // It is back: messages due later are sent now, too.
         isBack ||= health.failures > 0 && after.failures === 0;
         health = after;
         left = left.filter((one) => !batch.includes(one));
@@ -156,11 +156,11 @@ const deliverTo = async (
 };
 
 /**
- * Delivers what waits for the destinations of all applications, several destinations at once, so that one that is down or
- * slow holds up no other.
+ * Delivers the waiting messages of all applications, several destinations at once, so that a slow or failing one does
+ * not hold up others.
  *
  * @param until nothing starts from this moment on
- * @param only the applications whose destinations are delivered to; unset: all
+ * @param only applications to deliver for; unset: all
  */
 export const deliverMessages = async (
   run: DeliveryRun,

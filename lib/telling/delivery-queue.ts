@@ -10,7 +10,7 @@ export interface DestinationReference {
   readonly destination: string;
 }
 
-/** Newest version of an account, which a destination has not taken yet. */
+/** Newest version of an account that a destination has not taken yet. */
 export interface AccountDelivery {
   readonly kind: "account";
   readonly account: AccountId;
@@ -18,16 +18,16 @@ export interface AccountDelivery {
   readonly place: ChangePlace;
 }
 
-/** A store's request to the application, which a destination has not taken yet. */
+/** A store's request to the application that a destination has not taken yet. */
 export interface RequestDelivery {
   readonly kind: "request";
   readonly message: Message;
-  /** Time from which it is of no more use. */
+  /** Time after which it is no longer delivered. */
   readonly until: Instant;
 }
 
 export type Delivery = (AccountDelivery | RequestDelivery) & {
-  /** Time of the oldest message that it stands for. */
+  /** Time of the oldest message that it replaces. */
   readonly since: Instant;
   readonly tries: number;
   /** No attempt before this time; 0: at once. */
@@ -36,13 +36,13 @@ export type Delivery = (AccountDelivery | RequestDelivery) & {
 
 /** Deliveries that wait for one destination, and its health. All reads are strongly consistent. */
 export interface DeliveryQueue {
-  /** Waiting deliveries in pages, in no order of time: each account has one. */
+  /** Pages of waiting deliveries, not ordered by time. Each account has at most one. */
   waiting(destination: DestinationReference, perPage: number): AsyncIterable<readonly Delivery[]>;
-  /** The changes at these places, in their order; null: it is no longer kept. */
+  /** The changes at these places, in their order; null: no longer kept. */
   changesAt(application: ApplicationId, places: readonly ChangePlace[]): Promise<readonly (Change | null)[]>;
   /** Health of a destination; one that was never tried takes messages. */
   healthOf(destination: DestinationReference): Promise<DestinationHealth>;
-  /** Takes the right to deliver until the time. Null: another worker has it, or the destination is paused. */
+  /** Takes the exclusive right to deliver until a time. Null: another worker has it, or the destination is paused. */
   take(
     destination: DestinationReference,
     worker: string,

@@ -3,11 +3,11 @@ import type { Instant } from "../entitlements/time.ts";
 
 /** State of a destination as a whole. */
 export interface DestinationHealth {
-  /** Batches in a row of which nothing was taken; 0: it takes messages. */
+  /** Consecutive batches without any delivery; 0: it takes messages. */
   readonly failures: number;
-  /** First failure of the row; null: none. */
+  /** First of the failures in a row; null: none. */
   readonly failingSince: Instant | null;
-  /** The last failure, in a word that an operator looks up; null: none. */
+  /** Reason of the last failure, a word that the runbook explains; null: none. */
   readonly because: string | null;
   /** Nothing is sent before this time; 0: at once. */
   readonly pausedUntil: Instant;
@@ -15,10 +15,10 @@ export interface DestinationHealth {
 
 export const TAKING: DestinationHealth = { failures: 0, failingSince: null, because: null, pausedUntil: 0 };
 
-/** Reason of a destination that answered that it wants no more messages. */
+/** Reason for a destination that has answered 410. */
 export const GONE = "gone";
 
-/** Until an operator resumes it. */
+/** Suspended until an operator resumes it. */
 const FOR_EVER = Date.UTC(9999, 11, 31);
 
 export const isSuspended = ({ because }: DestinationHealth): boolean => because === GONE;
@@ -56,12 +56,12 @@ export const nextTry = (failures: number, moment: Instant, retryAt: Instant | nu
 };
 
 /**
- * Failures after which a destination's pauses grow no longer: it may be a message that is never taken, and others wait. Each
- * message goes on with later and later attempts of its own.
+ * Failures after which a destination's pauses stop growing: the cause may be one message that is never taken, while
+ * others wait. Each message has growing pauses of its own.
  */
 const GROWING_PAUSES = 2;
 
-/** Health after a batch of which nothing was taken. */
+/** Health after a batch without any delivery. */
 export const afterRefusal = (
   health: DestinationHealth,
   because: string,

@@ -14,8 +14,8 @@ const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/.test(host);
 
 /**
- * Why a URL cannot be a destination, as a sentence for a person; null where it can. What its name resolves to is checked at
- * each attempt. `URL` has turned every way to write an IPv4 address (decimal, hexadecimal, octal, short) into the usual one.
+ * Why a URL cannot be a destination, as a sentence for a person; null: it can. The addresses of its host are checked at
+ * each attempt. `URL` normalizes every notation of an IPv4 address (decimal, hexadecimal, octal, short).
  */
 export const checkDestinationUrl = (
   text: string,

@@ -10,9 +10,9 @@ import { SENDER, type Message } from "./message.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type FailureReason, type SendOutcome } from "./send-outcome.ts";
 
 const MOST_ENTRIES = 10;
-/** EventBridge takes less than 1 MB in a request. */
+/** EventBridge accepts less than 1 MB per request. */
 const LIMIT_BYTES = 1024 * 1024;
-/** Entries share a request only below EventBridge's earlier limit, so that a large one fails no others. */
+/** Entries share a request only below EventBridge's earlier limit, so that a large one does not fail others. */
 const SHARED_BYTES = 256 * 1024;
 /** Size of `Time`, in EventBridge's own count. */
 const TIME_BYTES = 14;
@@ -21,8 +21,8 @@ export interface EventBusSender {
   /**
    * Makes one attempt to put messages on a bus: one outcome for each, in their order. 15 seconds for all of them.
    *
-   * @param busArn of a bus in the client's region
-   * @throws what is not an answer of EventBridge or its network, such as missing credentials
+   * @param busArn ARN of a bus in the client's region
+   * @throws errors that are not from EventBridge or the network, such as missing credentials
    */
   send(busArn: string, messages: readonly Message[]): Promise<readonly SendOutcome[]>;
 }
@@ -57,7 +57,7 @@ const entryOf = (busArn: string, message: Message): Entry => {
   };
 };
 
-/** Splits entries into requests, in their order. One that is too large for a request is alone. */
+/** Splits entries into requests, in order. An entry too large for a shared request is alone. */
 const batchesOf = (entries: readonly Entry[]): readonly (readonly Entry[])[] => {
   const batches: Entry[][] = [];
   let bytes = 0;
@@ -76,7 +76,7 @@ const batchesOf = (entries: readonly Entry[]): readonly (readonly Entry[])[] => 
 
 const isTooLarge = ([first]: readonly Entry[]): boolean => first !== undefined && first.bytes >= LIMIT_BYTES;
 
-/** The HTTP status that says what an error of EventBridge means; its own is 400 for most. */
+/** The HTTP status that an EventBridge error stands for; most are answered with 400. */
 const STATUSES: Readonly<Record<string, number>> = {
   AccessDeniedException: 403,
   InternalException: 500,
@@ -100,7 +100,7 @@ const NETWORK: readonly (readonly [RegExp, FailureReason])[] = [
   [/^E[A-Z]+$/, "connect"],
 ];
 
-/** The code before the name: the SDK calls a connection that was reset a `TimeoutError` too. */
+/** Checks the code before the name: the SDK calls a reset connection a `TimeoutError` too. */
 const networkFailure = ({ name, code }: { readonly name?: unknown; readonly code?: unknown }) => {
   const [, reason] = NETWORK.find(([pattern]) => typeof code === "string" && pattern.test(code)) ?? [];
   if (reason !== undefined) return reason;
@@ -108,7 +108,7 @@ const networkFailure = ({ name, code }: { readonly name?: unknown; readonly code
   return name === "SyntaxError" ? "protocol" : null;
 };
 
-/** The outcome for each entry of a request that failed as a whole. */
+/** The outcome of every entry if the whole request failed. */
 const failureOf = (error: unknown, deadline: AbortSignal): SendOutcome => {
   if (error instanceof EventBridgeServiceException)
     return failedWith(STATUSES[error.name] ?? error.$metadata.httpStatusCode ?? null);

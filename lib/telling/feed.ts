@@ -13,7 +13,7 @@ import {
 
 /** Changes in the order of their application's sequence. All reads are strongly consistent. */
 export interface FeedTable {
-  /** The last place of the sequence; null: nothing was ever told. */
+  /** The last place of the sequence; null: nothing was told yet. */
   lastPlace(application: ApplicationId): Promise<ChangePlace | null>;
   /** Changes of a day after a place in the sequence, in pages. */
   changesOf(
@@ -38,16 +38,18 @@ const BYTES = 4_000_000;
 export const cursorOf = ({ day, sequence }: ChangePlace): string =>
   Buffer.from(`${day} ${sequence}`).toString("base64url");
 
-/** Cursor of a request without one: from the oldest change that is kept. */
+/** Cursor that stands for no cursor: from the oldest change kept. */
 const START = Buffer.from("start").toString("base64url");
 
 const CURSOR = /^(\d{4}-\d{2}-\d{2}) (0|[1-9]\d{0,15})$/;
 
-/** Place before the first change, which is told from now on: it expires as every other one. The teller's clock may differ. */
+/**
+ * Place before an application's first change. A day back, as the teller's clock may be behind; expires like any other.
+ */
 const beforeAll = (now: Instant): ChangePlace => ({ day: dayOf(now - DAY), sequence: 0 });
 
 /**
- * Place after which a cursor's changes come; null: the oldest that is kept comes first.
+ * Place after which a cursor's changes start; null: from the oldest kept.
  *
  * @throws ServiceError `INVALID_REQUEST`
  */
@@ -62,7 +64,7 @@ export const placeOfCursor = (cursor: string): ChangePlace | null => {
   return place;
 };
 
-/** The days from one to another, both included. */
+/** The days between two days, both included. */
 export const daysFrom = (from: string, to: string): readonly string[] => {
   const days: string[] = [];
   for (let at = Date.parse(from); at <= Date.parse(to); at += DAY) days.push(dayOf(at));
@@ -70,10 +72,10 @@ export const daysFrom = (from: string, to: string): readonly string[] => {
 };
 
 /**
- * Changes that follow each other without a gap, up to a place of the sequence. A read may see a part of a transaction: what is
- * behind a gap is left for the next request.
+ * Changes without a gap between them, up to a place of the sequence. A read may see part of a transaction: changes
+ * after a gap are left for the next request.
  *
- * @param after null: from the oldest that is kept
+ * @param after null: from the oldest kept
  * @throws ServiceError `CURSOR_EXPIRED` where the gap begins before the first of the days
  */
 const withoutGaps = async function* (
@@ -109,11 +111,11 @@ const shownAs = (data: ChangeData, { toldAt, place }: FeedChange): AccountChange
 });
 
 /**
- * Changes of all accounts of an application in the order in which they were told, after a cursor, or from the oldest that is
- * kept. The last cursor answers an empty list and itself.
+ * Changes of all accounts of an application in the order in which they were told, after a cursor or from the oldest
+ * kept. The last cursor returns an empty list and itself.
  *
- * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no longer
- * kept
+ * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no
+ * longer kept
  */
 export const readChanges = async (
   { feed, now }: FeedReading,

@@ -4,14 +4,14 @@ import type { AccountId, CustomerId } from "../identifiers.ts";
 /** Write of a customer that may have changed its account. */
 export interface LookCause {
   readonly customer: CustomerId;
-  /** The customer's version with the write; an erasure's is that of the erased customer. */
+  /** The customer's version after the write; for an erasure, its last version. */
   readonly version: number;
-  /** Customers whose items of the account the write put, changed or deleted. */
+  /** Customers whose items in the account the write put, changed or deleted. */
   readonly customers: readonly CustomerId[];
   readonly erased: boolean;
 }
 
-/** A due look at an account, to see whether it differs from what was told. */
+/** A due look at an account: a comparison of its state with what was last told. */
 export interface Look {
   readonly account: AccountId;
   readonly dueAt: Instant;

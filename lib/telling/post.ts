@@ -12,7 +12,7 @@ export interface Post {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly agent: http.Agent;
-  /** Ends the request, with the status if it has arrived, otherwise as `timeout`. */
+  /** Ends the request: with the status if it has arrived, otherwise as `timeout`. */
   readonly deadline: AbortSignal;
 }
 
@@ -20,7 +20,7 @@ export type PostResult =
   | { readonly status: number; readonly retryAfter: string | undefined }
   | {
       readonly because: FailureReason;
-      /** An earlier request had left the connection open: the other end may have closed it meanwhile. */
+      /** The connection was left open by an earlier request, so the other end may have closed it meanwhile. */
       readonly isKeptConnection: boolean;
     };
 
@@ -33,7 +33,7 @@ const reasonOf = (error: NodeJS.ErrnoException, stage: Stage): FailureReason => 
   return error.code?.startsWith("HPE_") === true ? "protocol" : "connect";
 };
 
-/** Reads and drops the body, so that the connection can be used again; a long one is not worth it. */
+/** Reads and drops the body, so that the connection can be reused; a long body is cut off. */
 const dropBody = (response: http.IncomingMessage, stop: () => void): void => {
   let bytes = 0;
   response.on("data", (chunk: Buffer) => {
@@ -45,9 +45,9 @@ const dropBody = (response: http.IncomingMessage, stop: () => void): void => {
 /**
  * Sends one POST and resolves with the status of its answer, redirects included. Never rejects.
  *
- * Once the status has arrived, it counts, whatever becomes of the body: the receiver has decided, and a message that it has
- * accepted would only be sent twice. The body still has until the deadline, because a receiver may work while it writes, and
- * some stop when the connection closes.
+ * A status that has arrived counts, whatever happens to the body: the receiver has decided, and an accepted message
+ * would only be sent twice. The body still has until the deadline, because some receivers work while they write it, and
+ * stop if the connection closes.
  */
 export const post = ({ url, headers, text, agent, deadline }: Post): Promise<PostResult> => {
   const { promise, resolve } = Promise.withResolvers<PostResult>();

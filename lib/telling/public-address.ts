@@ -4,7 +4,7 @@ import ipaddr from "ipaddr.js";
 const ipv4Of = (bytes: readonly number[]): string => bytes.join(".");
 
 /**
- * IPv4 addresses within an IPv6 address, by its range: a gateway on the way may deliver to them.
+ * IPv4 addresses embedded in an IPv6 address, by its range: a gateway on the way may deliver to them.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2 mapped
  * @see https://www.rfc-editor.org/rfc/rfc6052#section-2.2 NAT64; the prefix for local use (RFC 8215) is not public
@@ -21,13 +21,13 @@ const WRAPPED: Readonly<Record<string, (bytes: readonly number[]) => readonly st
 /** IANA has allocated only 2000::/3 for unicast on the internet. */
 const isGlobalUnicast = ([first = 0]: readonly number[]): boolean => first >> 5 === 1;
 
-/** An IPv6 address in hexadecimal alone: `ipaddr.js` reads `::8.8.8.8` as the mapped `::ffff:8.8.8.8`. */
+/** An IPv6 address in purely hexadecimal notation: `ipaddr.js` reads `::8.8.8.8` as the mapped `::ffff:8.8.8.8`. */
 const hexadecimal = (address: string): string | undefined =>
   URL.parse(`http://[${address}]`)?.hostname.slice(1, -1);
 
 /**
- * Whether an IP address belongs to the public internet, and so may be a destination. An IPv6 address that wraps IPv4
- * addresses is public if they are.
+ * Whether an IP address is on the public internet, and so may be a destination. An IPv6 address that embeds IPv4
+ * addresses is public if those are.
  *
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */

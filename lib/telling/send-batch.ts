@@ -18,16 +18,16 @@ export interface BatchRun {
   readonly now: () => Instant;
 }
 
-/** Attempts of a run, counted as each ends. */
+/** Attempts of a run, counted as they end. */
 export interface DeliveryCounts {
   delivered: number;
   failed: number;
 }
 
-/** Messages that one destination gets at the same time. */
+/** Messages sent to one destination at the same time. */
 export const MESSAGES_AT_ONCE = 20;
 
-/** The next messages: several, or one that shows whether the destination is back, and not the same one each time. */
+/** The next messages: several or, after a failure, a single one as a probe, each time a different one. */
 export const batchOf = (due: readonly Delivery[], { failures }: DestinationHealth): readonly Delivery[] => {
   if (failures === 0) return due.slice(0, MESSAGES_AT_ONCE);
   const place = failures % due.length;
@@ -47,7 +47,7 @@ const messageOf = (
   data,
 });
 
-/** A delivery and its message; null: there is nothing left to deliver. */
+/** A delivery and its message; null: nothing is left to deliver. */
 interface Sending {
   readonly delivery: Delivery;
   readonly message: Message | null;
@@ -77,7 +77,7 @@ const sendingsOf = async (
 };
 
 /**
- * Sends a batch and stores what became of each message.
+ * Sends a batch and stores the outcome of each message.
  *
  * @returns the destination's health after it
  */

@@ -13,7 +13,7 @@ import type { Instant } from "../entitlements/time.ts";
  */
 export type FailureReason = "address" | "name" | "connect" | "tls" | "timeout" | "protocol" | "status";
 
-/** The end of one attempt to send a message. It quotes neither the URL nor the answer. */
+/** Outcome of one attempt to send a message. It quotes neither the URL nor the answer. */
 export type SendOutcome =
   | { readonly outcome: "delivered" }
   /** The destination wants no further message. */

@@ -4,10 +4,10 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { webhookSecret } from "./webhook-secret.ts";
 
-/** Time for which the secret before a rotation signs beside the new one. */
+/** Time for which the previous secret signs beside the new one after a rotation. */
 export const OVERLAP_MILLISECONDS = DAY;
 
-/** Epoch of the secret of a destination that was never rotated: nobody has seen it. */
+/** Epoch of the secret of a destination that was never rotated: never shown. */
 const NEVER_ROTATED: Instant = 0;
 
 /** The secret of one epoch. */
@@ -18,7 +18,7 @@ export const secretOf = (
   epoch: Instant,
 ): Uint8Array => webhookSecret(master, { application, destination: name, epoch });
 
-/** Secrets that sign a destination's messages at the moment: the newest, and for a day the one before it. */
+/** Secrets that sign a destination's messages at the moment: the newest, and the previous one for a day. */
 export const signingSecrets = (
   master: Uint8Array,
   application: ApplicationId,

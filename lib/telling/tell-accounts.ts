@@ -21,7 +21,7 @@ export interface AccountLooks {
   readonly looks: readonly Look[];
 }
 
-/** `again`: a write was not complete, or came first; nothing, or only a part, was told. */
+/** `again`: a write was still being applied, or came first; nothing, or only a part, was told. */
 export interface TellingOutcome {
   readonly outcome: "told" | "again";
   /** The turn after what was told. */
@@ -34,7 +34,7 @@ interface Seen extends AccountLooks {
   readonly customers: readonly AccountCustomer[];
 }
 
-/** Customers that one transaction lets an account gain, or be found under no more; each takes an item. */
+/** Customers that an account may gain, or stop being found by, in one transaction; each takes an item. */
 const CUSTOMERS_AT_ONCE = 30;
 
 /** Items and bytes of one transaction, with a reserve below DynamoDB's 100 and 4 MB. */
@@ -46,7 +46,7 @@ const customersOf = ({ customers }: Seen): readonly CustomerId[] => customers.ma
 const isToldWith = ({ told }: Seen, customer: CustomerId): boolean =>
   told.digest.customers.includes(customer);
 
-/** Customers that the account has, and was not told to have. */
+/** Customers of the account that its last told version does not have. */
 const gainedBy = (seen: Seen): readonly CustomerId[] =>
   customersOf(seen).filter((customer) => !isToldWith(seen, customer));
 
@@ -55,7 +55,10 @@ const lostBy = (seen: Seen): readonly CustomerId[] => {
   return seen.told.digest.customers.filter((customer) => !own.has(customer));
 };
 
-/** Gained customers that a later version tells: an account that has lost one is told that first, and few are gained at once. */
+/**
+ * Gained customers left for a later version: losses are told first, and only {@link CUSTOMERS_AT_ONCE} are gained at
+ * once.
+ */
 const waitingIn = (seen: Seen): ReadonlySet<CustomerId> =>
   new Set(gainedBy(seen).slice(lostBy(seen).length > 0 ? 0 : CUSTOMERS_AT_ONCE));
 
@@ -80,7 +83,7 @@ const see = async (
   }));
 };
 
-/** Accounts as seen, with those from which they have gained customers, however many moves ago. */
+/** Accounts as read, and those from which they gained customers, over any number of moves. */
 interface Moves {
   readonly seen: readonly Seen[];
   /** Accounts by the gained and lost customers that their last told version has. */
@@ -88,8 +91,8 @@ interface Moves {
 }
 
 /**
- * Sees the accounts that others have gained customers from, too: what they lose is told first. Null: an account still has
- * a customer that another one has gained, so one of the reads is outdated.
+ * Also reads the accounts from which others have gained customers, because losses are told first. Null: a customer is
+ * in two accounts, so one of the reads is outdated.
  */
 const withLosers = async (
   step: TellingStep,
@@ -134,7 +137,7 @@ const stateOf = (
   };
 };
 
-/** The next version of an account; no version where nothing differs. While customers wait or are left, so do the looks. */
+/** The next version of an account; none if nothing differs. While customers wait or are left, its looks stay due. */
 const tellingOf = (
   application: Application,
   seen: Seen,
@@ -198,8 +201,8 @@ const inTransactions = (
 };
 
 /**
- * Tells accounts that may have changed. What an account loses is told before another account gains it, so whoever follows
- * the changes never sees a purchase entitle two accounts.
+ * Tells accounts that may have changed. A loss is told before the gain by another account, so that nobody who follows
+ * the changes sees a purchase entitle two accounts.
  */
 export const tellAccounts = async (
   step: TellingStep,

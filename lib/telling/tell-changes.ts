@@ -9,11 +9,11 @@ import type { AccountLooks, TellingStep } from "./tell-accounts.ts";
 import { tellTogether, type TogetherOutcome } from "./tell-together.ts";
 
 export interface TellingRun extends TellingStep {
-  /** Whether an application is told of changes, up to a minute ago. */
+  /** Cached applications, to skip those that tell no changes. */
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   /**
-   * An application as it is now. Nobody looks again at what an outdated catalog told, or at a version that was not delivered
-   * to a new destination.
+   * An application as it is now, uncached: no later look would correct what an outdated catalog told, or deliver a
+   * version to a destination that was missed.
    */
   readonly currentApplication: (identifier: ApplicationId) => Promise<Application | null>;
   readonly changes: ChangeTable;
@@ -21,7 +21,7 @@ export interface TellingRun extends TellingStep {
   readonly applications: () => Promise<readonly ApplicationId[]>;
   readonly newWorker: () => string;
   readonly pause: (attempt: number) => Promise<void>;
-  /** Takes an unexpected failure of the telling of one application, or of one of its accounts. */
+  /** Receives an unexpected failure in telling one application, or one of its accounts. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -29,14 +29,14 @@ export interface TellingRun extends TellingStep {
 export interface TellingReport {
   /** Versions told. */
   readonly told: number;
-  /** Age of the oldest look that is still due, in milliseconds; 0: none is. */
+  /** Age of the oldest due look, in milliseconds; 0: none is due. */
   readonly oldest: number;
 }
 
-/** Applications that are told for at the same time. */
+/** Applications processed at the same time. */
 const APPLICATIONS_AT_ONCE = 5;
 
-/** Time for which a worker tells for an application. One that dies gives way after it. */
+/** Length of a worker's lease of an application. A dead worker's lease expires. */
 const LEASE_MILLISECONDS = 60 * SECOND;
 
 /** Time after which another application has its turn. */
@@ -48,10 +48,10 @@ const LOOKS_PER_READ = 300;
 /** Accounts read at once; their telling takes several transactions. */
 const ACCOUNTS_AT_ONCE = 30;
 
-/** Looks of one account that a telling answers; a transaction has room for them. */
+/** Looks of one account that one telling completes; they fit in a transaction. */
 const LOOKS_PER_ACCOUNT = 40;
 
-/** Attempts in a row that bring nothing, before another invocation goes on. */
+/** Consecutive attempts without progress before the rest is left to another invocation. */
 const ATTEMPTS = 8;
 
 const byAccount = (looks: readonly Look[]): readonly AccountLooks[] =>
@@ -120,11 +120,11 @@ const tellFor = async (
 };
 
 /**
- * Looks at the accounts that may have changed, of all applications that are told of changes, and tells those that differ
- * from what was last told. One worker at a time tells for an application.
+ * Processes the due looks of all applications that tell changes, and tells the accounts that differ from what was last
+ * told. One worker at a time tells for an application.
  *
  * @param until nothing starts from this moment on
- * @param only the applications that are told for; unset: all
+ * @param only applications to tell for; unset: all
  */
 export const tellChanges = async (
   run: TellingRun,

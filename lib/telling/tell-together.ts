@@ -3,7 +3,7 @@ import type { AccountId } from "../identifiers.ts";
 import type { TellingTurn } from "./change-table.ts";
 import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
 
-/** Accounts whose telling failed, and why. */
+/** An account whose telling failed, and the error. */
 export interface FailedTelling {
   readonly account: AccountId;
   readonly error: unknown;
@@ -18,10 +18,10 @@ export interface TogetherOutcome {
 }
 
 /**
- * Tells accounts together. Where that fails, or some are being written, it tells them in halves, down to each by itself: none
- * holds up another.
+ * Tells accounts together. If that fails, or some are being written, halves the list, down to single accounts, so that
+ * none holds up another.
  *
- * @param retake takes the turn again, after an attempt of which it is not known how far it came. Rejects with the table
+ * @param retake takes the turn again, after an attempt whose progress is unknown. Rejects if the table does
  */
 export const tellTogether = async (
   step: TellingStep,

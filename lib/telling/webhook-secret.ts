@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import type { ApplicationId } from "../identifiers.ts";
 
-/** Names one secret of one destination. */
+/** Identifies one secret of one destination. */
 export interface SecretName {
   readonly application: ApplicationId;
   /** Name of the destination. */
@@ -37,8 +37,8 @@ export const webhookSecret = (
 export const secretText = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString("base64")}`;
 
 /**
- * HMAC-SHA256 (hex) of a text, under a key of the application. It names what must not be kept in plain, such as an erased
- * account: only who has the master secret can tell whether a name belongs to a text.
+ * HMAC-SHA256 (hex) of a text, under a key of the application. Stands for a name that must not be stored, such as an
+ * erased account's: only the holder of the master secret can match the two.
  */
 export const keyedHash = (master: Uint8Array, application: ApplicationId, text: string): string =>
   createHmac("sha256", derivedKey(master, ["keyed-hash", application]))

@@ -12,26 +12,26 @@ import { signedHeaders } from "./webhook-signature.ts";
 export { checkDestinationUrl } from "./destination-url.ts";
 export { signedHeaders } from "./webhook-signature.ts";
 
-/** Kept connections to one host. A message beyond them waits for one, within its own time limit. */
+/** Maximum connections to one host. Further messages wait for one, within their own time limit. */
 export const CONNECTIONS_PER_HOST = 64;
 
-/** Below the five seconds after which Node.js's own servers close an idle connection, and most others later. */
+/** Below the five seconds after which Node.js servers close an idle connection; most others wait longer. */
 const IDLE_MILLISECONDS = 4_000;
 
 export interface WebhookSenderOptions extends AddressRules {
-  /** The system's resolver where it is absent. */
+  /** Unset: the system's resolver. */
   readonly lookup?: NameLookup;
   readonly now: () => Instant;
-  /** Time limit of an attempt; 15 seconds where it is absent. */
+  /** Time limit of an attempt; unset: 15 seconds. */
   readonly attemptMilliseconds?: number;
 }
 
 export interface WebhookSender {
   /**
-   * Makes one attempt to deliver a message. Only a 2xx is a delivery, and redirects are not followed. A failed attempt is a
-   * value.
+   * Makes one attempt to deliver a message. Only a 2xx is a delivery, and redirects are not followed. A failed attempt
+   * is a value.
    *
-   * @param secrets sign the message; two during a rotation
+   * @param secrets secrets to sign with; two during a rotation
    * @throws TypeError where `signedHeaders` does
    */
   send(url: string, message: Message, secrets: readonly Uint8Array[]): Promise<SendOutcome>;
@@ -44,8 +44,8 @@ interface Agents {
 }
 
 /**
- * The agents look names up, so no connection is made without the check, and a kept one had it when it was made. No TLS
- * session is resumed: each connection verifies the certificate. That holds whatever the environment says.
+ * The agents use the checked lookup, so every connection was checked when it was made. No TLS session is resumed: each
+ * connection verifies the certificate, whatever the environment says.
  */
 const agentsOf = (
   { Agent }: typeof http | typeof https,

@@ -40,7 +40,7 @@ export interface ClockEndpointOptions {
 
 /**
  * The clock of the local run: `GET` reads it, `POST` moves it with `{"advance": "P1M"}`, `{"at": "<ISO time>"}` or
- * `{"reset": true}`. Both answer `{ "now": "<ISO time>" }`, a move when it is done.
+ * `{"reset": true}`. Both answer `{ "now": "<ISO time>" }`, a move once it is complete.
  */
 export const createClockEndpoint = ({ clock, timekeeper, reset, log }: ClockEndpointOptions): Mount => {
   const send = (response: ServerResponse, status: number, body: object): void =>

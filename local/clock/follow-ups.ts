@@ -1,12 +1,12 @@
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 
-/** Times after a store's event at which the schedules run: those at which the service tries again. */
+/** Delays after a store's event at which the schedules run: when the service tries again. */
 const AFTER_EVENT = [10 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
 /** Moments after the stores' events at which the schedules are to run. */
 export interface FollowUps {
-  /** Remembers those of an event. Events come in the order of time. */
+  /** Adds an event's moments. Events come in order of time. */
   add(event: Instant): void;
   /** The first after the given moment; null: none. Forgets the earlier ones. */
   nextAfter(moment: Instant): Instant | null;

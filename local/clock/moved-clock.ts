@@ -1,6 +1,6 @@
 import type { Instant } from "../../lib/entitlements/time.ts";
 
-/** Real time, moved forwards. It runs on from where it was moved to. */
+/** Real time plus an offset, which only grows until a reset. */
 export interface MovedClock {
   now(): Instant;
   /** Milliseconds by which it is ahead of real time. */

@@ -1,12 +1,12 @@
 import { offsetIn } from "./moved-clock.ts";
 
 /**
- * Makes `Date` go by a clock in this thread, for the code and for its libraries: `Date.now()`, `new Date()` and `Date()`.
- * A date of given values, `Date.parse`, `Date.UTC`, `instanceof` and subclasses are as they were. Timers and `performance`
- * stay real.
+ * Makes `Date` follow a clock in this thread, for the code and its libraries: `Date.now()`, `new Date()` and `Date()`.
+ * A date from given values, `Date.parse`, `Date.UTC`, `instanceof` and subclasses work as usual. Timers and
+ * `performance` stay real.
  *
- * @param clock its time, from the real one, in milliseconds since 1970
- * @returns takes it back
+ * @param clock maps the real time to the clock's, in milliseconds since 1970
+ * @returns restores the real `Date`
  */
 export const replaceDate = (clock: (realNow: () => number) => number): (() => void) => {
   const RealDate = Date;
@@ -28,7 +28,7 @@ export const replaceDate = (clock: (realNow: () => number) => number): (() => vo
 };
 
 /**
- * Makes `Date` go by a moved clock in this thread.
+ * Makes `Date` follow a moved clock in this thread.
  *
  * @param shared the clock's offset
  */

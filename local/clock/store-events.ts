@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../../sandbox/clock.ts";
 
-/** Events of all sandbox stores. A store that fails, hangs or stands still holds up nobody; it is logged, once. */
+/** Events of all sandbox stores. A store that fails or hangs holds up no other; it is logged once. */
 export interface StoreEvents {
   /** Moment of the first event after the given one; null: none is due. */
   nextAfter(moment: Instant): Instant | null;

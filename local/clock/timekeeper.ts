@@ -10,14 +10,14 @@ export interface Timekeeper {
   /** Runs stores and schedules every second, until {@link stop}. */
   start(): void;
   /**
-   * Moves the clock and stops at everything that falls due on the way: each event of a store, the schedules' times after
-   * it, and each day. Moves run one after the other.
+   * Moves the clock, stopping at everything that falls due on the way: each event of a store, the schedules' times
+   * after it, and each day. Moves run one after the other.
    *
    * @param targetFrom the target, from the moment at which the move begins
    * @throws ImpossibleMove before anything has moved
    */
   move(targetFrom: (now: Instant) => Instant): Promise<void>;
-  /** Does the work in a move's place, with no schedule running, and forgets what was to follow. */
+  /** Runs the work between moves, while no schedule runs, and forgets the follow-ups. */
   reset(work: () => Promise<void>): Promise<void>;
   /** Ends a move at its next stop. */
   stop(): void;
@@ -29,7 +29,7 @@ export interface TimekeeperOptions {
   readonly clock: MovedClock;
   readonly stores: StoreEvents;
   readonly schedules: Schedules;
-  /** Called when the clock was moved, or an event has happened. */
+  /** Called after the clock was moved or an event has happened. */
   readonly onChange: () => void;
   readonly log: (line: string) => void;
 }
@@ -39,7 +39,7 @@ const TICK_MILLISECONDS = 1000;
 /** Furthest ahead of real time, so that the sandbox's certificates are valid and a move ends. */
 const FURTHEST = { years: 10, milliseconds: 10 * 365 * DAY };
 
-/** Stops of one move; beyond them it stops once a day only. */
+/** Stops in one move at most; after that, one a day. */
 const MOST_STOPS = 10_000;
 
 const requirePossible = (now: Instant, target: Instant): void => {

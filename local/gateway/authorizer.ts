@@ -34,7 +34,7 @@ const authorizerResult = z.object({
 });
 type AuthorizerResult = z.infer<typeof authorizerResult>;
 
-/** Input of an authorizer. The policy covers all methods, whichever one it was asked for. */
+/** Input of an authorizer. The returned policy covers all methods, whichever one was requested. */
 interface Question {
   readonly token: string;
   readonly methodArn: string;

@@ -40,7 +40,7 @@ export interface Gateway {
    * @param options.logsFailure whether the reason of a failure is logged; default: true
    */
   invoke(name: string, options?: { readonly logsFailure?: boolean }): Promise<InvocationResult>;
-  /** Replaces all environments and forgets the cached policies. What is running is ended. */
+  /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
   renew(): Promise<void>;
   /** Stops the functions' environments. */
   stop(): Promise<void>;
@@ -133,7 +133,7 @@ const functionsOf = (
     ]),
   );
 
-/** Passes the functions' lines on to the request log too; those about a failure are on standard error. */
+/** Also passes the functions' lines to the request log; those about failures are on standard error. */
 const alsoTo =
   (requests: RequestLog, write: ((line: string) => void) | undefined) =>
   (line: string): void => {

@@ -10,7 +10,7 @@ export interface AnsweredRequest {
   readonly writtenUnder: readonly string[];
   /** Body of a refusal; null where the request was not refused. */
   readonly refusal: string | null;
-  /** The gateway's own reason of a refusal; null: it has none. */
+  /** The gateway's own reason for a refusal; null: it has none. */
   readonly because: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface RequestLog {
   /** Takes a line of a function's standard output. */
   readonly take: (line: string) => void;
   readonly answered: (request: AnsweredRequest) => void;
-  /** Writes the requests whose function's line has not come. To be called when the functions have stopped. */
+  /** Writes the requests that still wait for their function's line. Call it when the functions have stopped. */
   readonly end: () => void;
 }
 
@@ -75,7 +75,7 @@ const nothingText = ({ grantsNothing = [] }: FunctionLine): readonly string[] =>
       ].join(", ")} grants nothing: ${NOTHING_BECAUSE[because] ?? because}`,
   );
 
-/** Reasons of the authorizer, which logs them in a word. */
+/** Sentences for the one-word reasons in the authorizer's log. */
 const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
   malformed: "the API key is malformed",
   unknown: "the API key is unknown",
@@ -83,7 +83,7 @@ const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
   revoked: "the API key is revoked",
 };
 
-/** Reasons why a store was not asked, which the functions log in a word. */
+/** Sentences for the functions' one-word reasons not to ask a store. */
 const CREDENTIAL_OF_STORE_BECAUSE: Readonly<Record<string, string>> = {
   secretIsUnreadable:
     "there is no secret of the manifest's name: begin it with customer-entitlements/, or start with --secrets and a file of that name",
@@ -92,7 +92,7 @@ const CREDENTIAL_OF_STORE_BECAUSE: Readonly<Record<string, string>> = {
   workloadIdentityIsNoExternalAccount: "the manifest's workload identity is no external account",
 };
 
-/** The most telling known reason. */
+/** The most specific known reason. */
 const reasonText = (
   line: FunctionLine | null,
   request: AnsweredRequest,
@@ -125,7 +125,7 @@ export const requestText = (request: AnsweredRequest, line: FunctionLine | null)
   ].join("");
 };
 
-/** Longest wait for a function's line, which may come after its answer, on a loaded machine much later. */
+/** Longest wait for a function's line, which may come after its answer, and much later on a busy machine. */
 const LINE_COMES_WITHIN_MILLISECONDS = 2000;
 /** Lines kept for pending answers. */
 const MOST_LINES = 1000;
@@ -137,7 +137,7 @@ export const createRequestLog = (write: (text: string) => void): RequestLog => {
     take: (text) => {
       const line = text.includes('"outcome"') ? parsed(functionLine, text.slice(text.indexOf("{"))) : null;
       const id = line?.requestId ?? line?.invocation;
-      // The endpoint's own line tells of an allowed request.
+      // An allowed request is reported by the endpoint's own line.
       if (line === null || id === undefined || line.outcome === "ALLOWED") return;
       const settle = waiting.get(id);
       if (settle !== undefined) return settle(line);

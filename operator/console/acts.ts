@@ -21,7 +21,7 @@ const of = <Name extends string, Fields extends z.ZodRawShape>(act: Name, fields
 
 /** Acts of the page: commands of the command line, by their names and options. */
 const act = z.discriminatedUnion("act", [
-  // An empty account would make an unlinking of a move.
+  // An empty account would turn a move into an unlink.
   of("customer unlink", { ...destructive, customer: text, to: text.min(1).optional() }),
   of("customer erase", { ...destructive, customer: text }),
   of("customer refresh", { ...acting, customer: text }),
@@ -43,7 +43,7 @@ const act = z.discriminatedUnion("act", [
 
 export const actRequest = z.strictObject({
   act,
-  /** The question that was shown and answered with yes; unset: none was shown yet. */
+  /** The question that was shown and confirmed; unset: none was shown yet. */
   confirmed: z.string().max(4096).optional(),
 });
 export type ActRequest = z.output<typeof actRequest>;
@@ -52,7 +52,7 @@ export type ActOutcome =
   | { readonly outcome: "asked"; readonly question: string }
   | { readonly outcome: "done"; readonly text: string; readonly progress: readonly string[] };
 
-/** Ends a command at its question, which has not been answered yet. */
+/** Ends a command at its question, which is still to be confirmed. */
 class Unanswered extends Error {
   readonly question: string;
   constructor(question: string) {
@@ -114,9 +114,9 @@ const perform = async (
 };
 
 /**
- * Runs a command as the command line does, with its checks, its audit and its question. A command that asks ends with the
- * question, and does nothing; repeated with that question as confirmed, it is done. Where the question has changed since,
- * it is asked anew: what is done is what was shown.
+ * Runs a command as the command line does, with its checks, its audit and its question. A command that asks returns the
+ * question and does nothing; repeated with that question as confirmed, it is done. If the question has changed
+ * meanwhile, it is asked again, so that only what was shown is done.
  *
  * @throws OperatorError
  */
@@ -127,7 +127,7 @@ export const runAct = async (
 ): Promise<ActOutcome> => {
   const progress: string[] = [];
   const confirmation: Confirmation = {
-    // The command tells what it will do, and then asks.
+    // The command reports what it will do, and then asks.
     ask: async () => {
       const question = progress.pop() ?? "";
       if (question === confirmed) return true;

@@ -46,5 +46,5 @@ const ASSETS: ReadonlyMap<string, () => Promise<Asset>> = new Map([
   ["style.css", () => file("text/css; charset=utf-8", `${PAGE}style.css`)],
 ]);
 
-/** The page's file of a name, empty for the page itself; null: there is none. */
+/** The page's file with this name, empty for the page itself; null: there is none. */
 export const assetOf = async (name: string): Promise<Asset | null> => (await ASSETS.get(name)?.()) ?? null;

@@ -66,7 +66,7 @@ export type CallOutput<Name extends CallName> = Awaited<ReturnType<Calls[Name]["
 
 const isCall = (name: string): name is CallName => Object.hasOwn(CALLS, name);
 
-/** Answer of a call; null: there is none of that name. */
+/** Answer of a call; null: there is no such call. */
 export const runCall = async (
   context: ConsoleSession,
   name: string,

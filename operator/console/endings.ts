@@ -5,7 +5,7 @@ import type { Terms } from "../../lib/entitlements/entitlements.ts";
 import { isRevoked, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 
-/** Why a purchase gives access no more; `lasts`: it gives access now. */
+/** Why a purchase no longer gives access; `lasts`: it gives access now. */
 export type Because =
   | "lasts"
   | "refunded"
@@ -38,11 +38,11 @@ export interface Ending {
   /** End of access, ISO 8601; null: it has no end, or none is known. */
   readonly until: string | null;
   readonly because: Because;
-  /** Product that was taken in its place; null: none is known. */
+  /** Product that replaced it; null: none is known. */
   readonly changedTo: string | null;
 }
 
-/** A product that starts so soon after the end of another takes its place. */
+/** A product that starts within this time after another's end replaces it. */
 const AT_ONCE = MINUTE;
 
 /** Purchases of an account, by `referenceText`. */
@@ -121,8 +121,8 @@ const endedOf = (
 };
 
 /**
- * When each purchase of an account gave access for the last time, and why no more: the latest end first, one for each
- * product of a purchase. Pure.
+ * When each purchase of an account last gave access and why it ended, one entry per product of a purchase, latest end
+ * first. Pure.
  *
  * @param periods of all the account's purchases, at the moment
  */

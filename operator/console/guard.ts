@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 /** Start of every path of the console. */
 export const CONSOLE_PATH = "/console";
 
-/** Whether a browser's request may be answered, and how it is let in. */
+/** Decides whether a browser's request is answered, and lets a browser in. */
 export interface Guard {
   /** Where the page is served. Ends with a slash. */
   readonly pagePath: string;
@@ -14,23 +14,23 @@ export interface Guard {
   admit(request: IncomingMessage, token: string): string | null;
 }
 
-/** As a browser writes them: without the port 80. */
+/** As a browser writes them: without port 80. */
 const hostsAt = (port: number): readonly string[] =>
   ["127.0.0.1", "localhost"].map((name) => new URL(`http://${name}:${port}`).host);
 
-/** A name of another host that leads to this machine is refused (DNS rebinding). */
+/** Refuses a foreign host name that resolves to this machine (DNS rebinding). */
 const hostRefusal = ({ headers: { host } }: IncomingMessage, port: number): string | null =>
   host !== undefined && hostsAt(port).includes(host)
     ? null
     : `The address of the console is http://${hostsAt(port)[0]}.`;
 
-/** Whether a browser opens an address, from wherever its link is: the page that links cannot read it. */
+/** Whether a browser navigates to an address. A link from another page is fine: that page cannot read the answer. */
 const isOpened = ({ method, headers }: IncomingMessage): boolean =>
   method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
 
 /**
- * Why a request of another server's page is refused, in a sentence; null: it is of this server's own page, of no page, or
- * opens an address.
+ * Why a request of another server's page is refused, in a sentence; null: it is from this server's page, from none, or
+ * navigates.
  *
  * @see https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Site
  */
@@ -41,7 +41,7 @@ export const otherPageRefusal = (request: IncomingMessage): string | null => {
   return isOwn || isOpened(request) ? null : "Only this server's own page may ask this.";
 };
 
-/** A form of another page can send no JSON. */
+/** Another page's form cannot send JSON. */
 const formRefusal = ({ method, headers }: IncomingMessage): string | null =>
   method === "POST" && headers["content-type"]?.split(";", 1)[0] !== "application/json"
     ? "The body must be application/json."
@@ -50,7 +50,7 @@ const formRefusal = ({ method, headers }: IncomingMessage): string | null =>
 const pageRefusal = (request: IncomingMessage, port: number): string | null =>
   hostRefusal(request, port) ?? otherPageRefusal(request) ?? formRefusal(request);
 
-/** Lets in whoever reaches the port: for a local run, which has nothing but its sandbox. */
+/** Lets in every caller that reaches the port: for a local run, which has only its sandbox. */
 export const openGuard = (port: () => number): Guard => ({
   pagePath: `${CONSOLE_PATH}/`,
   refusal: (request) => pageRefusal(request, port()),
@@ -62,15 +62,16 @@ const isEqual = (a: string, b: string): boolean => {
   return left.byteLength === right.byteLength && timingSafeEqual(left, right);
 };
 
-/** Whether any cookie is this one: a server on another port may have set others of its name. */
+/** Whether any cookie matches: a server on another port may have set others of this name. */
 const hasCookie = ({ headers }: IncomingMessage, wanted: string): boolean =>
   (headers.cookie ?? "").split("; ").some((cookie) => isEqual(cookie, wanted));
 
 const newSecret = (): string => randomBytes(32).toString("base64url");
 
 /**
- * Lets in the one browser that opens the address with its token first. The page's path is secret, because a browser sends a
- * cookie to every port of a host: a server of another user on another port gets it only at the path that it is made for.
+ * Lets in the one browser that first opens the address with its token. The page's path is secret, because a browser
+ * sends a cookie to every port of a host: another user's server on another port gets it only at the path for which it
+ * was set.
  */
 export const createTokenGuard = (port: () => number): Guard & { readonly token: string } => {
   const token = newSecret();

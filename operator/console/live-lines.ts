@@ -1,11 +1,11 @@
-/** Lines as they come, and the latest of those before. */
+/** A live stream of lines that replays the latest ones. */
 export interface LiveLines {
   readonly add: (line: string) => void;
-  /** Calls back with the lines kept, and with each further one. Returns what ends that. */
+  /** Calls back with the kept lines and each further one. Returns a function that ends this. */
   readonly follow: (take: (line: string) => void) => () => void;
 }
 
-/** Keeps the latest lines for those who follow later. */
+/** @param kept number of lines that a new follower gets first */
 export const createLiveLines = (kept: number): LiveLines => {
   let lines: readonly string[] = [];
   const followers = new Set<(line: string) => void>();

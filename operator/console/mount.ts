@@ -15,20 +15,20 @@ export interface ConsoleOptions {
   readonly composeAccountReport: ComposeAccountReport;
   readonly guard: Guard;
   readonly sandbox: ConsoleSandbox | null;
-  /** Requests that go through a local run; null: the service is deployed. */
+  /** Requests to a local run; null: the service is deployed. */
   readonly requests: LiveLines | null;
-  /** Takes a line for whoever runs the console. */
+  /** Receives a line for the person who runs the console. */
   readonly log: (line: string) => void;
 }
 
 const API = "api/";
 const LARGEST_BODY = 64 * 1024;
-/** Bytes that may wait for a page that reads no lines. */
+/** Maximum bytes waiting for a page that does not read its lines. */
 const LARGEST_BACKLOG = 8 * 1024 * 1024;
 
 /**
- * Nothing is kept by the browser, no other page may frame it, and it loads from nowhere else. Styles are set by script, by
- * the library that draws.
+ * The browser keeps nothing, no other page may frame this one, and it loads only from here. The drawing library sets
+ * styles by script.
  */
 const HEADERS = {
   "Cache-Control": "no-store",
@@ -63,7 +63,7 @@ const redirect = (
 const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
   send(response, status, "application/json", JSON.stringify(body));
 
-/** A body's JSON; undefined: it is none, or too large. */
+/** A body's JSON; undefined: it is not JSON, or too large. */
 const readJson = async (request: IncomingMessage): Promise<unknown> =>
   parseJson(await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY));
 
@@ -101,7 +101,7 @@ export const createConsole = (options: ConsoleOptions) => {
     response.write(": the requests so far\n\n");
     const unfollow = lines.follow((line) => {
       response.write(`data: ${JSON.stringify(line)}\n\n`);
-      // The page comes back by itself, for the latest lines.
+      // The page reconnects by itself and gets the latest lines.
       if (response.writableLength > LARGEST_BACKLOG) response.destroy();
     });
     response.once("close", unfollow);
@@ -110,11 +110,11 @@ export const createConsole = (options: ConsoleOptions) => {
   const admit = (request: IncomingMessage, response: ServerResponse, token: string): void => {
     const cookie = guard.admit(request, token);
     if (cookie === null) return sendText(response, 403, "This address was used, or is not known.");
-    // The token leaves the address bar, and the browser's history names the page without it.
+    // Removes the token from the address bar and the browser's history.
     return redirect(response, guard.pagePath, { "Set-Cookie": cookie });
   };
 
-  /** Answers what the page asks, by its name below the page's path. */
+  /** Answers a request below the page's path. */
   const answerPage = async (
     request: IncomingMessage,
     response: ServerResponse,

@@ -37,7 +37,7 @@ const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null): Pictu
   return marks.flatMap(([kind, at]) => (at === null ? [] : [{ at: isoTime(at), kind }]));
 };
 
-/** A refund lasts for ever; it is drawn up to the end of what was bought. */
+/** A refund lasts for ever, but is drawn up to the end of the purchased period. */
 const barOf = ({ from, to, kind, active }: AccessSpan, { endsAt }: Line): PictureRow["bars"] => {
   const end = kind === "revoked" && to === null ? endsAt : to;
   if (end !== null && end <= from) return [];
@@ -54,8 +54,8 @@ const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] =>
 ];
 
 /**
- * The shown purchases of an account over time: when each line gave or will give access, by the rules of the answer, and what
- * was heard of it. Oldest first within a purchase. Pure.
+ * The shown purchases of an account over time: when each line gave or will give access, by the rules of the answer, and
+ * when its store reported on it. Oldest first within a purchase. Pure.
  *
  * @param periods of all the account's purchases
  * @param shown keys of the purchases, by `referenceText`, in their order

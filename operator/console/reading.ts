@@ -69,7 +69,7 @@ export const readApplication = async (session: Session, identifier: string) => {
       environments,
       serverApiKey: serverApi?.keyIdentifier ?? null,
     })),
-    // Credentials are named by their kind alone.
+    // Only the kind of a credential is shown.
     androidStore: application.androidStore.map(
       ({ packageName, environments, credential, notifications }) => ({
         packageName,
@@ -168,7 +168,7 @@ export const readCustomer = async (
   return { ...customerReportJson(customer), moment: isoTime(session.moment) };
 };
 
-/** The account of this identifier, and the customers with a purchase of this name. */
+/** The account with this identifier, and the customers with a purchase of this name. */
 export const search = async (
   session: Session,
   composeAccountReport: ComposeAccountReport,

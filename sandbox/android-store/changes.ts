@@ -33,9 +33,9 @@ export const CHANGES = [
   /** Ends a pause, or its schedule. */
   "resume",
   "expire",
-  /** The developer moves the renewal ahead by the given period. */
+  /** The developer defers the renewal by the given period. */
   "defer",
-  /** Another product or base plan takes its place, under a new token: now, or `deferred` to the end of the period. */
+  /** Another product or base plan replaces it, under a new token: now, or `deferred` to the end of the period. */
   "replace",
   "upgrade",
   /** The next part of a prepaid plan, under a new token. */
@@ -67,7 +67,7 @@ export const changeDetails = z.object({
   /** Length of the paid period, pause, grace period or deferral; default: the subscription's own period, for grace and pause one month. */
   period: period.optional(),
   quantity: z.int().positive().optional(),
-  /** How long ago the order of a refund was voided, of which the store learns only now; default: it was voided now. */
+  /** How long ago the refunded order was voided, if the store's systems see it only now; default: it was voided now. */
   voidedAgo: period.optional(),
   productIdentifier: z.string().min(1).optional(),
   basePlanIdentifier: z.string().min(1).optional(),

@@ -24,7 +24,7 @@ import {
 } from "./subscription-states.ts";
 import type { SubscriptionTerms } from "./terms.ts";
 
-/** Events of purchases that time alone brings. */
+/** Events of purchases that the passing of time causes. */
 
 const UNACKNOWLEDGED = { by: "google", for: "unacknowledged" } as const;
 
@@ -49,7 +49,7 @@ const stateEnds = (sold: SoldSubscription, { stateUntil }: SubscriptionTerms): I
   }
 };
 
-/** When something happens to the purchase by itself; null: nothing will. */
+/** Time of the purchase's next own event; null: none. */
 export const nextEventOf = (sold: SoldPurchase): Instant | null => {
   const due = acknowledgementDue(sold);
   const ends =
@@ -81,7 +81,7 @@ const periodEnds = (
       : tell({ ...sold, terms: { ...terms, stateUntil: after(at, terms.silentPeriod) } });
   const end = endOf(sold.answer) ?? at;
   const until = after(end, terms.period);
-  // The last instant there is: nothing follows it.
+  // At the last possible instant, nothing follows.
   return until > end ? tell(active(sold, until, at), "RENEWED") : tell(expired(sold, at), "EXPIRED");
 };
 

@@ -8,7 +8,7 @@ import type { ShopKeeping } from "./shop.ts";
 const switchRequest = z.object({ enabled: z.boolean() });
 const testRequest = z.object({ packageName: z.string().min(1) });
 
-/** Google's keys as pushes are verified with them; `POST /certs/rotate` makes a new one. */
+/** Google's keys for verifying pushes; `POST /certs/rotate` makes a new one. */
 export const createCertificates =
   (keys: PushKeys) =>
   async (method: string, path: string): Promise<Answer> => {

@@ -30,7 +30,7 @@ export const SUBSCRIPTION_NOTIFICATIONS = {
 } as const;
 export type SubscriptionNotification = keyof typeof SUBSCRIPTION_NOTIFICATIONS;
 
-/** CANCELED is of a pending purchase; a refund is told as a voided purchase. */
+/** CANCELED is about a pending purchase; a refund is notified as a voided purchase. */
 export const ONE_TIME_PRODUCT_NOTIFICATIONS = { PURCHASED: 1, CANCELED: 2 } as const;
 export type OneTimeProductNotification = keyof typeof ONE_TIME_PRODUCT_NOTIFICATIONS;
 

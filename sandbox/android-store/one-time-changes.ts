@@ -43,7 +43,7 @@ const voidOf = (
       };
 };
 
-/** Refunded and revoked. The store tells it as a voided purchase alone. */
+/** Refunded and revoked. The store notifies it only as a voided purchase. */
 export const revokedOneTimePurchase = (
   sold: SoldOneTimePurchase,
   now: Instant,

@@ -14,9 +14,8 @@ import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
 
 /**
  * A local Google Play: the Android Publisher API (v3) with its token exchange and Google's error bodies, endpoints to
- * create and change purchases, and Real-time Developer Notifications as Pub/Sub pushes them. What it sold changes by
- * itself as `runUntil` says that time has passed, and only then: renewals, failed payments, pauses, the refund of what
- * nobody acknowledged.
+ * create and change purchases, and Real-time Developer Notifications as Pub/Sub pushes them. Time passes only in
+ * `runUntil`: renewals, failed payments, pauses, refunds of unacknowledged purchases.
  *
  * Below its mount prefix:
  *
@@ -33,7 +32,7 @@ import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
  * | `POST /serviceAccounts/{e-mail}:generateAccessToken` | impersonation, as in IAM Credentials |
  * | `/androidpublisher/v3/…` | the API; requires an access token |
  *
- * A request that changes something is answered once its pushes are.
+ * A request that changes something is answered once its pushes were.
  *
  * ```sh
  * curl -X POST localhost:3000/sandbox/android-publisher/purchases -H 'content-type: application/json' \
@@ -56,7 +55,7 @@ export interface AndroidPublisherSandbox
   failNext(endpoint: SandboxEndpoint, ...faults: Fault[]): void;
   /** Discards the faults that no request has met yet. */
   clearFaults(): void;
-  /** A push's request as the store would send it, with any claims, header or message, right or wrong. */
+  /** A push request as the store would send it, with any claims, header or message, valid or not. */
   readonly pushRequest: Pushes["request"];
   /** The keys that `GET /certs` answers. */
   certificates(): Promise<JSONWebKeySet>;
@@ -163,7 +162,7 @@ export const createAndroidPublisherSandbox = (
     }
     shop.passTime(moment);
   };
-  /** Runs follow each other, so that no event happens twice. */
+  /** Runs are sequential, so that no event happens twice. */
   let running = Promise.resolve();
 
   return {
@@ -203,7 +202,7 @@ export const createAndroidPublisherSandbox = (
         return true;
       }
       const answered = fault ?? (await answer(endpoint, request, { path, parameters }, body));
-      // Others are asked while a push is under way, and would wait for themselves.
+      // Other endpoints are called during a push: waiting there would be a deadlock.
       const changes = endpoint === "control" || endpoint === "notifications";
       if (changes && request.method !== "GET") await pushes.pushed();
       send(response, answered);

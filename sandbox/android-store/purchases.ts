@@ -16,7 +16,7 @@ export type StoredPurchase = { readonly packageName: string } & (
   | { readonly productKind: "one_time_product"; readonly answer: OneTimePurchase }
 );
 
-/** A subscription with its terms; null: it was put as a raw answer, and never changes by itself. */
+/** A subscription with its terms; `terms` null: it was put as a raw answer, and never changes by itself. */
 export interface SoldSubscription {
   readonly packageName: string;
   readonly productKind: "subscription";

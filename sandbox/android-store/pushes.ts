@@ -7,18 +7,20 @@ import type { PushKeys } from "./push-keys.ts";
 
 /** A Pub/Sub topic with one push subscription. */
 export interface Pushes {
-  /** Publishes notifications in order: of one ordering key each is answered or has failed before the next is pushed. */
+  /**
+   * Publishes notifications in order: with one ordering key, each is answered or has failed before the next is pushed.
+   */
   publish(notifications: readonly unknown[], at: Instant, orderingKey: string): void;
-  /** Resolves when every push under way is answered or failed. */
+  /** Resolves when every push in flight was answered or has failed. */
   pushed(): Promise<void>;
   /** When a push that failed is sent again; null: none is. */
   nextAt(): Instant | null;
-  /** Sends what is due by the given time once again. */
+  /** Resends the pushes that are due by the given time. */
   sendAgain(at: Instant): Promise<void>;
-  /** The push's request, right or wrong: claims and header parameters that are undefined are left out. */
+  /** The push request, valid or not; claims and header parameters that are undefined are left out. */
   request(data: unknown, changes?: RequestChanges): Promise<PushRequest>;
   readonly isEnabled: boolean;
-  /** Switched off, nothing is published, and what was to be sent again is forgotten. */
+  /** While switched off, nothing is published, and pending retries are forgotten. */
   enable(enabled: boolean): void;
   forget(): void;
   save(): z.input<typeof savedPushes>;
@@ -97,7 +99,7 @@ export const createPushes = (
   /** The last pushes of each ordering key. */
   const tails = new Map<string, Promise<void>>();
   let isEnabled = true;
-  /** Counts how often everything was forgotten: a push that fails later is not sent again. */
+  /** Number of times that everything was forgotten: a push that fails afterwards is not resent. */
   let forgotten = 0;
 
   const pushUrl = (): string | null =>

@@ -44,7 +44,7 @@ export interface Shop {
    * @throws ImpossibleChange
    */
   change(purchaseToken: string, change: Change, details?: string | ChangeDetails): string;
-  /** The store drops the purchase: 410 from then on. */
+  /** Drops the purchase: 410 from then on. */
   drop(purchaseToken: string): void;
 }
 
@@ -55,11 +55,11 @@ export interface ShopKeeping extends Shop {
   tokens(): readonly string[];
   /** Voided purchases of a package, oldest first. */
   voidedOf(packageName: string): readonly VoidedPurchase[];
-  /** The store's time: never before what has happened already. */
+  /** The store's time, never earlier than its last event. */
   time(): Instant;
   passTime(moment: Instant): void;
   nextEventAt(): Instant | null;
-  /** Makes the earliest event happen that is due by the given time. */
+  /** Runs the earliest event due by the given time. */
   makeNextHappen(moment: Instant): void;
   reset(): void;
   save(): z.input<typeof savedShop>;
@@ -88,7 +88,7 @@ export const createShop = (
 
   const time = (): Instant => (latest = Math.max(latest, now()));
 
-  /** Stores an outcome, and returns what the store tells of it. */
+  /** Stores an outcome, and returns its notifications. */
   const keep = (
     purchaseToken: string,
     { sold, notices, voided: order }: Outcome,

@@ -12,7 +12,7 @@ import {
   type SubscriptionStep,
 } from "./subscription-states.ts";
 
-/** An add-on comes at once, or goes at the end of the period. */
+/** Adds an add-on at once, or removes one at the end of the period. */
 export const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
   termsOfRenewing(sold);
   requireState(sold, "ACTIVE");
@@ -47,7 +47,7 @@ export const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
             autoRenewingPlan: { autoRenewEnabled: true },
           },
         ];
-  // An item that was removed once, and is over, comes back in its own place.
+  // An item that was removed and is over returns in its own place.
   const others = linesOf(marked).filter(({ productId }) => productId !== adds);
   return tell({ ...marked, answer: { ...marked.answer, lineItems: [...others, ...added] } }, "ITEMS_CHANGED");
 };

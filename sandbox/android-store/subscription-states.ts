@@ -110,7 +110,7 @@ const withRenewal = (line: SubscriptionLine, autoRenewEnabled: boolean): Subscri
     ? { ...line, autoRenewingPlan: { ...line.autoRenewingPlan, autoRenewEnabled } }
     : line;
 
-/** Lines with another end, save those that are over and those that are not owned yet. */
+/** Lines with another end, except those that are over or not owned yet. */
 const linesUntil = (
   sold: SoldSubscription,
   autoRenewEnabled: boolean | null,
@@ -144,7 +144,7 @@ const atNewPrice = (line: SubscriptionLine): SubscriptionLine => {
   };
 };
 
-/** Paid for until the given end: the lines that go on get it, with a new order; the others end. */
+/** Paid until the given end: lines that continue get that end and a new order; the others end. */
 export const active = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription => {
   const end = endOf(sold.answer) ?? now;
   const goesOn = currentLinesOf(sold).some((line) => !endsWithPeriod(line));
@@ -214,7 +214,7 @@ export const canceled = (
     { pause: null },
   );
 
-/** Why it was canceled stays in the answer. */
+/** The cancellation's reason stays in the answer. */
 export const expired = (
   sold: SoldSubscription,
   now: Instant,
@@ -232,7 +232,7 @@ export const expired = (
 export const endedByStore = (sold: SoldSubscription, now: Instant): Outcome<SoldSubscription> =>
   tell(expired(sold, now, { systemInitiatedCancellation: {} }), "CANCELED", "EXPIRED");
 
-/** Lines that the change moves or marks; their state stays. */
+/** The subscription with changed lines and the same state. */
 export const withLines = (
   sold: SoldSubscription,
   change: (line: SubscriptionLine) => SubscriptionLine,

@@ -29,18 +29,18 @@ export interface SubscriptionTerms extends OneTimeTerms {
 }
 
 /**
- * Time in which a purchase is to be acknowledged: three days, and three minutes for a licence tester. For test
- * subscriptions the same page also says five; the shorter one is kept.
+ * Time within which a purchase must be acknowledged: three days, or three minutes for a licence tester. For test
+ * subscriptions the same page also says five; the shorter one applies here.
  *
  * @see https://developer.android.com/google/play/billing/integrate#process
  * @see https://developer.android.com/google/play/billing/test
  */
 const ACKNOWLEDGEMENT = { paid: 3 * DAY, test: 3 * MINUTE };
 
-/** Prepaid plans below this are to be acknowledged within half of the plan. */
+/** Prepaid plans shorter than this must be acknowledged within half of the plan. */
 const SHORT_PLAN = 7 * DAY;
 
-/** Time for which the store answers about a subscription that has expired, in days, as a duration. */
+/** Time for which the store still answers about an expired subscription, in days, as a duration. */
 export const KEPT_AFTER_EXPIRY = "P60D";
 
 /**

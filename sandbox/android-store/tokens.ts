@@ -16,7 +16,9 @@ export interface TokenEndpoints {
    * environment, and impersonates a service account if one is named.
    */
   externalAccount(rootUrl: string, options?: { impersonate?: string }): Record<string, unknown>;
-  /** Service-account JSON that the JWT grant accepts. Google's client asks Google, whatever its `token_uri` says. */
+  /**
+   * Service-account JSON that the JWT grant accepts. Google's client always asks Google, whatever its `token_uri` says.
+   */
   createServiceAccount(): Record<string, unknown>;
   /** Revokes all access tokens issued so far. */
   revokeAccessTokens(): void;

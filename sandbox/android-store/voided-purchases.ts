@@ -24,7 +24,7 @@ export const voidedPurchase = z.object({
   purchaseToken: z.string(),
   productKind: z.enum(PRODUCT_KINDS),
   voidedAt: z.int(),
-  /** Since when the store's systems see it as voided, and list it; absent: since then. */
+  /** Time at which the store's systems list it; absent: when it was voided. */
   seenAt: z.int().optional(),
   orderId: z.string(),
   orderedAt: z.int(),
@@ -33,7 +33,7 @@ export const voidedPurchase = z.object({
   quantity: z.int().nullable(),
 });
 
-/** A voided order with the purchase that it is of. */
+/** A voided order with its purchase. */
 export type VoidedPurchase = Readonly<z.output<typeof voidedPurchase>>;
 
 const LISTED = 30 * DAY;
@@ -71,8 +71,8 @@ const presented = (voided: VoidedPurchase): androidpublisher_v3.Schema$VoidedPur
 });
 
 /**
- * Answer of `purchases.voidedpurchases.list`: the oldest first, at most 30 days back, by the time since when the store sees
- * them as voided, which the answer does not name. The token of a page carries the times of the first request.
+ * Answer of `purchases.voidedpurchases.list`: oldest first, at most 30 days back, by the time at which the store's
+ * systems saw the void, which the answer does not contain. A page token carries the times of the first request.
  *
  * @param all voided purchases of the package
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list

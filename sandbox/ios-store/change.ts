@@ -34,7 +34,7 @@ export const changeSchema = z.discriminatedUnion("change", [
   of("fail-billing", {}),
   /** The charge succeeds after it failed: in a grace period the cadence stays, later a new period begins now. */
   of("recover", {}),
-  /** The subscription ends now. Apple never shortens a period: this stands for the time until its end. */
+  /** The subscription ends now. Apple never shortens a period: this simulates the time until its end. */
   of("expire", {
     /** Unset: `voluntary`, or `billing-retry` where a charge failed. */
     reason: z.literal(Object.keys(INTENTS) as (keyof typeof INTENTS)[]).optional(),
@@ -42,7 +42,7 @@ export const changeSchema = z.discriminatedUnion("change", [
   /** The customer buys an ended subscription again: the same lineage. */
   of("resubscribe", { ...product, productIdentifier: text.optional() }),
   of("refund", refund),
-  /** A share is refunded: of a quantity, some; of anything, a percentage. Each says what is refunded in all. */
+  /** Partial refund: of some units of a quantity, or of a percentage. Each gives the total refunded so far. */
   of("refund-partly", {
     ...refund,
     refundedQuantity: z.int().positive().optional(),
@@ -53,11 +53,14 @@ export const changeSchema = z.discriminatedUnion("change", [
   of("consumption-request", { ...about, reason: z.enum(CONSUMPTION_REQUEST_REASONS).default("OTHER") }),
   /** Another product begins now, and a period with it. */
   of("upgrade", product),
-  /** Another product begins with the next period; the current product: a planned change is given up. */
+  /** Another product begins with the next period; choosing the current product cancels a planned change. */
   of("downgrade", product),
   /** The next period is charged at an offer. */
   of("redeem-offer", { offerIdentifier: text }),
-  /** The customer is asked to agree to a raised price, or agrees. Who has not agreed by the period's end is not renewed. */
+  /**
+   * The customer is asked to agree to a price increase, or agrees. Without consent, the subscription ends with the
+   * period.
+   */
   of("price-increase", { consent: z.enum(["pending", "agreed"]).default("pending") }),
   /** The current period ends later. */
   of("extend", { /** Unset: a week. */ period: period.optional() }),
@@ -67,11 +70,11 @@ export const changeSchema = z.discriminatedUnion("change", [
   of("share-with-family", {
     /** The member; unset: a new person. */ appTransactionIdentifier: text.optional(),
   }),
-  /** Ends the sharing: of a member's lineage with that member, of the purchaser's with all. */
+  /** Ends the sharing: on a member's lineage with that member, on the purchaser's with all. */
   of("unshare", {}),
   /** A device makes another transaction id of the latest purchase. */
   of("restore", {}),
-  /** A parent takes back the consent to the app. */
+  /** A parent withdraws the consent to the app. */
   of("rescind-consent", {}),
 ]);
 
@@ -79,5 +82,5 @@ export const changeSchema = z.discriminatedUnion("change", [
 export type RequestedChange = z.input<typeof changeSchema>;
 export type Change = z.output<typeof changeSchema>;
 
-/** A change that what was sold does not allow now. */
+/** A change that the purchase does not allow now. */
 export class ImpossibleChange extends Error {}

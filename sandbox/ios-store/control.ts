@@ -21,7 +21,7 @@ const refusal = (status: number, message: string): Answer => ({ status, body: { 
 const found = (body: unknown): Answer =>
   body === null ? refusal(404, "There is no such purchase.") : { status: 200, body };
 
-/** Answers a request with what becomes of its body. */
+/** Answers with the action's result. */
 const withBody = async <Body>(
   schema: z.ZodType<Body>,
   request: IncomingMessage,

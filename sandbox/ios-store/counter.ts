@@ -17,11 +17,14 @@ import type { Pushes } from "./pushes.ts";
 import type { Shop } from "./shop.ts";
 import { signJws, type JwsSigner } from "./signing.ts";
 
-/** The shop with its notifications: what is due has happened before a request is answered, and its own notifications are sent. */
+/**
+ * The shop with its notifications. Before a request is answered, everything due has happened, and the request's
+ * notifications were sent.
+ */
 export interface Counter {
   /**
-   * Reads at once, without waiting for notifications: who takes one may read before answering it. What is due has happened;
-   * its notifications follow.
+   * Reads at once, without waiting for notifications, because a receiver may read before it answers one. Everything due
+   * has happened; its notifications follow.
    */
   look<Result>(read: (at: Instant) => Result): Result;
   buy(purchase: Bought): Promise<PersonsPurchases>;
@@ -61,7 +64,7 @@ export const createCounter = ({
     }
   };
 
-  /** Sends what is queued, and makes everything happen that is due. */
+  /** Sends the queued notifications, and runs everything that is due. */
   const runDue = async (moment: Instant): Promise<void> => {
     for (;;) {
       const eventAt = shop.nextEventAt() ?? Infinity;
@@ -80,14 +83,14 @@ export const createCounter = ({
     last = result.catch(() => undefined);
     return result;
   };
-  /** Runs a task when everything that is due has happened. */
+  /** Runs a task once everything due has happened. */
   const upToDate = async <Result>(task: (at: Instant) => Promise<Result> | Result): Promise<Result> =>
     inTurn(async () => {
       await runDue(now());
       return task(now());
     });
 
-  /** Sends what is queued or due when its turn comes. */
+  /** Sends queued and due notifications when their turn comes. */
   const sendLater = (): void => {
     if (pushes.hasUnsent() || (pushes.nextAt() ?? Infinity) <= now()) void inTurn(async () => runDue(now()));
   };
@@ -199,7 +202,7 @@ type PurchaseAsTold = Pick<
   "signedTransactions" | "signedRenewalInfos" | "originalTransactionIdentifiers"
 >;
 
-/** A transaction that is signed as it is told, and not remembered. */
+/** A transaction signed as requested, and not remembered. */
 const signedAsTold = (
   account: Account,
   bought: Bought["transactions"][number],

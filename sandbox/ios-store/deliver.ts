@@ -23,7 +23,7 @@ const failed = z
   .object({ name: z.string(), cause: z.object({ code: z.string() }).optional().catch(undefined) })
   .catch({ name: "", cause: undefined });
 
-/** The result of a request that `fetch` gave up. */
+/** The result of a request that `fetch` could not complete. */
 const failureOf = (error: unknown): SendAttemptResult => {
   const { name, cause } = failed.parse(error);
   if (name === "TimeoutError") return "TIMED_OUT";

@@ -5,7 +5,7 @@ import { noticeOf, type Outcome } from "./notices.ts";
 const SHAREABLE: ReadonlySet<Lineage["type"]> = new Set(["Auto-Renewable Subscription", "Non-Consumable"]);
 
 /**
- * The lineage of a family member: its ids are its own, its period and its renewal are the purchaser's.
+ * The lineage of a family member: its ids are its own; its period and renewal are the purchaser's.
  *
  * @throws ImpossibleChange
  */

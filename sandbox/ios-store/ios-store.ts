@@ -34,8 +34,8 @@ export interface IosStoreOptions {
 }
 
 /**
- * A sandbox App Store: it sells, remembers what it sold, renews it as time passes, and tells of it by App Store Server
- * Notifications V2, signed as the App Store signs.
+ * A sandbox App Store: it sells, remembers what it sold, renews it as time passes, and sends App Store Server
+ * Notifications V2, signed like the App Store's.
  *
  * Below its mount prefix:
  *
@@ -51,12 +51,12 @@ export interface IosStoreOptions {
  * | `/inApps/…` | the App Store Server API, of both environments; requires a token signed with `serverKey` |
  *
  * The Server API has Get All Subscription Statuses, Get Transaction History (V2), Get Transaction Info, Get Notification
- * History, Request a Test Notification (in the sandbox environment) and Get Test Notification Status. The mount prefix takes
- * the place of `https://api.storekit.apple.com`. Its answers are as of the moment, and never wait for notifications.
+ * History, Request a Test Notification (in the sandbox environment) and Get Test Notification Status. The mount prefix
+ * replaces `https://api.storekit.apple.com`. Its answers never wait for notifications.
  *
- * Any other request that changes something is answered once its notifications are answered or have failed. A transaction with
- * dates, ids or states of its own is signed as it is told and not remembered, unless it is `live`: the Server API does not
- * know it.
+ * Any other request that changes something is answered once its notifications were answered or have failed. A transaction
+ * with its own dates, ids or states is signed as requested and not remembered, so the Server API does not know it, unless
+ * it is `live`.
  *
  * ```sh
  * curl -s localhost:3000/sandbox/ios-store/purchases \

@@ -85,7 +85,7 @@ const subscription = z
     servedSince: instant,
     /** The next charge fails. */
     billingFails: z.boolean(),
-    /** When the next period is charged ahead of its start; null: at its start. */
+    /** Time at which the next period is charged ahead of its start; null: at its start. */
     chargedAheadAt: instant.nullable(),
     /** Whether the customer has agreed to a raised price; null: the price stays. */
     priceIncrease: z.enum(["pending", "agreed"]).nullable(),
@@ -117,7 +117,7 @@ export const lineageSchema = z
   .readonly();
 export type Lineage = z.output<typeof lineageSchema>;
 
-/** Moment of a change, and where its transactions get their ids. */
+/** Moment of a change, and the source of its transactions' ids. */
 export interface Circumstances {
   readonly at: Instant;
   readonly newIdentifier: () => string;

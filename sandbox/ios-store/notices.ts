@@ -48,7 +48,7 @@ export interface Notice {
   readonly consumptionRequestReason: ConsumptionRequestReason | null;
 }
 
-/** A lineage after a change, and what the store tells of it, in order. */
+/** A lineage after a change, and the store's notifications about it, in order. */
 export interface Outcome {
   readonly lineage: Lineage;
   readonly notices: readonly Notice[];

@@ -12,7 +12,8 @@ import { signJws, type JwsSigner } from "./signing.ts";
 export type NotificationFields = Readonly<Record<string, unknown>>;
 
 /**
- * Signs an App Store Server Notification V2. The given fields replace the envelope's own, or are added to them, right or wrong.
+ * Signs an App Store Server Notification V2. The given fields, valid or not, replace the envelope's own or are added to
+ * them.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */
@@ -27,7 +28,7 @@ const appOf = ({ bundleIdentifier, appAppleIdentifier, environment }: App) => ({
   environment,
 });
 
-/** The fields of a notice's notification, whose parts are signed at the moment of the event. */
+/** The fields of a notice's notification. Its parts are signed at the moment of the event. */
 export const notificationOf = (account: Account, notice: Notice, signer: JwsSigner): NotificationFields => {
   const { lineage, transactionIdentifier, consumptionRequestReason } = notice;
   const { subscription, changedAt } = lineage;
@@ -70,7 +71,7 @@ export const notifiedApp = z.strictObject({
 });
 export type NotifiedApp = z.output<typeof notifiedApp>;
 
-/** Notifications that are about an app, and about nobody's purchase. */
+/** Notifications about an app that concern no purchase. */
 export const appNotifications = {
   /** Answers the request for a test notification. */
   test: (app: App, at: Instant): NotificationFields => ({
@@ -92,7 +93,7 @@ export const appNotifications = {
       failedCount: 0,
     },
   }),
-  /** A token of a purchase outside the store that was not reported. */
+  /** An unreported token of a purchase outside the store. */
   "external-purchase-token": (app: App, at: Instant): NotificationFields => ({
     notificationType: "EXTERNAL_PURCHASE_TOKEN",
     subtype: "UNREPORTED",

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 const pageToken = z.strictObject({ after: z.string(), query: z.string() });
 
-/** Short name of a query, by which its pages are told from another's. */
+/** Short name of a query, which distinguishes its pages from another's. */
 export const queryName = (...parts: readonly unknown[]): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 12);
 

@@ -51,7 +51,7 @@ const asSigned = (
   };
 };
 
-/** A payload as the store sends it itself, not through a device. */
+/** A payload as the store itself sends it, not a device. */
 const withoutDevice = <Payload extends Partial<ReturnType<typeof deviceVerification>>>(payload: Payload) => {
   const { deviceVerification: _, deviceVerificationNonce: __, ...own } = payload;
   return own;
@@ -88,7 +88,7 @@ export const storeRenewalInfo = (
     ? null
     : signJws(renewalInfoPayload(account, lineage, lineage.subscription, signedDate), signer);
 
-/** Everything that an app sends of the lineages. */
+/** Everything that an app sends about the lineages. */
 export const personsPurchases = (
   account: Account,
   lineages: readonly Lineage[],

@@ -10,7 +10,10 @@ import type { Goods } from "./sell.ts";
 const MONTH = { months: 1, milliseconds: 0 };
 const GRACE_PERIOD = { months: 0, milliseconds: 16 * DAY };
 
-/** Fields that say what was signed elsewhere or long ago. The store signs such a transaction as it is told, and does not remember it. */
+/**
+ * Fields of transactions that were signed elsewhere or long ago. The store signs such a transaction as requested, and
+ * does not remember it.
+ */
 const AS_TOLD = [
   "purchaseDate",
   "expiresDate",
@@ -40,7 +43,10 @@ const boughtTransaction = z
     period: period.optional(),
     /** Grace period while a failed charge is retried, at most a period; default: 16 days; null: the product has none. */
     gracePeriod: period.nullable().optional(),
-    /** Whether renewal infos leave out the grace period's end, so that only the status tells of it; default: they tell it. */
+    /**
+     * Whether renewal infos leave out the grace period's end, so that only the status shows it; default: they contain
+     * it.
+     */
     hidesGraceEnd: z.boolean().optional(),
     /** Whether the subscription renews; default: it does. */
     renews: z.boolean().optional(),
@@ -105,7 +111,7 @@ export const goodsOf = (transaction: BoughtTransaction, now: Instant): Goods => 
   originalTransactionIdentifier: transaction.originalTransactionIdentifier,
 });
 
-/** A purchase that is signed as it is told. */
+/** A purchase that is signed as requested. */
 export const transactionOf = (
   { period = MONTH, purchaseDate, expiresDate, ...transaction }: BoughtTransaction,
   transactionIdentifier: string,

@@ -5,7 +5,7 @@ import { deliver } from "./deliver.ts";
 import { createPushHistory, sentPush, type SentPush } from "./push-history.ts";
 
 /**
- * Hours after the try before. Only production is tried again.
+ * Time from one try to the next. Only production is retried.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
  */
@@ -34,7 +34,7 @@ type PendingPush = z.output<typeof pendingPush>;
 
 export const NO_PUSHES: SavedPushes = { enabled: true, unsent: [], pending: [], history: [] };
 
-/** Sends notifications, and again those that were not taken. */
+/** Sends notifications, and resends those that were not accepted. */
 export interface Pushes {
   /** Queues a notification. While pushing is off or there is no address, it is dropped. */
   queue(push: UnsentPush): void;
@@ -45,7 +45,7 @@ export interface Pushes {
   nextAt(): Instant | null;
   /** Makes the next retry, at its moment. */
   retryNext(): Promise<void>;
-  /** Off: nothing is sent, neither now nor later. */
+  /** Off: nothing is sent, now or later. */
   enable(enabled: boolean): void;
   /** Whether pushing is on and there is an address. */
   isOpen(): boolean;
@@ -103,7 +103,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
       if (first !== undefined)
         await send(first.signedPayload, 0, first.at, first.environment === "Production");
     },
-    // Whoever sends goes on with the queue; only that of an opened store waits for its moment.
+    // A running send continues with the queue; only the queue of a restored store waits for its moment.
     nextAt: () => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
     retryNext: async () => {
       const due = next();

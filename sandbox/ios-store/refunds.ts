@@ -12,7 +12,7 @@ import {
 } from "./lineage.ts";
 import { noticeOf, type Outcome } from "./notices.ts";
 
-/** Refunds and revocations. They are of a purchase event, under each of its transaction ids. */
+/** Refunds and revocations. They apply to a purchase event, under each of its transaction ids. */
 
 /** The whole share, in thousandths of a per cent. */
 const WHOLE = 100_000;
@@ -35,7 +35,7 @@ export const namedTransaction = (
 const isRefundable = ({ revocation }: SoldTransaction): boolean =>
   revocation === null || revocation.type === "REFUND_PRORATED";
 
-/** Ends the renewal, as the store does before it pays back a subscription. */
+/** Turns the renewal off, as the store does before it refunds a subscription. */
 const withoutRenewal = (lineage: Lineage, { at }: Circumstances): Outcome => {
   const { subscription } = lineage;
   if (subscription === null || !subscription.autoRenews) return { lineage, notices: [] };
@@ -147,7 +147,7 @@ export const refundReversed = (
   };
 };
 
-/** Takes a shared purchase from a family member. */
+/** Revokes a shared purchase from a family member. */
 export const revokedFromFamily = (
   lineage: Lineage,
   reason: Revocation["reason"],

@@ -5,7 +5,7 @@ import { endOf, latestOf, type Account, type Lineage, type Subscription } from "
 /** Apple's `expirationIntent` of a charge that failed. */
 const BILLING_ERROR = 2;
 
-/** Fields that tell what became of the renewal. While nothing has gone wrong, Apple writes none of them. */
+/** Fields that describe a problem with the renewal. If there is none, Apple writes none of them. */
 const troubleOf = ({ standing, hidesGraceEnd = false }: Subscription) => {
   switch (standing.kind) {
     case "active":

@@ -8,10 +8,10 @@ import { noticeOf, type NoticeSubtypes, type Outcome } from "./notices.ts";
 /** Time before its start at which a period is charged, where the store charges ahead. */
 export const AHEAD = DAY;
 
-/** The store retries a failed charge for so long after a period's end. */
+/** Time for which the store retries a failed charge after a period's end. */
 const RETRY_PERIOD = 60 * DAY;
 
-/** A lapse so long begins the service anew. */
+/** Length of a lapse after which service starts over. */
 export const LAPSE = 60 * DAY;
 
 const ACTIVE = { kind: "active" } as const;
@@ -39,11 +39,14 @@ export const nextEventOf = (lineage: Lineage): Instant | null => {
         return null;
     }
   })();
-  // The calendar ends with the year 9999: what lasts until then lasts for ever.
+  // The calendar ends with the year 9999: a subscription that lasts until then never ends.
   return dueAt === null || !isInstant(dueAt + 1) ? null : Math.max(dueAt, changedAt);
 };
 
-/** Adds a paid period of what the subscription renews to. It begins at the given moment, counted from there, or as a further period of the same cadence. */
+/**
+ * Adds a paid period of the next product. It starts at the given moment, with a new cadence from there or as a further
+ * period of the same cadence.
+ */
 export const withPaidPeriod = (
   lineage: Lineage,
   subscription: Subscription,
@@ -115,7 +118,7 @@ const SUBTYPES = {
   5: null,
 } as const;
 
-/** The end of a subscription, which nothing will renew by itself. */
+/** The end of a subscription, which nothing renews automatically. */
 export const expired = (
   lineage: Lineage,
   subscription: Subscription,
@@ -137,7 +140,10 @@ export const expired = (
   return { lineage: over, notices: [noticeOf(over, "EXPIRED", SUBTYPES[intent])] };
 };
 
-/** A charge that fails at a period's end. The grace period is never longer than a period, so that what it recovers follows without a gap. */
+/**
+ * A charge that fails at a period's end. The grace period is never longer than a period, so that a recovered one
+ * follows without a gap.
+ */
 const failed = (lineage: Lineage, subscription: Subscription, at: Instant): Outcome => {
   const end = endOf(lineage);
   const { gracePeriod, cadence } = subscription;
@@ -179,7 +185,7 @@ export const withNextEvent = (lineage: Lineage, circumstances: Circumstances): O
   }
 };
 
-/** A charge that succeeds after it has failed: within the grace period the cadence is kept, after it a period begins now. */
+/** A charge that succeeds after failing: within the grace period the cadence is kept, later a new period begins now. */
 export const recovered = (
   lineage: Lineage,
   subscription: Subscription,

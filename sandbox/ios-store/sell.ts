@@ -11,9 +11,9 @@ export interface Goods {
   readonly type: SandboxTransaction["type"];
   readonly quantity: number;
   readonly appAccountToken: string | null;
-  /** In the past: a customer of long standing; the store has told all that happened since. */
+  /** In the past: a customer of long standing, whose notifications have all been sent. */
   readonly purchaseDate: Instant;
-  /** Undefined: a period after the purchase. Subscriptions only, as all that follows. */
+  /** Undefined: one period after the purchase. From here on, subscriptions only. */
   readonly expiresDate: Instant | undefined;
   readonly period: Period;
   readonly gracePeriod: Period | null;

@@ -15,7 +15,7 @@ const envelope = z.object({
 });
 type Envelope = z.output<typeof envelope>;
 
-/** A notification that the store signed itself, so that nothing needs to be verified. */
+/** Decodes a notification without verifying it: the store signed it itself. */
 const opened = ({ signedPayload }: SentPush): Envelope => envelope.parse(decodeJwt(signedPayload));
 
 const bundleOf = ({ data, appData, summary, externalPurchaseToken }: Envelope): string | undefined =>

@@ -46,7 +46,7 @@ export interface ServerApiErrorBody {
   readonly errorMessage: string;
 }
 
-/** An answer that is no success. */
+/** An error answer. */
 export class ServerApiError extends Error {
   readonly status: number;
   readonly body: ServerApiErrorBody;

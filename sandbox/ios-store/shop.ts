@@ -31,7 +31,7 @@ export const savedShop = z.object({
 });
 export type SavedShop = z.output<typeof savedShop>;
 
-/** Apple Accounts, and everything that they bought. Tells what happens, and signs and sends nothing. */
+/** Apple Accounts, and everything that they bought. Reports events, and neither signs nor sends anything. */
 export interface Shop {
   /**
    * Sells each of the goods, in order, and remembers the account.
@@ -46,7 +46,7 @@ export interface Shop {
    */
   change(lineage: Lineage, change: Change, at: Instant): Outcome;
   nextEventAt(): Instant | null;
-  /** Makes the next event happen, at its moment. */
+  /** Runs the next event, at its moment. */
   passNextEvent(): readonly Notice[];
   lineage(originalTransactionIdentifier: string): Lineage | undefined;
   account(key: string): Account;
@@ -96,7 +96,7 @@ export const createShop = (): Shop => {
     );
 
   const keyOf = ({ environment, bundleIdentifier, appTransactionIdentifier }: Account): string => {
-    // Without an identifier nothing says that two requests are of one person.
+    // Without an identifier, two requests cannot be matched to one person.
     const person = appTransactionIdentifier ?? `unknown ${newIdentifier(environment)}`;
     return `${environment} ${bundleIdentifier} ${person}`;
   };
@@ -131,7 +131,7 @@ export const createShop = (): Shop => {
     const copy = {
       ...latest,
       transactionIdentifier: newIdentifier(),
-      // A copy of what does not renew has the date of the restore; of a subscription, its period's.
+      // A copy of a non-renewing purchase has the date of the restore; a subscription's, that of its period.
       purchaseDate: lineage.subscription === null ? at : latest.purchaseDate,
     };
     return {

@@ -57,7 +57,7 @@ const cancelled = (lineage: Lineage, subscription: Subscription, { at }: Circums
   const disabled = after(lineage, at, { subscription: off });
   const notice = noticeOf(disabled, "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED");
   if (subscription.standing.kind !== "retry") return { lineage: disabled, notices: [notice] };
-  // Nothing is left to wait for: the store retries no charge that the customer has called off.
+  // Ends at once: the store does not retry a charge for a canceled renewal.
   const { lineage: over, notices } = expired(disabled, off, INTENTS.voluntary, at);
   return { lineage: over, notices: [notice, ...notices] };
 };

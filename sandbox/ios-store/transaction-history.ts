@@ -22,7 +22,7 @@ const PRODUCT_TYPES = {
 const isProductType = (name: string): name is keyof typeof PRODUCT_TYPES =>
   Object.hasOwn(PRODUCT_TYPES, name);
 
-/** A parameter that is one of a few words; undefined: it is not given. */
+/** A parameter with a fixed set of values; undefined: not given. */
 const wordOf = (
   query: URLSearchParams,
   name: string,
@@ -43,7 +43,7 @@ const instantOf = (query: URLSearchParams, name: string, error: ServerApiErrorNa
   return instant;
 };
 
-/** Parameters of which any of the given values counts. None given: all do. */
+/** A repeatable parameter, any value of which may match; none given: all match. */
 const anyOf = (query: URLSearchParams, name: string, error: ServerApiErrorName): string[] => {
   const given = query.getAll(name);
   if (given.includes("")) throw new ServerApiError(error);

@@ -54,7 +54,9 @@ export type AcknowledgementAnswer =
   | { readonly outcome: "acknowledged" }
   | ({ readonly outcome: "due"; readonly because: Failure["outcome"] } & Cause);
 
-/** When the store's systems saw purchases as refunded, revoked or charged back: perhaps days after they were. */
+/**
+ * Times at which the store's systems recorded refunds, revocations and chargebacks: perhaps days after they happened.
+ */
 export interface VoidedPeriod {
   /** Within the last 30 days. */
   readonly from: Instant;
@@ -65,7 +67,7 @@ export interface VoidedPeriod {
 export type VoidedPurchasesAnswer =
   | {
       readonly outcome: "answered";
-      /** One may be named twice. */
+      /** May contain duplicates. */
       readonly purchaseTokens: readonly string[];
       /** Token of the next page; null: this is the last one. */
       readonly next: string | null;
@@ -75,7 +77,7 @@ export type VoidedPurchasesAnswer =
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
   /**
-   * One page of voided purchases, of subscriptions and of parts of a quantity too.
+   * One page of voided purchases, including subscriptions and partial refunds of a quantity.
    *
    * @param page `next` of the page before; null: the first one
    * @see https://developers.google.com/android-publisher/voided-purchases
@@ -105,10 +107,10 @@ export interface AndroidStoreOptions {
 /** Default where the store does not say when to retry. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Google's number for lists that include subscriptions. */
+/** Google's `type` for lists that include subscriptions. */
 const SUBSCRIPTIONS_TOO = 1;
 
-/** Not usable as a URL path segment, and never issued by the store. */
+/** Not usable as a URL path segment; the store never issues them. */
 const NO_TOKENS: ReadonlySet<string> = new Set(["", ".", ".."]);
 
 /**

@@ -119,7 +119,7 @@ const externalAccountTokens = (
   return tokens;
 };
 
-/** A secret holds a service account's key, or, where an operator keeps that out of the manifest, a workload identity. */
+/** A secret holds a service account's key or, to keep it out of the manifest, a workload identity. */
 const secretTokens = (text: string, trustsOrigin: TrustsOrigin, limits: TransportLimits): AccessTokens => {
   const json = parsedJson(text);
   return property(json, "type") === "external_account"

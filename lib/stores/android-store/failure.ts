@@ -4,8 +4,8 @@ import type { Instant } from "../../entitlements/time.ts";
 import { unansweredBecause } from "../../unanswered.ts";
 
 /**
- * The store's failure, made of a status and a one-word reason. Never holds a message: the client's messages contain the
- * URL, and the URL contains the purchase token.
+ * The store's failure: HTTP status and a one-word reason. Never a message: the client's messages contain the URL, and
+ * the URL contains the purchase token.
  */
 export type Failure = {
   /** HTTP status of the answer; null where there was none. */
@@ -47,8 +47,8 @@ const CONFIGURATION_REASONS: ReadonlySet<string | null> = new Set([
   "userInsufficientPermission",
 ]);
 /**
- * The message with which Google has answered 400 `failedPrecondition` about a subscription that expired long ago, in place of 410.
- * Other failed preconditions say nothing of the kind.
+ * Google has answered 400 `failedPrecondition` with this message, in place of 410, about a subscription that expired
+ * long ago. Other failed preconditions do not have it.
  */
 const NO_LONGER_AVAILABLE = /\bno longer available\b/i;
 const PRECONDITION_REASON = /^failed_?precondition$/i;

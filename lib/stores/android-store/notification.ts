@@ -20,8 +20,8 @@ export interface AndroidStoreNotification {
 }
 
 /**
- * Sign of an event in the store's answer: `access` and `no-access` of any line, `renewing` and `not-renewing` of what is
- * entitled. It decides no fact: it only tells an answer that is older than its notification.
+ * What a store's answer shows once it includes the notified event: `access` or `no-access` of its lines, `renewing` or
+ * `not-renewing` of those that are entitled. Decides no fact; only detects an answer that is older than its notification.
  */
 export type Expectation = "access" | "no-access" | "renewing" | "not-renewing";
 
@@ -57,12 +57,12 @@ export const isBehind = (expects: Expectation, { lines }: Purchase): boolean => 
 };
 
 /**
- * A pending refund that the developer may say something about; null: it is not named.
+ * A pending refund that the developer may review. Null fields: not named.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund
  */
 export interface RefundReview {
-  /** Token for `orders.reviewrefund`; it is no purchase token. */
+  /** Token for `orders.reviewrefund`; not a purchase token. */
   readonly pendingRefundToken: string | null;
   readonly orderIdentifier: string | null;
   /** Google's number, as text. */
@@ -71,7 +71,7 @@ export interface RefundReview {
   readonly purchaseToken: string | null;
 }
 
-/** Reads a field of another type as absent, so that its new form does not lose the others. */
+/** Reads a field of another type as absent, so that a new form of it does not lose the others. */
 const lenient = <Schema extends z.ZodMiniType>(schema: Schema) =>
   z.union([
     z.optional(schema),
@@ -137,7 +137,7 @@ const typeText = (member: string, type: number | undefined): string =>
   type === undefined ? member : `${member} ${type}`;
 
 /**
- * Reads the `data` of a push: JSON in base64. Members and types that are unknown are tolerated.
+ * Reads the `data` of a push: JSON in base64. Unknown members and types are tolerated.
  *
  * @returns null where it cannot be decoded or names no package
  */

@@ -35,7 +35,7 @@ export const ANDROID_STORE_TIMING: AndroidStoreTiming = { request: 4_000, pause:
 
 export type Purchases = androidpublisher_v3.Resource$Purchases;
 
-/** Arguments of every call: `auth` is one of the parameters, `options` come beside them. */
+/** Arguments of every call: `auth` goes into the request's parameters, `options` beside them. */
 export interface CallContext {
   readonly auth: AccessTokens;
   readonly options: TransportLimits & {
@@ -128,7 +128,7 @@ export const createAndroidPublisher = (options: {
     const { tokens, fresh } = loaded;
     const result = (await exchange(tokens, deadline)) ?? (await send(call, tokens, deadline));
     const refused = result.outcome === "credential-rejected";
-    // The client caches whatever it took for a token, even none, for as long as a token lasts.
+    // The client caches whatever it received as a token, even none, for a token's lifetime.
     if (refused || result === malformedTokenAnswer) credentials.forget(credential, tokens);
     if (refused) return { result, again: !fresh };
     return { result, again: result.outcome === "unavailable" && result.retryAfterSeconds === null };

@@ -25,19 +25,19 @@ export const PUSH_TOKEN_REJECTIONS = [
 ] as const;
 export type PushTokenRejection = (typeof PUSH_TOKEN_REJECTIONS)[number];
 
-/** Who sent a push, as Google vouches for it. Any Google account can get a token for any audience. */
+/** Sender of a push, as Google vouches for it. Any Google account can get a token for any audience. */
 export interface PushTokenClaims {
   readonly serviceAccount: string;
   readonly audience: string;
 }
 
-/** The sender that a push must come from; without a service account, any. */
+/** Expected sender of a push; without a service account, any. */
 export interface ExpectedSender {
   readonly serviceAccount?: string;
   readonly audience: string;
 }
 
-/** `unavailable`: Google's keys could not be had, so the push may be sent again. */
+/** `unavailable`: Google's keys could not be loaded, so the push should be sent again. */
 export type PushTokenVerdict =
   | { readonly outcome: "verified"; readonly claims: PushTokenClaims }
   | { readonly outcome: "rejected"; readonly reason: PushTokenRejection }
@@ -50,7 +50,10 @@ export interface PushTokenVerifier {
    * @param authorization the `Authorization` header; null: there is none
    */
   verify(authorization: string | null): Promise<PushTokenVerdict>;
-  /** Compares a verified token with the expected sender; null: they agree. Nobody is expected where it is null. */
+  /**
+   * Compares a verified token with the expected sender; null: they agree. If `expected` is null, every token is
+   * refused.
+   */
   disagreement(claims: PushTokenClaims, expected: ExpectedSender | null): PushTokenRejection | null;
 }
 
@@ -62,7 +65,7 @@ export interface PushTokenTiming {
   readonly pause: number;
   /** Between a load and the next one that an unknown key name causes. */
   readonly unknownKey: number;
-  /** Age at which keys are loaded again, and the longest that a key withdrawn by Google still counts. */
+  /** Age at which keys are loaded again: a key withdrawn by Google counts at most this long. */
   readonly age: number;
 }
 
@@ -74,12 +77,12 @@ export const PUSH_TOKEN_TIMING: PushTokenTiming = {
 };
 
 const GOOGLE_CERTIFICATES_URL = "https://www.googleapis.com/oauth2/v3/certs";
-/** Google uses both. */
+/** Google uses either. */
 const ISSUERS = ["https://accounts.google.com", "accounts.google.com"];
 const SKEW_SECONDS = 60;
 const BEARER = /^bearer +(\S+)$/i;
 
-/** Errors of the token; all others of a key lookup mean that there are no keys to look in. */
+/** Errors of the token; all others mean that no keys could be loaded. */
 const NO_KEY: ReadonlySet<string> = new Set(["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS"]);
 
 class KeysUnavailableError extends Error {
@@ -107,8 +110,8 @@ const rejected = (reason: PushTokenRejection): PushTokenVerdict => ({ outcome: "
 
 /**
  * Verifies the OIDC tokens of authenticated Pub/Sub pushes, with `jose` and Google's keys. `jose` shares one load among
- * all who wait for it, and loads again for an unknown key name, but without a pause after a load that failed: the pause
- * is kept here, so that a flood of forged tokens does not become one of requests.
+ * all callers, and loads again for an unknown key name, but does not pause after a failed load. The pause is added
+ * here, so that a flood of forged tokens does not cause a flood of requests.
  *
  * @see https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions
  */

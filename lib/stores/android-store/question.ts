@@ -6,7 +6,7 @@ import type { AndroidStoreNotification } from "./notification.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 
 /**
- * Time in which Google accepts the review of a refund.
+ * Time within which Google accepts the review of a refund.
  *
  * @see https://developer.android.com/google/play/billing/rtdn-reference
  */
@@ -23,8 +23,8 @@ const namedBy = (token: string): readonly PurchaseReference[] =>
   }));
 
 /**
- * A notification's question to the developer, and the purchases that it may mean; null: no question, or none that an answer
- * could name.
+ * A notification's question to the developer, and the purchases that it may be about; null: no question, or one that
+ * cannot be answered.
  *
  * @param moment the present: Google's clock may be ahead
  */

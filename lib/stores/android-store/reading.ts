@@ -17,7 +17,7 @@ export interface PendingAcknowledgement {
   readonly deadline: Instant;
 }
 
-/** The requested purchase, and the time of the request, which counts as that of the answer. */
+/** The requested purchase, and the time of the request, used as the time of the answer. */
 export interface Question {
   readonly packageName: string;
   readonly purchaseToken: string;
@@ -37,15 +37,15 @@ export interface VerifiedPurchase {
   readonly samePerson: readonly PurchaseKey[];
   /** Tokens of the purchases in `replaces` and `samePerson`: in memory only, as only their hashes are stored. */
   readonly predecessors: readonly string[];
-  /** Whether the store has nothing more to say of it: it was cancelled before it was paid, or dropped. */
+  /** Whether the store will have no news of it: it was cancelled before it was paid, or dropped. */
   readonly isClosed: boolean;
-  /** Token of the subscription that goes on because this one, which was to replace it, was never paid; null: none. */
+  /** Token of the subscription that continues because this one, its replacement, was never paid; null: none. */
   readonly goesOn: string | null;
   /** Acknowledgement to make once the purchase is stored; null: none. */
   readonly acknowledgement: PendingAcknowledgement | null;
 }
 
-/** The same, asked for these products of a one-time purchase only; null: all of them. */
+/** The same, limited to these products of a one-time purchase; null: all of them. */
 export const selecting = (
   verified: VerifiedPurchase,
   productKind: ProductKind,

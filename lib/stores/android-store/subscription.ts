@@ -34,12 +34,12 @@ const isOwned = ({
   expiryTime !== null &&
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
-/** Whether the line is paid again at its end: a replaced one as another product, a removed one never. */
+/** Whether the line is charged again at its end: a replaced one as another product, a removed one never. */
 const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval }: Item): boolean =>
   deferredItemReplacement !== null ||
   (autoRenewingPlan?.autoRenewEnabled === true && deferredItemRemoval === null);
 
-/** The item that is to take this one's place; undefined: the answer has none. */
+/** The item that will replace this one; undefined: the answer has none. */
 const replacementOf = (item: Item, items: readonly Item[]): Item | undefined => {
   const { deferredItemReplacement: replacement } = item;
   if (replacement === null) return undefined;
@@ -50,9 +50,9 @@ const lastEndOf = (items: readonly Item[]): Instant =>
   Math.max(...items.map(({ expiryTime }) => expiryTime ?? 0));
 
 /**
- * Whether an item that is past is over, although the subscription goes on: Google may renew, retry or hold each on its own. One
- * that does not renew, beside one that does or that lasts, was cancelled or removed: no recovered payment brings it back. One
- * that is to be replaced waits for its replacement's payment, whatever other items do.
+ * Whether an item past its date is over although the subscription continues: Google may renew, retry or hold each on
+ * its own. One that does not renew, beside one that does or that lasts, was cancelled or removed: no recovered payment
+ * brings it back. One that is to be replaced waits for its replacement's payment, whatever other items do.
  */
 const isOver = (item: Item, owned: readonly Item[], items: readonly Item[], answeredAt: Instant): boolean => {
   if (renews(item) && item.deferredItemReplacement === null) return false;
@@ -63,10 +63,10 @@ const isOver = (item: Item, owned: readonly Item[], items: readonly Item[], answ
 };
 
 /**
- * End of an item whose own date has passed in a grace period: the first date that is ahead, at most a day after the answer.
- * Google extends the declined item's date to the grace period's end and leaves later dates as they are. Until then all items
- * keep their access, and those whose own date passes are charged after it; then all go on hold. At the very end of the period
- * the answer looks the same, so it counts for a day.
+ * End, during a grace period, of an item whose own date has passed: the next date ahead, at most a day after the
+ * answer. Google moves the declined item's date to the end of the grace period and leaves later dates as they are.
+ * Until then all items keep their access, and items whose date passes are charged afterwards; then all go on hold. At
+ * the very end of the grace period the answer looks the same, so it counts for a day.
  *
  * @param items those that renew
  * @see https://developer.android.com/google/play/billing/subscription-with-addons

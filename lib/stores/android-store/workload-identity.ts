@@ -94,14 +94,16 @@ const identityRules = (trustsOrigin: TrustsOrigin): Readonly<Record<string, Rule
   ),
 });
 
-/** Addresses that gcloud writes, where an EC2 instance gets its credentials. A function has them in its environment. */
+/**
+ * Addresses in gcloud's output from which an EC2 instance gets its credentials. A function has them in its environment.
+ */
 const metadataAddress = ofForm(
   /^http:\/\/169\.254\.169\.254(?:\/[A-Za-z0-9._/-]*)?$/,
   "must be an address of http://169.254.169.254, or be left out: it is not used",
   "dropped",
 );
 
-/** The function signs the request to this address, and Google sends it. The role must sign no other request. */
+/** The function signs a request to this address, and Google sends it. The role must not sign any other request. */
 const SOURCE_RULES: Readonly<Record<string, Rule>> = {
   environment_id: exactly("aws1"),
   regional_cred_verification_url: ofForm(

@@ -1,6 +1,6 @@
 import type { Signed } from "./signed-payload.ts";
 
-/** A payload as far as its app transaction id goes. */
+/** A payload's app transaction id and lineage. */
 export interface NamesAppTransaction {
   readonly appTransactionIdentifier: string | null;
   /** Its lineage; an app transaction has none. */
@@ -12,7 +12,7 @@ export interface Agreeing extends NamesAppTransaction, Pick<Signed, "environment
   readonly bundleIdentifier?: string;
 }
 
-/** First payload of a list that disagrees with those before it, and the field in which it does. */
+/** First payload of a list that disagrees with those before it, and the field that differs. */
 export interface Disagreement {
   readonly index: number;
   readonly field: "bundleIdentifier" | "environment" | "appTransactionIdentifier";
@@ -37,8 +37,8 @@ const valuesOf = (lineage: readonly Carried[]): readonly string[] => [
 ];
 
 /**
- * App transaction ids that all lineages which carry any have in common, an app transaction counting as one. `other`: index
- * of the first payload of a lineage that has none of them in common; null: there is none.
+ * App transaction ids common to all lineages that carry any; an app transaction counts as a lineage. `other`: index of
+ * the first payload of a lineage that carries none of them; null: there is none.
  */
 const commonIdentifiers = (
   payloads: readonly NamesAppTransaction[],
@@ -54,10 +54,7 @@ const commonIdentifiers = (
   return { common, other: null };
 };
 
-/**
- * App transaction id of the person: the app transaction's own, otherwise the one that all lineages carry; null where they
- * carry none, or two.
- */
+/** App transaction id of the person: the one common to all lineages; null where there is none, or more than one. */
 export const commonAppTransaction = (payloads: readonly NamesAppTransaction[]): string | null => {
   const [value, ...others] = commonIdentifiers(payloads).common;
   return value === undefined || others.length > 0 ? null : value;

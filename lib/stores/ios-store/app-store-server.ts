@@ -23,7 +23,7 @@ export type { NotificationPage, SignedFacts, TransactionPage } from "./server-an
 /** One app in one environment, and the key that may ask about it. */
 export interface AppStoreApp {
   readonly bundleIdentifier: string;
-  /** The App Store knows nothing of purchases made in Xcode. */
+  /** The App Store does not know purchases made in Xcode. */
   readonly environment: Exclude<Environment, "xcode">;
   readonly key: AppStoreServerKey;
 }
@@ -31,14 +31,14 @@ export interface AppStoreApp {
 /**
  * Outcome of a question.
  * - `unknown`: the App Store knows no such transaction of this app in this environment.
- * - `unavailable`: no answer, an answer that cannot be parsed, or an error that may pass. `retryAt`: time before which the
+ * - `unavailable`: no answer, an answer that cannot be parsed, or a temporary error. `retryAt`: time before which the
  *   store wants no further request; null: it names none.
- * - `credential-rejected`: the key is refused, or cannot be used: a configuration error. In production the App Store also
- *   refuses every key for an app that was never released.
+ * - `credential-rejected`: the key is refused, or cannot be used: a configuration error. In production the App Store
+ *   also refuses every key for an app that was never released.
  */
 export type AppStoreAnswer<Content> = { readonly outcome: "answered"; readonly content: Content } | Failure;
 
-/** Times by which the App Store first sent a notification. */
+/** Period in which the App Store first sent the notifications. */
 export interface NotificationPeriod {
   /** Within the last 180 days, in the sandbox 30. */
   readonly from: Instant;
@@ -49,7 +49,7 @@ export interface NotificationPeriod {
 /** The App Store Server API. No method rejects because of the store, the network or the key. */
 export interface AppStoreServer {
   /**
-   * Latest transaction and renewal info of each subscription of the person whose transaction this is.
+   * Latest transaction and renewal info of each subscription of the person who made the transaction.
    *
    * @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses
    */
@@ -72,8 +72,8 @@ export interface AppStoreServer {
     revision: string | null,
   ): Promise<AppStoreAnswer<TransactionPage>>;
   /**
-   * One page, of up to 20, of notifications that have not been delivered, with those that are still being retried. Apple
-   * does not document whether both ends of the period belong to it: let periods overlap.
+   * One page, of up to 20, of notifications that were not delivered, including those still being retried. Apple does
+   * not document whether the period includes both its ends: let periods overlap.
    *
    * @param page `next` of the page before, with the same period; null: the first page
    * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
@@ -104,7 +104,7 @@ const APPLE_ROOT_URLS: Readonly<Record<AppStoreApp["environment"], string>> = {
 const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
 
 /**
- * The client of the App Store Server API. What it answers is signed, and to be verified like what an app sends.
+ * Client of the App Store Server API. Its answers are signed, and must be verified like what an app sends.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi
  */

@@ -55,7 +55,7 @@ export interface AcceptedAppTransactions {
   readonly xcodeCertificates: readonly string[];
 }
 
-/** Claims of an app transaction that the configured app must accept. A notification has them too. */
+/** Claims that are checked against the configured app. A notification has them too. */
 export type AppClaims = Pick<AppTransaction, "bundleIdentifier" | "appAppleIdentifier" | keyof Signed>;
 
 /**
@@ -79,7 +79,10 @@ export const checkAppTransactionClaims = (
   return accepted.environments.includes(environment) ? null : "ENVIRONMENT_NOT_ACCEPTED";
 };
 
-/** Why {@link checkAppTransactionClaims} refuses, for the operator's log. It names the app and its configuration, no person. */
+/**
+ * Why {@link checkAppTransactionClaims} refuses, for the operator's log. It names the app and its configuration, never
+ * a person.
+ */
 export const whyRefused = (
   { environment, bundleIdentifier, appAppleIdentifier }: AppClaims,
   accepted: AcceptedAppTransactions,

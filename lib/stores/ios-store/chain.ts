@@ -119,7 +119,7 @@ export interface KnownChains {
   keep(key: string, chain: Chain): void;
 }
 
-/** Far more than the App Store uses at a time; a chain is about 4 KB. */
+/** Far more than the App Store uses at any time; a chain takes about 4 KB. */
 const CHAINS_KEPT = 64;
 
 /**

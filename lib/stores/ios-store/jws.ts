@@ -37,9 +37,9 @@ export const splitJws = (compact: string): Verdict<CompactJws> => {
 const SIGNATURE_LENGTH = 86;
 
 /**
- * Distinct compact JWS, in order of first appearance. They are told apart by their signatures, since a `Set` of whole texts
- * hashes every character: of a thousand transactions, more than all else outside verification takes. A text that shares the
- * signature of another one is kept, even if it is repeated: it cannot be valid.
+ * Distinct compact JWS, in order of first appearance. Compares signatures, because a `Set` of whole texts hashes every
+ * character, which for a thousand transactions takes longer than everything outside verification. A text that shares
+ * another's signature is kept, even if repeated: it cannot be valid.
  */
 export const distinctJws = (compacts: readonly string[]): readonly string[] => {
   const firsts = new Map<string, string>();

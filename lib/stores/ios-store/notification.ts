@@ -9,15 +9,15 @@ import type { PayloadKind, Signed } from "./signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * App Store Server Notification of version 2: an envelope around what the App Store signs elsewhere too. Its type decides
- * no fact.
+ * App Store Server Notification of version 2: an envelope around payloads that the App Store also signs elsewhere. Its
+ * type decides no fact.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */
 export interface NotificationFields {
   /** Apple's `notificationUUID`, the same in each repetition; null: there is none, or it is no UUID. */
   readonly identifier: string | null;
-  /** Apple's type alone: `DID_RENEW`. */
+  /** Apple's type, no subtype: `DID_RENEW`. */
   readonly kind: string;
   /** Apple's type and subtype, for the log: `DID_RENEW BILLING_RECOVERY`. */
   readonly type: string;
@@ -30,26 +30,26 @@ export interface NotificationFields {
   readonly signedAppTransaction: string | null;
   /** Whether the subscription's status is a billing grace period. Unlike the type, it is a dated state, so it is a fact. */
   readonly isInGrace: boolean;
-  /** Why a refund is asked for, in Apple's word; null: it does not say. */
+  /** Apple's reason why a refund was requested; null: not given. */
   readonly consumptionRequestReason: string | null;
 }
 
 export interface Notification extends NotificationFields, Signed {}
 
-/** The verified parts of a notification; null: it has none of the kind. */
+/** The verified parts of a notification; null: it has none of that kind. */
 export interface NotificationParts {
   readonly transaction: Transaction | null;
   readonly renewalInfo: RenewalInfo | null;
   readonly appTransaction: AppTransaction | null;
 }
 
-/** Members of which a notification has exactly one. Each names the app. */
+/** Members of which a notification must have exactly one. Each names the app. */
 const SUBJECTS = ["data", "summary", "appData", "externalPurchaseToken"] as const;
 
 /** Types and subtypes are an open set; a longer one is cut. */
 const LONGEST_WORD = 64;
 
-/** Beginning of an external purchase id of the sandbox; the token has no environment of its own. */
+/** Prefix of an external purchase id in the sandbox; the token has no environment of its own. */
 const SANDBOX_TOKEN = "SANDBOX";
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
@@ -136,7 +136,7 @@ export const notificationKind: PayloadKind<Written, NotificationFields> = {
 };
 
 /**
- * Whether a notification and its parts are of one app, environment and Apple Account, and the renewal info of the
+ * Whether a notification and its parts agree on app, environment and Apple Account, and the renewal info on the
  * transaction's lineage.
  */
 export const partsAgree = (

@@ -47,7 +47,7 @@ const WHOLE = 100_000;
 const DIVISIBLE: ReadonlySet<Nature> = new Set(["consumable", "non_renewing"]);
 
 /**
- * A revocation ends a transaction, whatever its percentage; of several passes or consumables, only the refunded share.
+ * A revocation ends a transaction, whatever its percentage; for several passes or consumables, only the refunded share.
  */
 const revocationOf = ({
   nature,
@@ -99,8 +99,8 @@ export const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
 };
 
 /**
- * The lineage that the transaction's own replaced, from the start of this period on, or from its end where a copy was
- * restored after that.
+ * The lineage that this transaction's lineage replaced, from the start of this period on; from its end if the copy was
+ * restored later.
  */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
   const {
@@ -119,7 +119,7 @@ const identityOf = (environment: Environment, value: string | null): IdentityRef
     ? null
     : { store: "ios-store", kind: "app-transaction", environment, value };
 
-/** Identity named by a request's signed payloads, which agree; null where they name none, or one of two. */
+/** Identity common to a request's signed payloads; null where there is none, or more than one. */
 export const appTransactionIdentityOf = (
   payloads: readonly (NamesAppTransaction & Pick<Transaction, "environment">)[],
 ): IdentityReference | null => {
@@ -127,7 +127,7 @@ export const appTransactionIdentityOf = (
   return first === undefined ? null : identityOf(first.environment, commonAppTransaction(payloads));
 };
 
-/** Identity of a lineage. One that carries two ids agrees with the request's: any of them shows that it does. */
+/** Identity of a lineage. A lineage may carry two ids; any of them shows that it agrees with the request. */
 const lineageIdentityOf = (lineage: readonly Transaction[]): IdentityReference | null =>
   lineage
     .map(({ environment, appTransactionIdentifier }) => identityOf(environment, appTransactionIdentifier))

@@ -3,8 +3,8 @@ import { HOUR } from "../../duration.ts";
 import type { Notification, NotificationParts } from "./notification.ts";
 
 /**
- * Notification types with a question to the developer, and the milliseconds in which the App Store accepts an answer; null:
- * it names no deadline.
+ * Notification types with a question to the developer, and the milliseconds within which the App Store accepts an
+ * answer; null: no deadline.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
  * @see https://developer.apple.com/documentation/appstoreservernotifications/notificationtype

@@ -10,7 +10,7 @@ import type { PayloadKind, Signed } from "./signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Renewal info: what the App Store signs of a subscription's next renewal. It carries no bundle.
+ * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
  */
@@ -24,14 +24,14 @@ export interface RenewalInfoFields extends Omit<Renewal, "signedAt" | "isInGrace
 export interface RenewalInfo extends RenewalInfoFields, Signed {}
 
 /**
- * Status of a subscription in its billing grace period. The store tells it beside the renewal info, in signed notifications and
- * in its own answers.
+ * Status of a subscription in its billing grace period. The store sends it beside the renewal info, in signed
+ * notifications and in its own answers.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/status
  */
 const GRACE_STATUS = 4;
 
-/** Whether a status beside a renewal info is that of a billing grace period; any other value tells nothing. */
+/** Whether a status beside a renewal info is that of a billing grace period; any other value has no meaning here. */
 export const isGraceStatus = (status: unknown): boolean => status === GRACE_STATUS;
 
 /** A renewal info, with what the store said beside it. */
@@ -83,8 +83,8 @@ export const renewalInfoKind: PayloadKind<Written, RenewalInfoFields> = {
 };
 
 /**
- * Key of the lineage. In Xcode, where original ids identify nothing, a transaction of the same request tells it; null
- * where none does.
+ * Key of the lineage. In Xcode, where original ids identify nothing, it comes from a transaction of the same request;
+ * null where there is none.
  */
 const lineageOf = (info: RenewalInfo, transactions: readonly Transaction[]): PurchaseKey | null => {
   if (info.environment !== "xcode") return purchaseKey(info.originalTransactionIdentifier);

@@ -6,7 +6,7 @@ import { isGraceStatus } from "./renewal-info.ts";
 export interface SignedFacts {
   readonly signedTransactions: readonly string[];
   readonly signedRenewalInfos: readonly string[];
-  /** Those of them beside which the store says that a billing grace period runs. */
+  /** Those with a status that says that a billing grace period runs. */
   readonly signedInGrace?: readonly string[];
 }
 
@@ -58,7 +58,7 @@ const notifications = once(() =>
   }),
 );
 
-/** Name of the next page; undefined where the store leads to no page, or to the one it has just given. */
+/** Name of the next page; undefined where the store names none, or again the one just read. */
 const nextPage = (
   hasMore: boolean,
   named: string | undefined,

@@ -9,7 +9,7 @@ import { unansweredBecause } from "../../unanswered.ts";
 export type Failure = {
   /** HTTP status of the answer; null where there was none. */
   readonly status: number | null;
-  /** Apple's name or code of the error, or our word; null where there is none. */
+  /** Apple's name or code for the error, or our own; null where there is none. */
   readonly reason: string | null;
 } & (
   | { readonly outcome: "unknown" | "credential-rejected" }
@@ -30,8 +30,8 @@ export interface RefusedAnswer {
 }
 
 /**
- * Apple's error codes: `<status><number>`. The ones called retryable are temporary. An account that the App Store does not
- * know has no purchases, so the answer is `unknown`; an app that it does not know is an error of the configuration.
+ * Apple's error codes: `<status><number>`. Codes named retryable are temporary. An account that the App Store does not
+ * know has no purchases, so the outcome is `unknown`; an app that it does not know is a configuration error.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/error-codes
  */
@@ -56,7 +56,7 @@ const ERRORS: ReadonlyMap<number, { readonly outcome: Failure["outcome"]; readon
     [5000001, { outcome: "unavailable", reason: "GeneralInternalRetryable" }],
   ]);
 
-/** Reasons of App Store Connect for a 403: what the key may not do, or agreements that are not signed. */
+/** App Store Connect's reasons for a 403: missing permissions of the key, or unsigned agreements. */
 const PERMISSION = /FORBIDDEN|AUTHORIZED|PERMISSION/i;
 
 /** A reason is one word; anything else is dropped, because it may quote the request. */
@@ -131,7 +131,7 @@ export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), sta
 /** The key could not be read. */
 export const unreadableKey: Failure = unavailable("credentialUnavailable");
 
-/** A transaction identifier that cannot be one. */
+/** An identifier that no transaction has. */
 export const impossibleTransaction: Failure = {
   outcome: "unknown",
   status: null,

@@ -67,9 +67,9 @@ export interface ServerTokens {
 const KEY_LIFETIME_MILLISECONDS = 5 * MINUTE;
 /** Apple accepts tokens of up to an hour. */
 const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE;
-/** Tokens are dated back, because a clock that is behind ours refuses one from the future. */
+/** Tokens are backdated, because a server whose clock is behind refuses one from the future. */
 const SKEW_MILLISECONDS = MINUTE;
-/** Age up to which a token is used: four minutes before it expires. */
+/** Age up to which a token is used, four minutes before it expires. */
 const TOKEN_USE_MILLISECONDS = 15 * MINUTE;
 const KEYS_KEPT = 100;
 const TOKENS_KEPT = 200;

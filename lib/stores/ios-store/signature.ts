@@ -47,7 +47,7 @@ const derSignature = ({ signature }: CompactJws): Buffer => {
   return Buffer.concat([Buffer.of(0x30, numbers.length), numbers]);
 };
 
-/** On this thread: for a single JWS, the way to another thread and back takes as long as the check. */
+/** On this thread: for a single JWS, the round trip to another thread takes as long as the check. */
 const checkHere: SignatureCheck = (jws, key) => verify("sha256", signedBytes(jws), key, derSignature(jws));
 
 const verifyOnThread = promisify(verify);

@@ -33,7 +33,7 @@ export interface Signed {
   readonly xcodeCertificate: string | null;
 }
 
-/** Tolerance for differing clocks: how far in the future a JWS may be signed. */
+/** Allowance for clock skew: how far in the future a JWS may be signed. */
 const SKEW_MILLISECONDS = MINUTE;
 
 const readPayload = <Written, Payload>(
@@ -63,7 +63,7 @@ const readPayload = <Written, Payload>(
 };
 
 /**
- * Signers verified before, so that the next JWS of the same signer costs one signature check, and the checks to use.
+ * Signers verified before, so that the next JWS of the same signer costs one signature check; and the checks to use.
  */
 export interface Signers {
   /** Keyed by their exact certificates. */

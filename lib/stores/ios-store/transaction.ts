@@ -40,7 +40,9 @@ export interface TransactionFields {
 
 export interface Transaction extends TransactionFields, Signed {}
 
-/** By Apple's product types. A payload of another type is refused: whether it lasts, renews or is used up is not known. */
+/**
+ * By Apple's product types. A payload of another type is refused: whether it lasts, renews or is consumed is unknown.
+ */
 const NATURES = {
   "Auto-Renewable Subscription": "auto_renewable",
   "Non-Renewing Subscription": "non_renewing",

@@ -21,9 +21,12 @@ export interface IosStoreVerifier {
   verifyTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Transaction>>;
   verifyTransactions: VerifyAll<Transaction>;
   verifyRenewalInfos: VerifyAll<RenewalInfo>;
-  /** Verifies the envelope alone. StoreKit testing in Xcode sends no notifications, so none of its certificates counts. */
+  /**
+   * Verifies the envelope alone. StoreKit testing in Xcode sends no notifications, so its certificates are not trusted
+   * here.
+   */
   verifyNotification(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Notification>>;
-  /** Verifies what a verified notification carries, by the same rules, and that all of it agrees. */
+  /** Verifies the payloads in a verified notification by the same rules, and that all of them agree. */
   verifyNotificationParts(
     notification: Notification,
     trust: Trust,
@@ -32,8 +35,8 @@ export interface IosStoreVerifier {
 }
 
 /**
- * All payloads in order, or the first refused one with its index; those far behind it are then not verified. JWS of known
- * signers are verified in parallel.
+ * All payloads in order, or the first refused one with its index. JWS of known signers are verified in parallel; after
+ * a refusal, later ones may stay unverified.
  */
 export type VerifyAll<Payload> = (
   compacts: readonly string[],
@@ -43,7 +46,7 @@ export type VerifyAll<Payload> = (
 
 /**
  * JWS of a request that are verified concurrently. A refused one wastes at most this many signature checks. 1,000 valid
- * ones take 8 % longer than all at once, and 25 % longer with 32.
+ * ones take 8 % longer than without a limit, and 25 % longer with 32.
  */
 export const AT_ONCE = 128;
 
