@@ -153,9 +153,13 @@ const verifiedFactsOf = async (
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 
-/** Whether the period, or the one directly before it, is known. */
-const isLinked = ({ startsAt, endsAt }: Line, known: readonly Line[]): boolean =>
-  known.some((line) => line.endsAt === startsAt || (line.startsAt === startsAt && line.endsAt === endsAt));
+/** Whether the period directly before this one is known, or this one is, and has begun. */
+const isContiguous = ({ startsAt, endsAt }: Line, known: readonly Line[], moment: Instant): boolean =>
+  known.some(
+    (line) =>
+      line.endsAt === startsAt ||
+      (line.startsAt === startsAt && line.endsAt === endsAt && (startsAt ?? 0) <= moment),
+  );
 
 /**
  * Whether an answer has a period of a known subscription that follows no known period. Statuses contain the latest
@@ -177,7 +181,9 @@ const lacksPeriods = async (
     const before = others.includes(purchase) ? known?.get(referenceText(purchase))?.purchase : asked;
     return (
       before !== undefined &&
-      purchase.lines.some((line) => line.nature === "auto_renewable" && !isLinked(line, before.lines))
+      purchase.lines.some(
+        (line) => line.nature === "auto_renewable" && !isContiguous(line, before.lines, moment),
+      )
     );
   });
 };

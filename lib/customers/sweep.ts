@@ -79,8 +79,17 @@ const APART = 50 * MINUTE;
 /** Overlap with the period before: entries may appear late. */
 const OVERLAP = 2 * HOUR;
 
-/** How far back a list is read at most; Google keeps 30 days, and so does Apple's sandbox. */
-const FURTHEST = 30 * DAY - HOUR;
+/**
+ * Time for which a store keeps its list.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history 180 days; 30 in the sandbox
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list 30 days
+ */
+const keptBy = ({ store, environment }: SweptStore): number =>
+  (store === "ios-store" && environment === "production" ? 180 : 30) * DAY;
+
+/** Margin within that time: an entry at its very beginning may be gone before it is asked for. */
+const BEFORE_DROPPED = HOUR;
 
 /** Allowance for clock skew: a store refuses times in its future. */
 const CLOCKS_DIFFER = MINUTE;
@@ -107,7 +116,7 @@ const sweepOne = async (
   const present = now() - CLOCKS_DIFFER;
   const before = await watermarks.read(swept);
   if (before !== null && present - before < APART) return { found: 0, behind: 0 };
-  let from = Math.max((before ?? 0) - OVERLAP, present - FURTHEST);
+  let from = Math.max((before ?? 0) - OVERLAP, present - keptBy(swept) + BEFORE_DROPPED);
   let [found, isLeft] = [0, false];
   for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
     if (now() >= until) return { found, behind: 1 };

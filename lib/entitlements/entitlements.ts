@@ -7,7 +7,7 @@ import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
-import { isSucceeded, neverBegan, periodOf } from "./periods.ts";
+import { isPeriod, isSucceeded, neverBegan, periodOf } from "./periods.ts";
 import { isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { BILLING_RETRY_MILLISECONDS, graceEndOf, isUndecided, type Renewal } from "./renewal.ts";
 import { isoTime, type Instant, type Period } from "./time.ts";
@@ -36,6 +36,8 @@ export interface Grant {
   readonly product: CatalogProduct;
   readonly status: Status;
   readonly active: boolean;
+  /** Null: not known. */
+  readonly startsAt: Instant | null;
   /** End of access; null: none. A revoked line ends at the revocation at the latest, where the store dates it. */
   readonly expiresAt: Instant | null;
 }
@@ -139,7 +141,31 @@ const untilReplaced = (
 interface StandingLine {
   readonly line: Line;
   readonly renewal: Renewal | null;
+  /** Start of access, where it is not the line's own. */
+  readonly begins?: Instant;
 }
+
+/**
+ * Whether a renewal was charged ahead of time, and the running period is not known: no known period reaches its start. Only a
+ * subscription that is running is renewed, so there is access from the charge on. A client may hold the latest transaction
+ * alone, and a notification tells one.
+ */
+const provesRunningPeriod = ({ key, environment }: Purchase, line: Line, known: readonly Line[]): boolean => {
+  const { nature, standing, revokedAt, startsAt, verifiedAt, transactionIdentifier } = line;
+  return (
+    nature === "auto_renewable" &&
+    environment !== "xcode" &&
+    standing === "entitled" &&
+    revokedAt === null &&
+    transactionIdentifier !== key &&
+    startsAt !== null &&
+    verifiedAt < startsAt &&
+    !known.some(
+      (other) =>
+        isPeriod(other) && (other.startsAt ?? 0) < startsAt && (other.endsAt ?? Infinity) >= startsAt,
+    )
+  );
+};
 
 /**
  * The running line; it will renew if the next period, of any product, is known: the App Store charges it up to a day
@@ -188,8 +214,10 @@ const standingLines = (
     const whole = counting[index]?.line;
     const isWhole = whole !== undefined && line.endsAt === whole.endsAt;
     const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
-    if (speaks) return { line, renewal };
-    return { line: isWhole ? withPaidRenewal(moment, line, periods.slice(index + 1)) : line, renewal: null };
+    const begins = provesRunningPeriod(purchase, line, all) ? { begins: line.verifiedAt } : {};
+    if (speaks) return { line, renewal, ...begins };
+    const paid = isWhole ? withPaidRenewal(moment, line, periods.slice(index + 1)) : line;
+    return { line: paid, renewal: null, ...begins };
   });
 };
 
@@ -247,7 +275,7 @@ const accesses = (moment: Moment, holdings: readonly Holding[], catalog: Catalog
   return granting.flatMap((granted) => {
     const { holding } = granted;
     const { purchase } = holding;
-    return standing(granted).flatMap(({ line, renewal }): Access[] => {
+    return standing(granted).flatMap(({ line, renewal, begins }): Access[] => {
       const product = catalog.productOf(purchase.store, line);
       if (product === undefined || (line.rented && product.accessDuration === null)) return [];
       const said = renewal === null ? line : withRenewal(line, renewal);
@@ -257,7 +285,7 @@ const accesses = (moment: Moment, holdings: readonly Holding[], catalog: Catalog
           line: said,
           product,
           renewal,
-          begins: line.startsAt ?? line.verifiedAt,
+          begins: begins ?? line.startsAt ?? line.verifiedAt,
           ends: renewal === null ? line.endsAt : endWithGrace(line, renewal),
         },
       ];
@@ -375,6 +403,13 @@ export const statusAt = (
   }
 };
 
+/**
+ * Start of the line; null where an iOS period starts after its end, because it is known only from a copy restored
+ * later.
+ */
+const beganOf = ({ event, startsAt, endsAt }: Line): Instant | null =>
+  event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;
+
 const grantsAsOf = (
   moment: Moment,
   holdings: readonly Holding[],
@@ -387,7 +422,9 @@ const grantsAsOf = (
     const active = status === "active" || status === "grace_period";
     const expiresAt =
       status === "revoked" && line.revokedAt !== null ? Math.min(ends ?? Infinity, line.revokedAt) : ends;
-    return [{ holding, line, product, status, active, expiresAt }];
+    const startsAt = beganOf(line);
+    const isAhead = startsAt !== null && begins < startsAt && !moment.hasCome(startsAt);
+    return [{ holding, line, product, status, active, startsAt: isAhead ? null : startsAt, expiresAt }];
   });
 
 /** Grants of the holdings that have begun by the moment. */
@@ -438,15 +475,8 @@ export const bestGrants = (grants: readonly Grant[]): ReadonlyMap<string, Grant>
 
 const nullableTime = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
-/**
- * Start of the line; null where an iOS period starts after its end, because it is known only from a copy restored
- * later.
- */
-const beganOf = ({ event, startsAt, endsAt }: Line): Instant | null =>
-  event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;
-
 const present = (identifier: string, displayName: string | undefined, grant: Grant): CustomerEntitlement => {
-  const { holding, line, status, active, expiresAt } = grant;
+  const { holding, line, status, active, startsAt, expiresAt } = grant;
   return {
     identifier,
     displayName: displayName ?? identifier,
@@ -454,7 +484,7 @@ const present = (identifier: string, displayName: string | undefined, grant: Gra
     environment: holding.purchase.environment,
     status,
     active,
-    startsAt: nullableTime(beganOf(line)),
+    startsAt: nullableTime(startsAt),
     expiresAt: nullableTime(expiresAt),
     revokedAt: nullableTime(status === "revoked" ? line.revokedAt : null),
     lastVerifiedAt: isoTime(line.verifiedAt),

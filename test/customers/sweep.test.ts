@@ -106,6 +106,45 @@ describe("a list", () => {
     expect(sweep.periods.at(-1)?.[2]).toBe(PRESENT);
     expect(await sweep.markOf()).toBe(PRESENT);
   });
+  test.each<[what: string, environment: "production" | "sandbox", days: number]>([
+    ["Apple's, 180 days", "production", 180],
+    ["Apple's sandbox's, 30 days", "sandbox", 30],
+  ])("is read as far back as its store keeps it: %s", async (_, environment, days) => {
+    const identifier = aName();
+    const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+    const application: Application = {
+      ...anApplication(identifier),
+      iosStore: [
+        {
+          bundleIdentifier: PACKAGE_NAME,
+          appAppleIdentifier: 1,
+          environments: [environment],
+          xcodeCertificates: [],
+          serverApi,
+        },
+      ],
+      androidStore: [],
+    };
+    const froms: Instant[] = [];
+    await sweepApplications(
+      {
+        watermarks: createWatermarks(table),
+        directory: { byIdentifier: () => Promise.resolve(application) },
+        applications: () => Promise.resolve([identifier]),
+        now: () => NOW,
+        onFailure: (error) => {
+          throw error;
+        },
+      },
+      "ios-store",
+      (_application, _swept, from) => {
+        froms.push(from);
+        return Promise.resolve({ outcome: "read", found: 0 });
+      },
+      Infinity,
+    );
+    expect(froms[0]).toBe(PRESENT - days * DAY + HOUR);
+  });
   test("is read again from two hours before the last time", async () => {
     const sweep = aSweep();
     await sweep.mark(PRESENT - HOUR);

@@ -60,6 +60,7 @@ const SUBSCRIPTION_STEPS = [
   "refund-of-copy",
   "extend",
   "another-part",
+  "unheard",
 ] as const;
 
 interface SubscriptionScript {
@@ -191,6 +192,7 @@ const subscriptionFacts = (
   const began = clock;
   let said = 0;
   let product = at(SUBSCRIPTIONS, first);
+  let unheard = 0;
   const say = (fact: Omit<IosFact, "signedAt">): IosFact => {
     said += 10;
     // A lineage's first transaction has been seen with one app transaction id, and its renewals with another.
@@ -321,6 +323,10 @@ const subscriptionFacts = (
         clock += days * 3_600_000;
         say({ ...current, transaction: newId(), revokedAt: clock });
         break;
+      case "unheard":
+        // Nobody tells the service what was signed so far.
+        unheard = facts.length;
+        break;
       case "another-part":
         // Another product of the same bundle, with the same dates.
         say({ ...current, product: other, transaction: newId() });
@@ -339,7 +345,7 @@ const subscriptionFacts = (
           replaceCurrent({ end: current.end + days * DAY });
     }
   }
-  return facts;
+  return facts.slice(Math.min(unheard, facts.length - 1));
 };
 
 const oneTimeFacts = (
@@ -1051,6 +1057,7 @@ export const moments = (
       ? [
           fact.start,
           fact.start - MINUTE,
+          ...(fact.signedAt < fact.start ? [fact.signedAt, fact.signedAt - MINUTE] : []),
           fact.end,
           fact.revokedAt,
           fact.originalStart + DAY,

@@ -708,6 +708,16 @@ const givenByIos = (
           other.start === end &&
           (other.end ?? 0) > end,
       );
+    // Only a subscription that runs is charged ahead of time. Where no known period reaches the next one's start, the one that
+    // runs is not known, and its access shows from the charge on.
+    const isChargedAhead =
+      isSubscription &&
+      fact.environment !== "xcode" &&
+      !fact.upgraded &&
+      revokedAt === null &&
+      fact.transaction !== event.home.original &&
+      fact.signedAt < start &&
+      !periods.some((other) => other.start < start && (other.end ?? 0) >= start);
     const status = fact.upgraded
       ? "expired"
       : renewed !== undefined && end !== null
@@ -726,9 +736,9 @@ const givenByIos = (
           productIdentifier: fact.product,
           status: revoked ? "revoked" : status,
           start,
-          begins: start,
+          begins: isChargedAhead ? fact.signedAt : start,
           end: end === null ? null : Math.max(end, (renewed && graceEndOf(end, renewed)) ?? 0),
-          beganLater: isSubscription && start > (end ?? Infinity),
+          beganLater: isSubscription && (start > (end ?? Infinity) || (isChargedAhead && moment < start)),
           revokedAt,
           refundedBy: event.refundedBy,
           units,
@@ -825,8 +835,14 @@ const givenByAndroid = (
       const isGone =
         (!renews || line.leaves === "replaced") &&
         line.expiry <= answer.answeredAt &&
-        goesOn.some((other) => isOwned(other) && other.expiry > answer.answeredAt);
-      const willRenew = renews && !isGone && answer.state !== "CANCELED";
+        (goesOn.some((other) => isOwned(other) && other.expiry > answer.answeredAt) ||
+          // Nothing brings back what was cancelled or removed beside something that renews.
+          (!renews &&
+            answer.lines.some(
+              (other) =>
+                isOwned(other) && (other.leaves === "replaced" || (other.renews && other.leaves === null)),
+            )));
+      const willRenew = renews && !isGone && answer.state !== "CANCELED" && answer.state !== "EXPIRED";
       // In a grace period everything that renews keeps its access. One whose own date has passed in it keeps it until the
       // period is over, at the latest at the first date that is still ahead. A later date of another line says nothing.
       const ends = answer.lines
