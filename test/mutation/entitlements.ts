@@ -1,6 +1,7 @@
 /** The tests of the entitlement rules as one file: preparing each file anew takes longer than its tests. */
 import "../entitlements/access-periods.test.ts";
 import "../entitlements/catalog.test.ts";
+import "../entitlements/charged-ahead.test.ts";
 import "../entitlements/entitlements.test.ts";
 import "../entitlements/events.test.ts";
 import "../entitlements/holdings.test.ts";
