@@ -18,7 +18,7 @@ const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   return {
     outcome: "unavailable",
     retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null,
-    isOfThisPurchase: isOfThisPurchase(answer),
+    ...(isOfThisPurchase(answer) && { isOfThisPurchase: true }),
   };
 };
 
