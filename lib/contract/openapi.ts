@@ -96,10 +96,8 @@ const TAGS = {
   notifications: { name: "Notifications", description: "What the stores send by themselves." },
 } as const;
 
-const tagOf = ({ path, store }: Endpoint): string => {
-  if (path.startsWith("/v1/notifications/")) return TAGS.notifications.name;
-  return TAGS[store ?? "accounts"].name;
-};
+const tagOf = ({ takesNotifications, store }: Endpoint): string =>
+  TAGS[takesNotifications === true ? "notifications" : (store ?? "accounts")].name;
 
 const exampleOf = (value: object | undefined): object => (value === undefined ? {} : { example: value });
 
