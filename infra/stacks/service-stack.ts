@@ -3,8 +3,10 @@ import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
-import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { functionName } from "../../lib/contract/function-name.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
+import type { TableAccess } from "../../lib/contract/table-access.ts";
 import { DELIVERIES, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { entryOf } from "../bundling/entries.ts";
@@ -16,7 +18,7 @@ import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
-import { FUNCTION_ACCESS } from "../function-access.ts";
+import { AUTHORIZER, SCHEDULED_FUNCTIONS } from "../other-functions.ts";
 import type { FunctionName, Parameters } from "../parameters.ts";
 import { streamParameter } from "./data-stack.ts";
 
@@ -27,28 +29,29 @@ export interface ServiceStackProps extends StackProps {
 }
 
 const NAME_LOOKUPS = 64;
-const AUTHORIZER = "authorize-credential";
-const ACKNOWLEDGER = "acknowledge-due-purchases";
-const WATCHER = "watch-notifications";
-const TELLER = "tell-changes";
-const DELIVERER = "deliver-messages";
-const SWEEPERS = {
-  "ios-store": "sweep-ios-store-notifications",
-  "android-store": "sweep-android-store-refunds",
-} as const satisfies Record<Store, string>;
-const REFRESHERS = {
-  "ios-store": "refresh-ios-store-purchases",
-  "android-store": "refresh-android-store-purchases",
-} as const satisfies Record<Store, string>;
+
 /** Lambda itself would run a failed scheduled function twice more, up to six hours later: its next run does the same work. */
 const runOnce = ({ handler }: ServiceFunction): void =>
   handler.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
-const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<EndpointName, Value> =>
-  Object.fromEntries(
-    (Object.keys(endpoints) as EndpointName[]).map((name) => [name, valueOf(name)]),
-  ) as Record<EndpointName, Value>;
+const mapOf = <Name extends string, Value>(
+  data: Readonly<Record<Name, unknown>>,
+  valueOf: (name: Name) => Value,
+): Record<Name, Value> =>
+  Object.fromEntries((Object.keys(data) as Name[]).map((name) => [name, valueOf(name)])) as Record<
+    Name,
+    Value
+  >;
+
+/** The functions that call Google's API. */
+const askingGoogle = <Name extends string>(
+  data: Readonly<Record<Name, { readonly store: Store | null }>>,
+  functions: Readonly<Record<Name, ServiceFunction>>,
+): ServiceFunction[] =>
+  (Object.keys(data) as Name[])
+    .filter((name) => data[name].store === "android-store")
+    .map((name) => functions[name]);
 
 /** Everything that can be deployed again from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
@@ -58,8 +61,8 @@ export class ServiceStack extends Stack {
     const { serviceName, secretPrefix, secretsKeyArn, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
-    const scheduled = new Set<string>();
-    const functionOf = (name: FunctionName, folder: string, description: string): ServiceFunction => {
+    const functionOf = (name: FunctionName, description: string, access: TableAccess): ServiceFunction => {
+      const folder = functionName(name);
       const made = new ServiceFunction(this, idOf(name), {
         entry: join(functionsFolder, entryOf(folder)),
         description,
@@ -68,96 +71,27 @@ export class ServiceStack extends Stack {
         reportsInvocations: parameters.invocationReports,
         ...parameters.functions[name],
       });
+      made.uses(table, access);
       functionNames[folder] = made.name;
       return made;
     };
-    const serving = (name: EndpointName): ServiceFunction => {
-      const { function: folder, summary, table: access, readsSecrets } = endpoints[name];
-      const made = functionOf(name, folder, summary);
-      made.uses(table, access);
+    const authorizer = functionOf("authorizeCredential", AUTHORIZER.description, AUTHORIZER.table);
+    const served = mapOf(endpoints, (name) => {
+      const { summary, table: access, readsSecrets } = endpoints[name];
+      const made = functionOf(name, summary, access);
       if (readsSecrets) made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
-    };
-
-    const authorizer = functionOf("authorizeCredential", AUTHORIZER, "Authorize an API key");
-    authorizer.uses(table, FUNCTION_ACCESS.authorizeCredential);
-
-    const served = mapEndpoints(serving);
-
-    interface Scheduled {
-      readonly name: keyof typeof FUNCTION_ACCESS;
-      readonly folder: string;
-      readonly description: string;
-      readonly schedule: string;
-      readonly every: Duration;
-    }
-    const onSchedule = ({ name, folder, description, schedule, every }: Scheduled): ServiceFunction => {
-      const made = functionOf(name, folder, description);
-      made.uses(table, FUNCTION_ACCESS[name]);
-      scheduled.add(folder);
+    });
+    const scheduled = mapOf(SCHEDULED_FUNCTIONS, (name) => {
+      const { description, table: access, schedule, everyMinutes, secrets } = SCHEDULED_FUNCTIONS[name];
+      const made = functionOf(name, description, access);
       runOnce(made);
-      new Schedule(this, schedule, { of: made, every });
+      new Schedule(this, schedule, { of: made, every: Duration.minutes(everyMinutes) });
+      if (secrets === "store-credentials") made.readsSecrets(secretPrefix, secretsKeyArn);
+      if (secrets === "master-secret") made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
       return made;
-    };
-    /** A function that asks a store about what is due. */
-    const asking = (given: Scheduled): ServiceFunction => {
-      const made = onSchedule(given);
-      made.readsSecrets(secretPrefix, secretsKeyArn);
-      return made;
-    };
-
-    const acknowledger = asking({
-      name: "acknowledgeDuePurchases",
-      folder: ACKNOWLEDGER,
-      description: "Acknowledge due Android-store purchases",
-      schedule: "AcknowledgementSchedule",
-      // A licence tester's purchase is refunded after three minutes.
-      every: Duration.minutes(1),
     });
-
-    onSchedule({
-      name: "watchNotifications",
-      folder: WATCHER,
-      description: "Find applications that stores notify no more",
-      schedule: "NotificationWatchSchedule",
-      every: Duration.hours(1),
-    });
-
-    const refreshers = {
-      "ios-store": asking({
-        name: "refreshIosStorePurchases",
-        folder: REFRESHERS["ios-store"],
-        description: "Ask Apple about due purchases",
-        schedule: "IosRefreshSchedule",
-        every: Duration.minutes(1),
-      }),
-      "android-store": asking({
-        name: "refreshAndroidStorePurchases",
-        folder: REFRESHERS["android-store"],
-        description: "Ask Google about due purchases",
-        schedule: "AndroidRefreshSchedule",
-        every: Duration.minutes(1),
-      }),
-    };
-    const telling = (given: Scheduled): ServiceFunction => {
-      const made = onSchedule(given);
-      made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
-      return made;
-    };
-    const teller = telling({
-      name: "tellChanges",
-      folder: TELLER,
-      description: "Tell of accounts that have changed",
-      schedule: "TellingSchedule",
-      every: Duration.minutes(1),
-    });
-    const deliverer = telling({
-      name: "deliverMessages",
-      folder: DELIVERER,
-      description: "Deliver messages to destinations",
-      schedule: "DeliverySchedule",
-      every: Duration.minutes(1),
-    });
+    const { tellChanges: teller, deliverMessages: deliverer } = scheduled;
     deliverer.putsEvents(parameters.eventBuses);
     deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
@@ -171,21 +105,6 @@ export class ServiceStack extends Stack {
       });
     }
 
-    asking({
-      name: "sweepIosStoreNotifications",
-      folder: SWEEPERS["ios-store"],
-      description: "Read Apple's histories of undelivered notifications",
-      schedule: "IosSweepSchedule",
-      every: Duration.hours(1),
-    });
-    const androidSweeper = asking({
-      name: "sweepAndroidStoreRefunds",
-      folder: SWEEPERS["android-store"],
-      description: "Read Google's lists of voided purchases",
-      schedule: "AndroidSweepSchedule",
-      every: Duration.hours(1),
-    });
-
     const api = new EntitlementsApi(this, "Api", {
       ...parameters.api,
       serviceName,
@@ -193,7 +112,7 @@ export class ServiceStack extends Stack {
       tracedPercent: parameters.tracedPercent,
       logRetentionDays,
       authorizer: authorizer.handler,
-      handlers: mapEndpoints((name) => served[name].handler),
+      handlers: mapOf(endpoints, (name) => served[name].handler),
     });
 
     const metrics = new ServiceMetrics({
@@ -207,13 +126,7 @@ export class ServiceStack extends Stack {
       ...parameters.alarms,
       serviceName,
       metrics,
-      authorizer: AUTHORIZER,
       limitsAddresses: parameters.api.synchronizesPerAddress !== null,
-      acknowledger: ACKNOWLEDGER,
-      sweepers: Object.values(SWEEPERS),
-      watcher: WATCHER,
-      tellers: [TELLER, DELIVERER],
-      scheduled,
     });
     const { monthlyBudget } = parameters.alarms;
     if (monthlyBudget !== null)
@@ -234,13 +147,7 @@ export class ServiceStack extends Stack {
     output(
       "AndroidStoreRoles",
       "Roles that call Google's API; a workload identity pool has to admit them.",
-      [
-        served.linkAndroidStoreCustomer,
-        served.receiveAndroidStoreNotification,
-        acknowledger,
-        refreshers["android-store"],
-        androidSweeper,
-      ]
+      [...askingGoogle(endpoints, served), ...askingGoogle(SCHEDULED_FUNCTIONS, scheduled)]
         .map(({ roleName }) => roleName)
         .join(" "),
     );

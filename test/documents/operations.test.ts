@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FUNCTION_ACCESS } from "../../infra/function-access.ts";
+import { AUTHORIZER, SCHEDULED_FUNCTIONS } from "../../infra/other-functions.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { composeAccountReport } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
@@ -98,10 +98,11 @@ const logicalIdOf = (name: string): string =>
 describe("the functions that stop and start the service", () => {
   const definitions = blocks.find((block) => block.includes("writers() {")) ?? "";
   const functions = definitions.slice(0, definitions.indexOf("\nfor each in")).replaceAll("<name>", "stage");
-  const access: Readonly<Record<string, { readonly by: string }>> = {
-    ...FUNCTION_ACCESS,
-    ...Object.fromEntries(Object.entries(endpoints).map(([name, { table }]) => [name, table])),
-  };
+  const access: Readonly<Record<string, { readonly by: string }>> = Object.fromEntries(
+    Object.entries({ authorizeCredential: AUTHORIZER, ...endpoints, ...SCHEDULED_FUNCTIONS }).map(
+      ([name, { table }]) => [name, table],
+    ),
+  );
   /** What is asked of Lambda by a loop of the guide, on a stack that reserves 30 for synchronizing. */
   const asked = async (loop: string): Promise<readonly string[]> => {
     expect(guide).toContain(loop);
