@@ -7,6 +7,8 @@ export interface OtherFunction {
   readonly description: string;
   readonly memoryMegabytes: number;
   readonly timeoutSeconds: number;
+  /** Store that it asks; null: none. */
+  readonly store: Store | null;
   /** Its permissions on the table. */
   readonly table: TableAccess;
 }
@@ -17,8 +19,6 @@ export interface ScheduledFunction extends OtherFunction {
   readonly everyMinutes: number;
   /** Construct of its schedule. docs/operations.md names it. */
   readonly schedule: string;
-  /** Store that it asks; null: none. */
-  readonly store: Store | null;
   /** Secrets that it may read: those of store credentials, or the service's own. */
   readonly secrets: "store-credentials" | "master-secret" | null;
 }
@@ -37,6 +37,7 @@ export const AUTHORIZER = {
   description: "Authorize an API key",
   memoryMegabytes: 1024,
   timeoutSeconds: 10,
+  store: null,
   table: { by: "gets", reads: ["credential"], changes: [] },
 } as const satisfies OtherFunction;
 

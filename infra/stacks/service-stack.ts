@@ -1,15 +1,11 @@
-import { join } from "node:path";
 import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
-import type { Store } from "../../lib/contract/schemas.ts";
-import type { TableAccess } from "../../lib/contract/table-access.ts";
 import { DELIVERIES, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
-import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { HealthDashboard } from "../constructs/health-dashboard.ts";
@@ -18,14 +14,14 @@ import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
-import { AUTHORIZER, SCHEDULED_FUNCTIONS } from "../other-functions.ts";
+import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../other-functions.ts";
 import type { FunctionName, Parameters } from "../parameters.ts";
 import { streamParameter } from "./data-stack.ts";
 
 export interface ServiceStackProps extends StackProps {
   readonly parameters: Parameters;
-  /** Root of the modules that `bundling/entries.ts` lists. */
-  readonly functionsFolder: string;
+  /** Module that exports the handler of a function, by the function's name. */
+  readonly moduleOf: (name: string) => string;
 }
 
 const NAME_LOOKUPS = 64;
@@ -44,27 +40,24 @@ const mapOf = <Name extends string, Value>(
     Value
   >;
 
-/** The functions that call Google's API. */
-const askingGoogle = <Name extends string>(
-  data: Readonly<Record<Name, { readonly store: Store | null }>>,
-  functions: Readonly<Record<Name, ServiceFunction>>,
-): ServiceFunction[] =>
-  (Object.keys(data) as Name[])
-    .filter((name) => data[name].store === "android-store")
-    .map((name) => functions[name]);
-
 /** Everything that can be deployed again from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
-  constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
+  constructor(scope: Construct, id: string, { parameters, moduleOf, ...props }: ServiceStackProps) {
     // `cdk destroy` begins with this stack, and without a domain of its own the API's address is gone with it.
     super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
     const { serviceName, secretPrefix, secretsKeyArn, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
-    const functionOf = (name: FunctionName, description: string, access: TableAccess): ServiceFunction => {
+    const writers: ServiceFunction[] = [];
+    const askingGoogle: ServiceFunction[] = [];
+    const functionOf = (
+      name: FunctionName,
+      description: string,
+      { table: access, store }: Pick<OtherFunction, "table" | "store">,
+    ): ServiceFunction => {
       const folder = functionName(name);
       const made = new ServiceFunction(this, idOf(name), {
-        entry: join(functionsFolder, entryOf(folder)),
+        entry: moduleOf(folder),
         description,
         serviceName,
         logRetentionDays,
@@ -72,19 +65,21 @@ export class ServiceStack extends Stack {
         ...parameters.functions[name],
       });
       made.uses(table, access);
+      if (access.changes.length > 0) writers.push(made);
+      if (store === "android-store") askingGoogle.push(made);
       functionNames[folder] = made.name;
       return made;
     };
-    const authorizer = functionOf("authorizeCredential", AUTHORIZER.description, AUTHORIZER.table);
+    const authorizer = functionOf("authorizeCredential", AUTHORIZER.description, AUTHORIZER);
     const served = mapOf(endpoints, (name) => {
-      const { summary, table: access, readsSecrets } = endpoints[name];
-      const made = functionOf(name, summary, access);
+      const { summary, readsSecrets } = endpoints[name];
+      const made = functionOf(name, summary, endpoints[name]);
       if (readsSecrets) made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
     });
     const scheduled = mapOf(SCHEDULED_FUNCTIONS, (name) => {
-      const { description, table: access, schedule, everyMinutes, secrets } = SCHEDULED_FUNCTIONS[name];
-      const made = functionOf(name, description, access);
+      const { description, schedule, everyMinutes, secrets } = SCHEDULED_FUNCTIONS[name];
+      const made = functionOf(name, description, SCHEDULED_FUNCTIONS[name]);
       runOnce(made);
       new Schedule(this, schedule, { of: made, every: Duration.minutes(everyMinutes) });
       if (secrets === "store-credentials") made.readsSecrets(secretPrefix, secretsKeyArn);
@@ -147,9 +142,12 @@ export class ServiceStack extends Stack {
     output(
       "AndroidStoreRoles",
       "Roles that call Google's API; a workload identity pool has to admit them.",
-      [...askingGoogle(endpoints, served), ...askingGoogle(SCHEDULED_FUNCTIONS, scheduled)]
-        .map(({ roleName }) => roleName)
-        .join(" "),
+      askingGoogle.map(({ roleName }) => roleName).join(" "),
+    );
+    output(
+      "Writers",
+      "Functions that may change the table, by their logical identifiers.",
+      writers.map(({ logicalId }) => logicalId).join(" "),
     );
     const policies = new OperatorPolicies(this, "Operator", table, {
       name: masterSecretName(serviceName),

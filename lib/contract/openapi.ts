@@ -99,15 +99,10 @@ const TAGS = {
 const tagOf = ({ takesNotifications, store }: Endpoint): string =>
   TAGS[takesNotifications === true ? "notifications" : (store ?? "accounts")].name;
 
-const exampleOf = (value: object | undefined): object => (value === undefined ? {} : { example: value });
-
-const parameterExample = (example: Readonly<Record<string, unknown>> | undefined, name: string): object =>
-  example?.[name] === undefined ? {} : { example: example[name] };
-
 /** Parameters of a GET: those that the path names, and those of the query. */
 const parametersOf = (
   { path, request }: Endpoint,
-  example: Readonly<Record<string, unknown>> | undefined,
+  example: Readonly<Record<string, unknown>>,
 ): readonly object[] => {
   const { properties = {}, required = [] } = jsonSchemaOf(request()) as {
     readonly properties?: Readonly<Record<string, object>>;
@@ -121,7 +116,7 @@ const parametersOf = (
       required: required.includes(name),
       ...(isInPath && { description: "Percent-encoded once; decoded exactly once." }),
       schema,
-      ...parameterExample(example, name),
+      ...(example[name] !== undefined && { example: example[name] }),
     };
   });
 };
@@ -135,7 +130,7 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
   ...(endpoint.scope !== null && { "x-required-scope": endpoint.scope }),
   ...(endpoint.method === "GET"
     ? {
-        parameters: parametersOf(endpoint, (live[name] ?? EXAMPLES[name])?.request),
+        parameters: parametersOf(endpoint, (live[name] ?? EXAMPLES[name]).request),
       }
     : {
         requestBody: {
@@ -143,7 +138,7 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
           content: {
             "application/json": {
               schema: reference(endpoint.request()),
-              ...exampleOf((live[name] ?? EXAMPLES[name])?.request),
+              example: (live[name] ?? EXAMPLES[name]).request,
             },
           },
         },
@@ -154,7 +149,7 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
       content: {
         "application/json": {
           schema: reference(endpoint.response()),
-          ...exampleOf(EXAMPLES[name]?.response),
+          example: EXAMPLES[name].response,
         },
       },
     },
