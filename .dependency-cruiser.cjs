@@ -6,7 +6,7 @@ const only = (from, allowed) => ({
   severity: "error",
   from: { path: `^${from}` },
   to: {
-    path: "^(lib|functions|infra|local|sandbox|operator|smoke|testing|client|console|test|bench)/",
+    path: "^(lib|functions|infra|local|sandbox|operator|smoke|testing|client|console|tools|test|bench)/",
     pathNot: [from, ...allowed].map((path) => `^${path}`),
   },
 });
@@ -67,8 +67,10 @@ module.exports = {
     only("operator/", ["lib/"]),
     only("smoke/", ["operator/", "sandbox/ios-store/", "lib/contract/", "lib/duration"]),
     // The stack is synthesized in a process of its own; what deploys is read from what that writes.
+    only("local/default-app\\.ts$", ["infra/app\\.ts$"]),
     // The console on this machine is the operator's, beside the sandbox.
-    only("local/", ["sandbox/", "operator/", "lib/"]),
+    only("local/(?!default-app\\.ts$)", ["sandbox/", "operator/", "lib/"]),
+    only("tools/", ["infra/bundling/", "lib/contract/"]),
     // The page knows the shapes of the server's answers, and nothing else.
     only("console/", ["operator/console/"]),
     only("testing/", ["functions/", "local/", "sandbox/", "lib/"]),

@@ -1,23 +1,4 @@
-import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/endpoints.ts";
-
-interface OpenEndpoint {
-  /** Limits of its route while the account's concurrency is unknown, and may be ten. */
-  readonly rate: number;
-  readonly burst: number;
-  /** Maximum share of a known concurrency, in per cent. */
-  readonly share: number;
-}
-
-/**
- * Endpoints whose body is the only proof: anybody can flood them, and a flood must leave executions for reads and
- * links. A request takes 30 ms, so with the small limits a lasting flood occupies one or two executions, and eight for
- * a moment. The App Store retries a notification after an hour, so a few may come at once.
- */
-const OPEN = {
-  synchronizeIosStorePurchases: { rate: 20, burst: 3, share: 30 },
-  receiveIosStoreNotification: { rate: 10, burst: 3, share: 10 },
-  receiveAndroidStoreNotification: { rate: 10, burst: 1, share: 10 },
-} as const satisfies Partial<Record<EndpointName, OpenEndpoint>>;
+import { endpoints, type Endpoint, type EndpointName, type FloodLimits } from "../lib/contract/endpoints.ts";
 
 /** Executions that Lambda keeps for functions without a reservation. */
 const UNRESERVED = 100;
@@ -25,27 +6,31 @@ const UNRESERVED = 100;
 /** Concurrency from which half of it can be reserved. */
 const RESERVABLE = 2 * UNRESERVED;
 
-const openEndpoint = (name: string): OpenEndpoint | null =>
-  Object.hasOwn(OPEN, name) ? OPEN[name as keyof typeof OPEN] : null;
+/** Limits of an endpoint that takes no API key; null: it takes one, or is no endpoint. */
+const floodLimitsOf = (name: string): FloodLimits | null => {
+  const endpoint = Object.entries<Endpoint>(endpoints).find(([other]) => other === name)?.[1];
+  return endpoint?.scope === null ? endpoint.floodLimits : null;
+};
 
-/** Limits of a route of a permanent stage. */
+/**
+ * Limits of a route of a permanent stage. A request takes 30 ms, so by the small limits a lasting flood has one or two
+ * executions, and for a moment eight.
+ */
 export const routeLimits = (
   name: EndpointName,
   accountConcurrency: number | null,
 ): { readonly rate: number; readonly burst: number } => {
-  const { requestsPerSecond: rate, burst }: Endpoint["defaults"] = endpoints[name].defaults;
-  const open = openEndpoint(name);
-  return open !== null && (accountConcurrency ?? 0) < RESERVABLE
-    ? { rate: open.rate, burst: open.burst }
-    : { rate, burst };
+  const flood = (accountConcurrency ?? 0) < RESERVABLE ? floodLimitsOf(name) : null;
+  const { requestsPerSecond: rate, burst } = flood ?? endpoints[name].defaults;
+  return { rate, burst };
 };
 
 /** Maximum concurrent executions of a function of a permanent stage; null: unlimited. */
 export const concurrencyLimit = (name: string, accountConcurrency: number | null): number | null => {
-  const open = openEndpoint(name);
-  return open === null || accountConcurrency === null || accountConcurrency < RESERVABLE
+  const flood = floodLimitsOf(name);
+  return flood === null || accountConcurrency === null || accountConcurrency < RESERVABLE
     ? null
-    : Math.floor((accountConcurrency * open.share) / 100);
+    : Math.floor((accountConcurrency * flood.concurrencyPercent) / 100);
 };
 
 /** A sentence about reservations that Lambda would refuse; null: it accepts them. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
+import { entryOf } from "./bundling/entries.ts";
 import { DataStack } from "./stacks/data-stack.ts";
 import { ParameterError, readParameters, readStages, stageOf } from "./parameters.ts";
 import { ServiceStack } from "./stacks/service-stack.ts";
@@ -19,8 +20,8 @@ const context = z.record(z.string(), z.unknown());
 export interface AppOptions {
   /** Output folder of the assembly; unset: the one that the CDK CLI sets. */
   readonly outputFolder?: string;
-  /** Root of the functions' entry modules; unset: `functions/`. */
-  readonly functionsFolder?: string;
+  /** Module of each function, by its name; unset: those in `functions/`. */
+  readonly moduleOf?: (name: string) => string;
   /** Parameters of each stage, as in `stages.json`; unset: none. */
   readonly stages?: ReturnType<typeof readStages>;
 }
@@ -32,7 +33,7 @@ export interface AppOptions {
  */
 export const createApp = ({
   outputFolder,
-  functionsFolder = fileURLToPath(new URL("functions", PROJECT)),
+  moduleOf = (name) => fileURLToPath(new URL(`functions/${entryOf(name)}`, PROJECT)),
   stages = {},
 }: AppOptions = {}): App => {
   const app = new App({
@@ -50,7 +51,7 @@ export const createApp = ({
     description:
       "Links verified store purchases to an application's accounts and answers their entitlements.",
     parameters,
-    functionsFolder,
+    moduleOf,
     // CloudFormation adds them to every resource. The data stack has none, because a version would change it each time.
     tags: {
       "customer-entitlements:stage": parameters.stage,

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
 import { addressBlocks, hasBlocks, NO_BLOCKS, type AddressBlocks } from "./address-blocks.ts";
 import { concurrencyLimit, reservationProblem, routeLimits } from "./account-concurrency.ts";
+import { AUTHORIZER, SCHEDULED_FUNCTIONS, type ScheduledFunctionName } from "./other-functions.ts";
 
 /** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
 export interface Parameters {
@@ -55,12 +56,9 @@ export interface TableParameters {
 }
 
 export interface FunctionParameters {
-  /** In MB. Default: the endpoint's; authorizer: 1,024; scheduled functions: 512. */
+  /** In MB. Default: as the function's data says. */
   readonly memory: number;
-  /**
-   * In seconds. Default: the endpoint's; authorizer: 10; sweeps: 300; refreshes: 240; teller and deliverer: 120;
-   * acknowledger and watcher: 60.
-   */
+  /** In seconds. Default: as the function's data says. */
   readonly timeout: number;
   /**
    * Concurrent executions reserved for this function, and its maximum; null: the account's shared pool. Default: null;
@@ -122,9 +120,10 @@ export interface AlarmParameters {
 
 const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
 
-export type FunctionName = EndpointName | keyof typeof OTHER_FUNCTIONS;
+export type FunctionName = "authorizeCredential" | EndpointName | ScheduledFunctionName;
 
-const isEndpoint = (name: FunctionName): name is EndpointName => Object.hasOwn(endpoints, name);
+const isScheduled = (name: FunctionName): name is ScheduledFunctionName =>
+  Object.hasOwn(SCHEDULED_FUNCTIONS, name);
 
 /** All problems with the parameters, in one message. */
 export class ParameterError extends Error {
@@ -213,34 +212,16 @@ class Context {
   }
 }
 
-/** Defaults of the functions that serve no endpoint. */
-const OTHER_FUNCTIONS = {
-  authorizeCredential: { memory: 1024, timeout: 10, longest: 28 },
-  // Runs every minute, and ends before the next run.
-  acknowledgeDuePurchases: { memory: 512, timeout: 60, longest: 900 },
-  watchNotifications: { memory: 512, timeout: 60, longest: 900 },
-  refreshAndroidStorePurchases: { memory: 512, timeout: 240, longest: 900 },
-  refreshIosStorePurchases: { memory: 512, timeout: 240, longest: 900 },
-  sweepAndroidStoreRefunds: { memory: 512, timeout: 300, longest: 900 },
-  sweepIosStoreNotifications: { memory: 512, timeout: 300, longest: 900 },
-  tellChanges: { memory: 512, timeout: 120, longest: 900 },
-  deliverMessages: { memory: 512, timeout: 120, longest: 900 },
-} as const;
-
-/** API Gateway's integration timeout is 29 seconds. */
+/** API Gateway's integration timeout is 29 seconds, and the authorizer's 30. */
 const LONGEST_REQUEST_SECONDS = 28;
+
+/** Lambda's own limit. */
+const LONGEST_RUN_SECONDS = 900;
 
 const FUNCTION_NAMES: readonly FunctionName[] = [
   "authorizeCredential",
   ...ENDPOINT_NAMES,
-  "acknowledgeDuePurchases",
-  "watchNotifications",
-  "refreshAndroidStorePurchases",
-  "refreshIosStorePurchases",
-  "sweepAndroidStoreRefunds",
-  "sweepIosStoreNotifications",
-  "tellChanges",
-  "deliverMessages",
+  ...(Object.keys(SCHEDULED_FUNCTIONS) as ScheduledFunctionName[]),
 ];
 
 const DEFAULT_STAGE = "production";
@@ -286,10 +267,9 @@ const STAGE_PRESETS: Readonly<Record<"development" | "production", StagePresets>
   },
 };
 
-const functionDefaults = (name: FunctionName) => {
-  if (!isEndpoint(name)) return OTHER_FUNCTIONS[name];
-  const { memoryMegabytes, timeoutSeconds } = endpoints[name].defaults;
-  return { memory: memoryMegabytes, timeout: timeoutSeconds, longest: LONGEST_REQUEST_SECONDS };
+const dataOf = (name: FunctionName) => {
+  if (name === "authorizeCredential") return AUTHORIZER;
+  return isScheduled(name) ? SCHEDULED_FUNCTIONS[name] : endpoints[name].defaults;
 };
 
 const functionParameters = (
@@ -297,10 +277,11 @@ const functionParameters = (
   name: FunctionName,
   reserved: number | null,
 ): FunctionParameters => {
-  const { memory, timeout, longest } = functionDefaults(name);
+  const { memoryMegabytes, timeoutSeconds } = dataOf(name);
+  const longest = isScheduled(name) ? LONGEST_RUN_SECONDS : LONGEST_REQUEST_SECONDS;
   return {
-    memory: context.take(`${name}.memory`, whole(128, 10_240), memory),
-    timeout: context.take(`${name}.timeout`, whole(1, longest), timeout),
+    memory: context.take(`${name}.memory`, whole(128, 10_240), memoryMegabytes),
+    timeout: context.take(`${name}.timeout`, whole(1, longest), timeoutSeconds),
     reservedConcurrency: context.take(`${name}.reservedConcurrency`, orNone(whole(1, 10_000)), reserved),
     provisionedConcurrency: context.take(`${name}.provisionedConcurrency`, orNone(whole(1, 10_000)), null),
   };

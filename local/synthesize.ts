@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { LocalError } from "./local-error.ts";
 import { readAssembly, type Assembly } from "./template.ts";
 
-const APP = fileURLToPath(new URL("../infra/default-app.ts", import.meta.url));
+const APP = fileURLToPath(new URL("default-app.ts", import.meta.url));
 
 /**
  * Synthesizes a CDK application as the CDK CLI does, in a child process that does not outlive this one, and reads the

@@ -1,4 +1,6 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { functionName } from "../../lib/contract/function-name.ts";
+import { SCHEDULED_FUNCTIONS } from "../other-functions.ts";
 
 /** Modules under `functions/` that export `handler`, by function name. */
 export const ENTRIES: Readonly<Record<string, string>> = {
@@ -6,14 +8,11 @@ export const ENTRIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.values(endpoints).map(({ function: name }) => [name, `endpoints/${name}.ts`] as const),
   ),
-  "acknowledge-due-purchases": "schedules/acknowledge-due-purchases.ts",
-  "tell-changes": "schedules/tell-changes.ts",
-  "deliver-messages": "schedules/deliver-messages.ts",
-  "watch-notifications": "schedules/watch-notifications.ts",
-  "refresh-android-store-purchases": "schedules/refresh-android-store-purchases.ts",
-  "refresh-ios-store-purchases": "schedules/refresh-ios-store-purchases.ts",
-  "sweep-android-store-refunds": "schedules/sweep-android-store-refunds.ts",
-  "sweep-ios-store-notifications": "schedules/sweep-ios-store-notifications.ts",
+  ...Object.fromEntries(
+    Object.keys(SCHEDULED_FUNCTIONS)
+      .map(functionName)
+      .map((name) => [name, `schedules/${name}.ts`] as const),
+  ),
 };
 
 /** Path of a function's module, relative to `functions/`. */

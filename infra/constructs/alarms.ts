@@ -11,7 +11,9 @@ import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Topic, type ITopic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
+import { functionName } from "../../lib/contract/function-name.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
+import { SCHEDULED_NAMES, type ScheduledFunctionName } from "../other-functions.ts";
 import type { AlarmParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { callerConditions, type CallerAlarmsProps } from "./caller-alarms.ts";
@@ -22,16 +24,6 @@ import { tellingConditions } from "./telling-alarms.ts";
 
 export interface AlarmsProps extends AlarmParameters, CallerAlarmsProps {
   readonly serviceName: string;
-  /** Name of the function that acknowledges due purchases. */
-  readonly acknowledger: string;
-  /** Names of the functions that read the stores' lists. */
-  readonly sweepers: readonly string[];
-  /** Name of the function that finds bundles and packages fallen silent. */
-  readonly watcher: string;
-  /** Names of the functions that tell changes and deliver messages. */
-  readonly tellers: readonly string[];
-  /** Names of the functions that schedules invoke. */
-  readonly scheduled: ReadonlySet<string>;
 }
 
 /** Server errors of the table per period that justify an alarm. */
@@ -117,7 +109,7 @@ const onceInTwoHours = (metric: Condition["metric"]): Omit<Condition, "alarmDesc
 /** One of the functions has not succeeded for two hours. */
 const notRunning = (
   metrics: ServiceMetrics,
-  functions: readonly string[],
+  functions: readonly ScheduledFunctionName[],
 ): Omit<Condition, "alarmDescription"> =>
   onceInTwoHours(
     new MathExpression({
@@ -125,7 +117,7 @@ const notRunning = (
       // A product, because it is missing if any factor is; MIN would ignore missing data.
       expression: functions.map((_, index) => `(invocations${index} - errors${index})`).join(" * "),
       usingMetrics: Object.fromEntries(
-        functions.flatMap((name, index) => [
+        functions.map(functionName).flatMap((name, index) => [
           [`invocations${index}`, metrics.ofFunction(name, "Invocations")],
           [`errors${index}`, metrics.ofFunction(name, "Errors")],
         ]),
@@ -150,14 +142,7 @@ const conditions = (props: AlarmsProps): Conditions => ({
   ...tellingConditions(props.metrics),
 });
 
-const upkeepConditions = ({
-  metrics,
-  acknowledger,
-  sweepers,
-  watcher,
-  tellers,
-  scheduled,
-}: AlarmsProps): Conditions => ({
+const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
   "store-credential-rejected": {
     alarmDescription: "A store rejects the credential of an application, or the credential is unusable.",
     metric: sumOf(
@@ -236,7 +221,7 @@ const upkeepConditions = ({
   },
   "acknowledgements-not-running": {
     alarmDescription: "The function that acknowledges due purchases has not succeeded for two hours.",
-    ...notRunning(metrics, [acknowledger]),
+    ...notRunning(metrics, ["acknowledgeDuePurchases"]),
   },
   "ios-store-refreshes-not-running": {
     alarmDescription: "The schedule that asks Apple about due purchases has not run for two hours.",
@@ -250,24 +235,24 @@ const upkeepConditions = ({
   },
   "sweeps-not-running": {
     alarmDescription: "A function that reads a store's list has not succeeded for two hours.",
-    ...notRunning(metrics, sweepers),
+    ...notRunning(metrics, ["sweepIosStoreNotifications", "sweepAndroidStoreRefunds"]),
   },
   "notification-watch-not-running": {
     alarmDescription:
       "The function that finds applications that stores notify no more has not succeeded for two hours.",
-    ...notRunning(metrics, [watcher]),
+    ...notRunning(metrics, ["watchNotifications"]),
   },
   "telling-not-running": {
     alarmDescription:
       "A function that tells applications of changes, or delivers what is told, has not succeeded for two hours.",
-    ...notRunning(metrics, tellers),
+    ...notRunning(metrics, ["tellChanges", "deliverMessages"]),
   },
   "functions-throttled": {
     alarmDescription:
       "Lambda throttles invocations: the concurrency of a function or of the account is used up.",
     metric: sumOf(
       "throttled",
-      metrics.ofFunctions("Throttles", Stats.SUM, (name) => !scheduled.has(name)),
+      metrics.ofFunctions("Throttles", Stats.SUM, (name) => !SCHEDULED_NAMES.has(name)),
     ),
     threshold: 1,
     periods: [2, 3],
@@ -276,7 +261,7 @@ const upkeepConditions = ({
     alarmDescription: "Lambda throttles scheduled functions: what is due waits.",
     metric: sumOf(
       "throttled",
-      metrics.ofFunctions("Throttles", Stats.SUM, (name) => scheduled.has(name)),
+      metrics.ofFunctions("Throttles", Stats.SUM, (name) => SCHEDULED_NAMES.has(name)),
     ),
     threshold: 1,
     periods: [2, 3],

@@ -1,6 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { functionName } from "../../lib/contract/function-name.ts";
 import type { Conditions } from "./condition.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
 
@@ -18,14 +19,12 @@ const SLOW_READ = 1000;
 
 export interface CallerAlarmsProps {
   readonly metrics: ServiceMetrics;
-  /** Function that authorizes API keys. */
-  readonly authorizer: string;
   /** Whether the number of requests of one address is limited. */
   readonly limitsAddresses: boolean;
 }
 
 /** Callers' alarm conditions, apart from failures: slow reads, refused credentials, refused signatures, blocked addresses. */
-export const callerConditions = ({ metrics, authorizer, limitsAddresses }: CallerAlarmsProps): Conditions => {
+export const callerConditions = ({ metrics, limitsAddresses }: CallerAlarmsProps): Conditions => {
   const refusedBy = (endpoint: { readonly function: string }, outcome: string) =>
     metrics.own("requests", { endpoint: endpoint.function, outcome });
   const { synchronizeIosStorePurchases, linkIosStoreCustomer } = endpoints;
@@ -42,7 +41,7 @@ export const callerConditions = ({ metrics, authorizer, limitsAddresses }: Calle
     "credentials-refused": {
       alarmDescription: `${FEWEST_CREDENTIALS} or more API keys and push tokens were refused in five minutes.`,
       metric: sumOf("refused", [
-        metrics.own("requests", { endpoint: authorizer, outcome: "REFUSED" }),
+        metrics.own("requests", { endpoint: functionName("authorizeCredential"), outcome: "REFUSED" }),
         refusedBy(endpoints.receiveAndroidStoreNotification, "INVALID_CREDENTIAL"),
       ]),
       threshold: FEWEST_CREDENTIALS,

@@ -47,8 +47,11 @@ const failuresOfAll = (metrics: ServiceMetrics, fewest: number, period: Duration
   );
 
 /** A notification that fails here is answered 503 `STORE_UNAVAILABLE`; only its own metric shows that. */
-const ownFailuresOf = (metrics: ServiceMetrics, { function: name, path, store }: Endpoint): IMetric =>
-  path.startsWith("/v1/notifications/") && store !== null
+const ownFailuresOf = (
+  metrics: ServiceMetrics,
+  { function: name, takesNotifications, store }: Endpoint,
+): IMetric =>
+  takesNotifications === true && store !== null
     ? metrics.own("notifications", { store, outcome: "INTERNAL_ERROR" })
     : metrics.own("requests", { endpoint: name, outcome: "INTERNAL_ERROR" });
 

@@ -11,6 +11,7 @@ import {
   StartingPosition,
   SystemLogLevel,
   Tracing,
+  type CfnFunction,
   type IFunction,
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -72,6 +73,8 @@ export class ServiceFunction extends Construct {
   /** Invocation target: the function, or its alias with provisioned concurrency. */
   readonly handler: IFunction;
   readonly name: string;
+  /** Its name in the stack's template. */
+  readonly logicalId: string;
   readonly roleName: string;
   readonly #function: LambdaFunction;
 
@@ -103,6 +106,7 @@ export class ServiceFunction extends Construct {
       ...(reservedConcurrency !== null && { reservedConcurrentExecutions: reservedConcurrency }),
     });
     this.name = this.#function.functionName;
+    this.logicalId = Stack.of(this).getLogicalId(this.#function.node.defaultChild as CfnFunction);
     this.roleName = role.roleName;
     this.handler =
       provisionedConcurrency === null

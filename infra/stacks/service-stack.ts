@@ -1,13 +1,11 @@
-import { join } from "node:path";
 import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
-import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
-import type { Store } from "../../lib/contract/schemas.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { functionName } from "../../lib/contract/function-name.ts";
 import { DELIVERIES, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
-import { entryOf } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { HealthDashboard } from "../constructs/health-dashboard.ts";
@@ -16,30 +14,18 @@ import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { ServiceMetrics } from "../constructs/service-metrics.ts";
-import { FUNCTION_ACCESS } from "../function-access.ts";
+import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../other-functions.ts";
 import type { FunctionName, Parameters } from "../parameters.ts";
 import { streamParameter } from "./data-stack.ts";
 
 export interface ServiceStackProps extends StackProps {
   readonly parameters: Parameters;
-  /** Root of the modules that `bundling/entries.ts` lists. */
-  readonly functionsFolder: string;
+  /** Module that exports the handler of a function, by the function's name. */
+  readonly moduleOf: (name: string) => string;
 }
 
 const NAME_LOOKUPS = 64;
-const AUTHORIZER = "authorize-credential";
-const ACKNOWLEDGER = "acknowledge-due-purchases";
-const WATCHER = "watch-notifications";
-const TELLER = "tell-changes";
-const DELIVERER = "deliver-messages";
-const SWEEPERS = {
-  "ios-store": "sweep-ios-store-notifications",
-  "android-store": "sweep-android-store-refunds",
-} as const satisfies Record<Store, string>;
-const REFRESHERS = {
-  "ios-store": "refresh-ios-store-purchases",
-  "android-store": "refresh-android-store-purchases",
-} as const satisfies Record<Store, string>;
+
 /**
  * Prevents Lambda's own two retries of a failed scheduled function, up to six hours later: its next run does the same
  * work.
@@ -48,119 +34,62 @@ const runOnce = ({ handler }: ServiceFunction): void =>
   handler.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
 const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
-const mapEndpoints = <Value>(valueOf: (name: EndpointName) => Value): Record<EndpointName, Value> =>
-  Object.fromEntries(
-    (Object.keys(endpoints) as EndpointName[]).map((name) => [name, valueOf(name)]),
-  ) as Record<EndpointName, Value>;
+const mapOf = <Name extends string, Value>(
+  data: Readonly<Record<Name, unknown>>,
+  valueOf: (name: Name) => Value,
+): Record<Name, Value> =>
+  Object.fromEntries((Object.keys(data) as Name[]).map((name) => [name, valueOf(name)])) as Record<
+    Name,
+    Value
+  >;
 
 /** Everything that can be redeployed from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
-  constructor(scope: Construct, id: string, { parameters, functionsFolder, ...props }: ServiceStackProps) {
+  constructor(scope: Construct, id: string, { parameters, moduleOf, ...props }: ServiceStackProps) {
     // `cdk destroy` starts with this stack, which without a custom domain would lose the API's address.
     super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
     const { serviceName, secretPrefix, secretsKeyArn, table } = parameters;
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
-    const scheduled = new Set<string>();
-    const functionOf = (name: FunctionName, folder: string, description: string): ServiceFunction => {
+    const writers: ServiceFunction[] = [];
+    const askingGoogle: ServiceFunction[] = [];
+    const functionOf = (
+      name: FunctionName,
+      description: string,
+      { table: access, store }: Pick<OtherFunction, "table" | "store">,
+    ): ServiceFunction => {
+      const folder = functionName(name);
       const made = new ServiceFunction(this, idOf(name), {
-        entry: join(functionsFolder, entryOf(folder)),
+        entry: moduleOf(folder),
         description,
         serviceName,
         logRetentionDays,
         reportsInvocations: parameters.invocationReports,
         ...parameters.functions[name],
       });
+      made.uses(table, access);
+      if (access.changes.length > 0) writers.push(made);
+      if (store === "android-store") askingGoogle.push(made);
       functionNames[folder] = made.name;
       return made;
     };
-    const serving = (name: EndpointName): ServiceFunction => {
-      const { function: folder, summary, table: access, readsSecrets } = endpoints[name];
-      const made = functionOf(name, folder, summary);
-      made.uses(table, access);
+    const authorizer = functionOf("authorizeCredential", AUTHORIZER.description, AUTHORIZER);
+    const served = mapOf(endpoints, (name) => {
+      const { summary, readsSecrets } = endpoints[name];
+      const made = functionOf(name, summary, endpoints[name]);
       if (readsSecrets) made.readsSecrets(secretPrefix, secretsKeyArn);
       return made;
-    };
-
-    const authorizer = functionOf("authorizeCredential", AUTHORIZER, "Authorize an API key");
-    authorizer.uses(table, FUNCTION_ACCESS.authorizeCredential);
-
-    const served = mapEndpoints(serving);
-
-    interface Scheduled {
-      readonly name: keyof typeof FUNCTION_ACCESS;
-      readonly folder: string;
-      readonly description: string;
-      readonly schedule: string;
-      readonly every: Duration;
-    }
-    const onSchedule = ({ name, folder, description, schedule, every }: Scheduled): ServiceFunction => {
-      const made = functionOf(name, folder, description);
-      made.uses(table, FUNCTION_ACCESS[name]);
-      scheduled.add(folder);
+    });
+    const scheduled = mapOf(SCHEDULED_FUNCTIONS, (name) => {
+      const { description, schedule, everyMinutes, secrets } = SCHEDULED_FUNCTIONS[name];
+      const made = functionOf(name, description, SCHEDULED_FUNCTIONS[name]);
       runOnce(made);
-      new Schedule(this, schedule, { of: made, every });
+      new Schedule(this, schedule, { of: made, every: Duration.minutes(everyMinutes) });
+      if (secrets === "store-credentials") made.readsSecrets(secretPrefix, secretsKeyArn);
+      if (secrets === "master-secret") made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
       return made;
-    };
-    /** A scheduled function that asks a store about due purchases. */
-    const asking = (given: Scheduled): ServiceFunction => {
-      const made = onSchedule(given);
-      made.readsSecrets(secretPrefix, secretsKeyArn);
-      return made;
-    };
-
-    const acknowledger = asking({
-      name: "acknowledgeDuePurchases",
-      folder: ACKNOWLEDGER,
-      description: "Acknowledge due Android-store purchases",
-      schedule: "AcknowledgementSchedule",
-      // A licence tester's purchase is refunded after three minutes.
-      every: Duration.minutes(1),
     });
-
-    onSchedule({
-      name: "watchNotifications",
-      folder: WATCHER,
-      description: "Find applications that stores notify no more",
-      schedule: "NotificationWatchSchedule",
-      every: Duration.hours(1),
-    });
-
-    const refreshers = {
-      "ios-store": asking({
-        name: "refreshIosStorePurchases",
-        folder: REFRESHERS["ios-store"],
-        description: "Ask Apple about due purchases",
-        schedule: "IosRefreshSchedule",
-        every: Duration.minutes(1),
-      }),
-      "android-store": asking({
-        name: "refreshAndroidStorePurchases",
-        folder: REFRESHERS["android-store"],
-        description: "Ask Google about due purchases",
-        schedule: "AndroidRefreshSchedule",
-        every: Duration.minutes(1),
-      }),
-    };
-    const telling = (given: Scheduled): ServiceFunction => {
-      const made = onSchedule(given);
-      made.readsMasterSecret(masterSecretName(serviceName), secretsKeyArn);
-      return made;
-    };
-    const teller = telling({
-      name: "tellChanges",
-      folder: TELLER,
-      description: "Tell of accounts that have changed",
-      schedule: "TellingSchedule",
-      every: Duration.minutes(1),
-    });
-    const deliverer = telling({
-      name: "deliverMessages",
-      folder: DELIVERER,
-      description: "Deliver messages to destinations",
-      schedule: "DeliverySchedule",
-      every: Duration.minutes(1),
-    });
+    const { tellChanges: teller, deliverMessages: deliverer } = scheduled;
     deliverer.putsEvents(parameters.eventBuses);
     deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
@@ -174,21 +103,6 @@ export class ServiceStack extends Stack {
       });
     }
 
-    asking({
-      name: "sweepIosStoreNotifications",
-      folder: SWEEPERS["ios-store"],
-      description: "Read Apple's histories of undelivered notifications",
-      schedule: "IosSweepSchedule",
-      every: Duration.hours(1),
-    });
-    const androidSweeper = asking({
-      name: "sweepAndroidStoreRefunds",
-      folder: SWEEPERS["android-store"],
-      description: "Read Google's lists of voided purchases",
-      schedule: "AndroidSweepSchedule",
-      every: Duration.hours(1),
-    });
-
     const api = new EntitlementsApi(this, "Api", {
       ...parameters.api,
       serviceName,
@@ -196,7 +110,7 @@ export class ServiceStack extends Stack {
       tracedPercent: parameters.tracedPercent,
       logRetentionDays,
       authorizer: authorizer.handler,
-      handlers: mapEndpoints((name) => served[name].handler),
+      handlers: mapOf(endpoints, (name) => served[name].handler),
     });
 
     const metrics = new ServiceMetrics({
@@ -210,13 +124,7 @@ export class ServiceStack extends Stack {
       ...parameters.alarms,
       serviceName,
       metrics,
-      authorizer: AUTHORIZER,
       limitsAddresses: parameters.api.synchronizesPerAddress !== null,
-      acknowledger: ACKNOWLEDGER,
-      sweepers: Object.values(SWEEPERS),
-      watcher: WATCHER,
-      tellers: [TELLER, DELIVERER],
-      scheduled,
     });
     const { monthlyBudget } = parameters.alarms;
     if (monthlyBudget !== null)
@@ -237,15 +145,12 @@ export class ServiceStack extends Stack {
     output(
       "AndroidStoreRoles",
       "Roles that call Google's API; a workload identity pool has to admit them.",
-      [
-        served.linkAndroidStoreCustomer,
-        served.receiveAndroidStoreNotification,
-        acknowledger,
-        refreshers["android-store"],
-        androidSweeper,
-      ]
-        .map(({ roleName }) => roleName)
-        .join(" "),
+      askingGoogle.map(({ roleName }) => roleName).join(" "),
+    );
+    output(
+      "Writers",
+      "Functions that may change the table, by their logical identifiers.",
+      writers.map(({ logicalId }) => logicalId).join(" "),
     );
     const policies = new OperatorPolicies(this, "Operator", table, {
       name: masterSecretName(serviceName),

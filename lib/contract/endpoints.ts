@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import type { ErrorCode } from "./errors.ts";
+import { functionName } from "./function-name.ts";
 import {
   accountEntitlements,
   accountEntitlementsRequest,
@@ -19,19 +20,33 @@ import {
 } from "./schemas.ts";
 import { changesFacts, type TableAccess } from "./table-access.ts";
 
-/**
- * An endpoint as data. Handlers, the stack, the local gateway and the OpenAPI document all read it. `request` describes
- * the JSON body or, for a GET, the path's and the query's parameters.
- */
-export interface Endpoint {
+/** Limits of an endpoint that takes no API key: anybody can flood it, and a flood must leave executions for reads and links. */
+export interface FloodLimits {
+  /** Rate and burst of its route while the account's concurrency is unknown, and may be ten. */
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+  /** Percentage of a known concurrency that its function may have at most. */
+  readonly concurrencyPercent: number;
+}
+
+interface WithApiKey {
+  /** Scope that the API key must have; null: the endpoint takes no API key. */
+  readonly scope: Scope;
+}
+
+interface WithoutApiKey {
+  readonly scope: null;
+  readonly floodLimits: FloodLimits;
+}
+
+/** What the contract says of an endpoint, under the endpoint's name. */
+type EndpointData = (WithApiKey | WithoutApiKey) & {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** Scope that the API key must have; null: the endpoint takes no credential. */
-  readonly scope: Scope | null;
   /** Store whose purchases it takes; null: both or none. */
   readonly store: Store | null;
-  /** Its module under `functions/endpoints/`; also the name of its function. */
-  readonly function: string;
+  /** Whether a store sends its requests by itself. They count as notifications. */
+  readonly takesNotifications?: true;
   readonly summary: string;
   readonly description: string;
   readonly request: () => z.ZodMiniType;
@@ -53,7 +68,26 @@ export interface Endpoint {
     /** Requests accepted at once: the route's burst limit. */
     readonly burst: number;
   };
-}
+};
+
+/**
+ * An endpoint as data. Handlers, the stack, the local gateway and the OpenAPI document all read it. `request` describes
+ * the JSON body or, for a GET, the path's and the query's parameters.
+ */
+export type Endpoint = EndpointData & {
+  /** Name of its function, and of its module under `functions/endpoints/`. */
+  readonly function: string;
+};
+
+type Named<Data> = { readonly [Name in keyof Data]: Data[Name] & Pick<Endpoint, "function"> };
+
+const named = <Data extends Record<string, EndpointData>>(data: Data): Named<Data> =>
+  Object.fromEntries(
+    Object.entries(data).map(([name, endpoint]): [string, unknown] => [
+      name,
+      { ...endpoint, function: functionName(name) },
+    ]),
+  ) as Named<Data>;
 
 /** Errors that the gateway may answer on any route, before or after the function. */
 export const GATEWAY_ERRORS = [
@@ -94,13 +128,12 @@ const LINK_DEFAULTS = {
   burst: 100,
 } as const;
 
-export const endpoints = {
+export const endpoints = named({
   linkAndroidStoreCustomer: {
     method: "POST",
     path: "/v1/customers/android-store/link",
     scope: "customers:write",
     store: "android-store",
-    function: "link-android-store-customer",
     summary: "Link an Android-store purchase to an account",
     description:
       "Asks the store about the purchase token, stores the purchase, and links its customer to the application's account.",
@@ -125,7 +158,6 @@ export const endpoints = {
     path: "/v1/customers/ios-store/link",
     scope: "customers:write",
     store: "ios-store",
-    function: "link-ios-store-customer",
     summary: "Link an iOS-store purchase identity to an account",
     description:
       "Verifies the signed app transaction and transactions, stores the purchases, and links their customer to the application's account.",
@@ -141,7 +173,6 @@ export const endpoints = {
     path: "/v1/customers/{applicationAccountIdentifier}/entitlements",
     scope: "entitlements:read",
     store: null,
-    function: "read-account-entitlements",
     summary: "Read the entitlements of an account",
     description:
       "The entitlements of all customers linked to the account, as of now. An account never seen has none.",
@@ -161,8 +192,8 @@ export const endpoints = {
     method: "POST",
     path: "/v1/customers/ios-store/synchronize",
     scope: null,
+    floodLimits: { requestsPerSecond: 20, burst: 3, concurrencyPercent: 30 },
     store: "ios-store",
-    function: "synchronize-ios-store-purchases",
     summary: "Synchronize iOS-store purchases",
     description:
       "Verifies the signed app transaction and transactions, stores the purchases, and answers what they entitle to. Needs no credential: the store's signatures are the proof.",
@@ -183,7 +214,6 @@ export const endpoints = {
     path: "/v1/changes",
     scope: "changes:read",
     store: null,
-    function: "read-changes",
     summary: "Read the changes of all accounts",
     description:
       "Versions of all accounts of the application in the order in which they were told, for 30 days. The application needs a destination, or `keepsChanges: true`. Follow it with `next` until an answer's `next` is the cursor it was asked with.",
@@ -203,8 +233,9 @@ export const endpoints = {
     method: "POST",
     path: "/v1/notifications/android-store",
     scope: null,
+    floodLimits: { requestsPerSecond: 10, burst: 1, concurrencyPercent: 10 },
     store: "android-store",
-    function: "receive-android-store-notification",
+    takesNotifications: true,
     summary: "Receive an Android-store notification",
     description:
       "Takes a Real-time Developer Notification that Google Pub/Sub pushes, asks the store about the purchase it names, and stores what the store says. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
@@ -230,8 +261,10 @@ export const endpoints = {
     method: "POST",
     path: "/v1/notifications/ios-store",
     scope: null,
+    // The App Store tries again after an hour, so a few may come at once.
+    floodLimits: { requestsPerSecond: 10, burst: 3, concurrencyPercent: 10 },
     store: "ios-store",
-    function: "receive-ios-store-notification",
+    takesNotifications: true,
     summary: "Receive an iOS-store notification",
     description:
       "Takes an App Store Server Notification (version 2), verifies its signatures, and stores what they say. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
@@ -246,6 +279,6 @@ export const endpoints = {
     bodyBytes: LIMITS.notificationBytes,
     defaults: LINK_DEFAULTS,
   },
-} as const satisfies Record<string, Endpoint>;
+} as const satisfies Record<string, EndpointData>);
 
 export type EndpointName = keyof typeof endpoints;

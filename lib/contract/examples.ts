@@ -51,8 +51,8 @@ const SIGNED = {
   signedRenewalInfos: [JWS],
 } as const;
 
-/** Examples of the endpoints. */
-export const EXAMPLES: Readonly<Partial<Record<EndpointName, Example>>> = {
+/** Example of each endpoint. */
+export const EXAMPLES: Readonly<Record<EndpointName, Example>> = {
   linkAndroidStoreCustomer: {
     request: {
       packageName: "com.example.trails",

@@ -96,20 +96,13 @@ const TAGS = {
   notifications: { name: "Notifications", description: "What the stores send by themselves." },
 } as const;
 
-const tagOf = ({ path, store }: Endpoint): string => {
-  if (path.startsWith("/v1/notifications/")) return TAGS.notifications.name;
-  return TAGS[store ?? "accounts"].name;
-};
-
-const exampleOf = (value: object | undefined): object => (value === undefined ? {} : { example: value });
-
-const parameterExample = (example: Readonly<Record<string, unknown>> | undefined, name: string): object =>
-  example?.[name] === undefined ? {} : { example: example[name] };
+const tagOf = ({ takesNotifications, store }: Endpoint): string =>
+  TAGS[takesNotifications === true ? "notifications" : (store ?? "accounts")].name;
 
 /** Parameters of a GET: those that the path names, and those of the query. */
 const parametersOf = (
   { path, request }: Endpoint,
-  example: Readonly<Record<string, unknown>> | undefined,
+  example: Readonly<Record<string, unknown>>,
 ): readonly object[] => {
   const { properties = {}, required = [] } = jsonSchemaOf(request()) as {
     readonly properties?: Readonly<Record<string, object>>;
@@ -123,7 +116,7 @@ const parametersOf = (
       required: required.includes(name),
       ...(isInPath && { description: "Percent-encoded once; decoded exactly once." }),
       schema,
-      ...parameterExample(example, name),
+      ...(example[name] !== undefined && { example: example[name] }),
     };
   });
 };
@@ -137,7 +130,7 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
   ...(endpoint.scope !== null && { "x-required-scope": endpoint.scope }),
   ...(endpoint.method === "GET"
     ? {
-        parameters: parametersOf(endpoint, (live[name] ?? EXAMPLES[name])?.request),
+        parameters: parametersOf(endpoint, (live[name] ?? EXAMPLES[name]).request),
       }
     : {
         requestBody: {
@@ -145,7 +138,7 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
           content: {
             "application/json": {
               schema: reference(endpoint.request()),
-              ...exampleOf((live[name] ?? EXAMPLES[name])?.request),
+              example: (live[name] ?? EXAMPLES[name]).request,
             },
           },
         },
@@ -156,7 +149,7 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
       content: {
         "application/json": {
           schema: reference(endpoint.response()),
-          ...exampleOf(EXAMPLES[name]?.response),
+          example: EXAMPLES[name].response,
         },
       },
     },

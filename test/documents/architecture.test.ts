@@ -21,6 +21,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   infra: "infra/",
   testing: "testing/",
   client: "client/",
+  tools: "tools/",
   bench: "bench/",
 };
 

@@ -1,5 +1,5 @@
 import { build } from "esbuild";
-import { billOfMaterials } from "../../infra/bill-of-materials.ts";
+import { billOfMaterials } from "../../tools/bill-of-materials.ts";
 import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
 import { ENTRIES } from "../../infra/bundling/entries.ts";
 

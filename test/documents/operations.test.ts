@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FUNCTION_ACCESS } from "../../infra/function-access.ts";
+import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../../infra/other-functions.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { composeAccountReport } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
@@ -98,16 +98,19 @@ const logicalIdOf = (name: string): string =>
 describe("the functions that stop and start the service", () => {
   const definitions = blocks.find((block) => block.includes("writers() {")) ?? "";
   const functions = definitions.slice(0, definitions.indexOf("\nfor each in")).replaceAll("<name>", "stage");
-  const access: Readonly<Record<string, { readonly by: string }>> = {
-    ...FUNCTION_ACCESS,
-    ...Object.fromEntries(Object.entries(endpoints).map(([name, { table }]) => [name, table])),
-  };
+  const all = Object.entries<Pick<OtherFunction, "table">>({
+    authorizeCredential: AUTHORIZER,
+    ...endpoints,
+    ...SCHEDULED_FUNCTIONS,
+  });
+  const idsOf = (functions: typeof all): string[] => functions.map(([name]) => logicalIdOf(name));
+  const writers = idsOf(all.filter(([, { table }]) => table.changes.length > 0));
   /** What is asked of Lambda by a loop of the guide, on a stack that reserves 30 for synchronizing. */
   const asked = async (loop: string): Promise<readonly string[]> => {
     expect(guide).toContain(loop);
-    const ids = Object.keys(access).map(logicalIdOf);
     await given(`case "$2" in
-      list-stack-resources) printf '%s\\n' ${ids.join(" ")} ;;
+      list-stack-resources) printf '%s\\n' ${idsOf(all).join(" ")} ;;
+      describe-stacks) case "$*" in *"'Writers'"*) echo ${writers.join(" ")} ;; esac ;;
       describe-stack-resource) echo "deployed-$6" ;;
       get-template) case "$*" in *.SynchronizeIosStorePurchases*) echo 30 ;; *) echo None ;; esac ;;
       *) shift; echo "$@" >> ${folder}/calls ;;
@@ -116,32 +119,28 @@ describe("the functions that stop and start the service", () => {
     expect(err).toBe("");
     return (await readFile(join(folder, "calls"), "utf8")).trim().split("\n").sort();
   };
-  const deployed = (isMeant: (by: string) => boolean): readonly string[] =>
-    Object.entries(access).flatMap(([name, { by }]) =>
-      isMeant(by) ? [`deployed-${logicalIdOf(name)}`] : [],
-    );
-
   test("stop all that change the table, and no other", async () => {
     expect(await asked("for each in $(writers); do stop $each; done")).toEqual(
-      deployed((by) => by === "changes")
-        .map((name) => `put-function-concurrency --function-name ${name} --reserved-concurrent-executions 0`)
+      writers
+        .map(
+          (id) =>
+            `put-function-concurrency --function-name deployed-${id} --reserved-concurrent-executions 0`,
+        )
         .sort(),
     );
   });
   test("stop everything", async () => {
-    expect(await asked("for each in $(lambdas); do stop $each; done")).toHaveLength(
-      Object.keys(access).length,
-    );
+    expect(await asked("for each in $(lambdas); do stop $each; done")).toHaveLength(all.length);
   });
   test("start each with what the stack reserves for it", async () => {
     const started = await asked("for each in $(writers); do start $each; done");
-    const reserved = `deployed-${logicalIdOf("synchronizeIosStorePurchases")}`;
+    const reserved = logicalIdOf("synchronizeIosStorePurchases");
     expect(started).toEqual(
-      deployed((by) => by === "changes")
-        .map((name) =>
-          name === reserved
-            ? `put-function-concurrency --function-name ${name} --reserved-concurrent-executions 30`
-            : `delete-function-concurrency --function-name ${name}`,
+      writers
+        .map((id) =>
+          id === reserved
+            ? `put-function-concurrency --function-name deployed-${id} --reserved-concurrent-executions 30`
+            : `delete-function-concurrency --function-name deployed-${id}`,
         )
         .sort(),
     );

@@ -1,4 +1,5 @@
 import { policyFor } from "../../functions/policy.ts";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { SCOPES, type Scope } from "../../lib/contract/schemas.ts";
 import { applicationId, keyId } from "../../lib/identifiers.ts";
 
@@ -25,10 +26,16 @@ test.each([
 ] as const)(
   "%s: every route of the key's scopes is allowed, whichever was requested",
   (_, scopes, routes) => {
-    for (const route of ["GET/v1/customers/a/entitlements", "POST/v1/customers/ios-store/link"])
-      expect(policy(scopes, route).policyDocument.Statement).toEqual([
-        { Action: "execute-api:Invoke", Effect: "Allow", Resource: routes },
-      ]);
+    const given: ReadonlySet<Scope | null> = new Set<Scope>(scopes);
+    const all = Object.values<Endpoint>(endpoints).filter(({ scope }) => given.has(scope));
+    for (const route of ["GET/v1/customers/a/entitlements", "POST/v1/customers/ios-store/link"]) {
+      const [statement, ...others] = policy(scopes, route).policyDocument.Statement;
+      expect(others).toEqual([]);
+      expect(statement).toMatchObject({ Action: "execute-api:Invoke", Effect: "Allow" });
+      const allowed = statement !== undefined && "Resource" in statement ? statement.Resource : [];
+      expect(allowed).toHaveLength(all.length);
+      expect(allowed).toEqual(expect.arrayContaining([...routes]));
+    }
   },
 );
 

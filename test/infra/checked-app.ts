@@ -1,12 +1,12 @@
-import { fileURLToPath } from "node:url";
 import { Stack, Validations } from "aws-cdk-lib";
 import { CfnFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnBucket } from "aws-cdk-lib/aws-s3";
 import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
 import { createApp } from "../../infra/app.ts";
+import { standInOf } from "../local/functions/modules.ts";
 
 // The service's stacks under cdk-nag, in addition to the schemas that the CDK checks for every template.
-const app = createApp({ functionsFolder: fileURLToPath(new URL("../local/functions", import.meta.url)) });
+const app = createApp({ moduleOf: standInOf });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 
 if (process.env["WITH_FAULTS"] !== undefined) {

@@ -7,7 +7,14 @@ import { promisify } from "node:util";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
-import { TABLE } from "../../lib/table/keys.ts";
+import type { ItemKind } from "../../lib/contract/table-access.ts";
+import { partitionPatterns, TABLE } from "../../lib/table/keys.ts";
+import {
+  AUTHORIZER,
+  SCHEDULED_FUNCTIONS,
+  type OtherFunction,
+  type ScheduledFunction,
+} from "../../infra/other-functions.ts";
 import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 
 /** A template is any JSON; reading a path that does not exist fails the test. */
@@ -135,6 +142,8 @@ const listing = (folder: string): Record<string, string> =>
       }),
   );
 
+const constructOf = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+
 /** The function whose logical id starts with this name. */
 const functionOf = (name: string, { resources } = first): Resource => {
   const found = ofType("AWS::Lambda::Function", { ...first, resources }).find(([id]) => id.startsWith(name));
@@ -142,35 +151,14 @@ const functionOf = (name: string, { resources } = first): Resource => {
   return found[1];
 };
 
-const FUNCTIONS = [
-  "AcknowledgeDuePurchases",
-  "AuthorizeCredential",
-  "DeliverMessages",
-  "LinkAndroidStoreCustomer",
-  "LinkIosStoreCustomer",
-  "ReadAccountEntitlements",
-  "ReadChanges",
-  "ReceiveAndroidStoreNotification",
-  "ReceiveIosStoreNotification",
-  "RefreshAndroidStorePurchases",
-  "RefreshIosStorePurchases",
-  "SweepAndroidStoreRefunds",
-  "SweepIosStoreNotifications",
-  "SynchronizeIosStorePurchases",
-  "TellChanges",
-  "WatchNotifications",
-];
-
-const SCHEDULED: ReadonlySet<string> = new Set([
-  "AcknowledgeDuePurchases",
-  "DeliverMessages",
-  "RefreshAndroidStorePurchases",
-  "RefreshIosStorePurchases",
-  "SweepAndroidStoreRefunds",
-  "SweepIosStoreNotifications",
-  "TellChanges",
-  "WatchNotifications",
-]);
+/** Data of every function, by the beginning of its logical id. */
+const DATA: Readonly<Record<string, Pick<OtherFunction, "table" | "store">>> = Object.fromEntries(
+  Object.entries({ authorizeCredential: AUTHORIZER, ...endpoints, ...SCHEDULED_FUNCTIONS }).map(
+    ([name, data]) => [constructOf(name), data],
+  ),
+);
+const FUNCTIONS = Object.keys(DATA);
+const SCHEDULED: ReadonlySet<string> = new Set(Object.keys(SCHEDULED_FUNCTIONS).map(constructOf));
 
 test("the same sources give the same assembly, whatever the environment, checked or not", () => {
   expect(listing(second.folder)).toEqual(listing(first.folder));
@@ -341,7 +329,11 @@ describe("the API", () => {
           [setting.ThrottlingRateLimit, setting.ThrottlingBurstLimit],
         ]),
       );
-    expect(throttles(only("AWS::ApiGateway::Stage"))).toEqual({
+    const production = throttles(only("AWS::ApiGateway::Stage"));
+    expect(Object.keys(production).sort()).toEqual(
+      ["* *", ...Object.values<Endpoint>(endpoints).map(({ method, path }) => `${method} ${path}`)].sort(),
+    );
+    expect(production).toMatchObject({
       "* *": [10, 20],
       "GET /v1/changes": [50, 100],
       "GET /v1/customers/{applicationAccountIdentifier}/entitlements": [500, 1000],
@@ -785,6 +777,7 @@ describe("roles", () => {
     onItems(changes, CHANGES),
   ];
 
+  /** The roles of these functions, spelled out; the others are held to their data. */
   const ACCESS: Readonly<Record<string, readonly Statement[]>> = {
     AuthorizeCredential: [onItems(["CREDENTIAL#*"], ["dynamodb:GetItem"])],
     ReadAccountEntitlements: [onItems(["<a>", "<a>#ACCOUNT#*"], ["dynamodb:Query"])],
@@ -810,6 +803,22 @@ describe("roles", () => {
     DeliverMessages: reading(["<a>", "<a>#CHANGES*", "APPLICATIONS"], [DELIVERY]),
   };
 
+  const ACTIONS = { gets: ["dynamodb:GetItem"], queries: ["dynamodb:Query"], changes: READS } as const;
+  const accessByData = (name: string): readonly Statement[] => {
+    const { by, reads, changes } = DATA[name]?.table ?? AUTHORIZER.table;
+    const patterns = partitionPatterns();
+    const onKinds = (kinds: readonly ItemKind[], actions: readonly string[]): Statement[] =>
+      kinds.length === 0
+        ? []
+        : [
+            onItems(
+              kinds.map((kind) => patterns[kind]),
+              actions,
+            ),
+          ];
+    return [...onKinds([...reads, ...changes], ACTIONS[by]), ...onKinds(changes, CHANGES)];
+  };
+
   const secrets = (prefix: string): Statement => ({
     Effect: "Allow",
     Action: "secretsmanager:GetSecretValue",
@@ -832,11 +841,20 @@ describe("roles", () => {
     Resource: { Ref: expect.stringContaining("tablestream") },
   };
 
+  const READING_SECRETS: ReadonlySet<string> = new Set(
+    [
+      ...Object.entries<Endpoint>(endpoints).filter(([, { readsSecrets }]) => readsSecrets),
+      ...Object.entries<ScheduledFunction>(SCHEDULED_FUNCTIONS).filter(
+        ([, { secrets: read }]) => read === "store-credentials",
+      ),
+    ].map(([name]) => constructOf(name)),
+  );
+
   test.each(FUNCTIONS)("%s may do to each kind of items what it does, and read its secrets alone", (name) => {
     const isTelling = name === "TellChanges" || name === "DeliverMessages";
-    const readsSecrets = /Android|^RefreshIos|^SweepIos|^Acknowledge/.test(name);
+    const readsSecrets = READING_SECRETS.has(name);
     expect(statementsOf(name)).toEqual([
-      ...(ACCESS[name] ?? []),
+      ...(ACCESS[name] ?? accessByData(name)),
       ...(isTelling ? [master, stream] : []),
       ...(readsSecrets ? [secrets("customer-entitlements/")] : []),
     ]);
@@ -1043,7 +1061,7 @@ test("a budget notifies the alarms' topic where a parameter asks for it, and may
 });
 
 describe("alarms", () => {
-  const NAMES = [
+  const SERVICE_ALARMS = [
     "acknowledgements-failed",
     "acknowledgements-late",
     "acknowledgements-near-deadline",
@@ -1055,17 +1073,11 @@ describe("alarms", () => {
     "destination-down",
     "functions-throttled",
     "ios-store-refreshes-not-running",
-    "link-android-store-customer-failing",
-    "link-ios-store-customer-failing",
     "messages-nearly-lost",
     "notification-watch-not-running",
     "notifications-refused",
     "notifications-silent",
-    "read-account-entitlements-failing",
-    "read-changes-failing",
     "reads-slow",
-    "receive-android-store-notification-failing",
-    "receive-ios-store-notification-failing",
     "refreshes-late",
     "schedules-throttled",
     "server-errors",
@@ -1074,30 +1086,27 @@ describe("alarms", () => {
     "store-credential-rejected",
     "store-unavailable",
     "sweeps-not-running",
-    "synchronize-ios-store-purchases-failing",
     "table-errors",
     "table-throttled",
     "telling-not-running",
     "transactions-refused",
   ];
+  const ENDPOINT_ALARMS = Object.values<Endpoint>(endpoints).map(({ function: name }) => `${name}-failing`);
   const alarms = () =>
     ofType("AWS::CloudWatch::Alarm").map(([, { Properties }]) => ({
       ...Properties,
       name: Properties.AlarmName.replace("customer-entitlements-", ""),
     }));
 
-  test("are these, and docs/operations.md has a section on each", () => {
+  test("are these, one for each endpoint, and docs/operations.md has a section on each", () => {
     expect(
       alarms()
         .map(({ name }) => name)
         .sort(),
-    ).toEqual(NAMES);
+    ).toEqual([...SERVICE_ALARMS, ...ENDPOINT_ALARMS].sort());
     const runbook = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
-    const endpointNames = new Set(
-      Object.values<Endpoint>(endpoints).map(({ function: name }) => `${name}-failing`),
-    );
-    for (const name of NAMES)
-      expect(runbook).toContain(`### \`${endpointNames.has(name) ? "<endpoint>-failing" : name}\``);
+    for (const name of [...SERVICE_ALARMS, "<endpoint>-failing"])
+      expect(runbook).toContain(`### \`${name}\``);
   });
 
   test("notify the topic, describe the problem, and stay quiet without data", () => {
@@ -1184,10 +1193,15 @@ test("the service's stack is tagged with its stage and version, and the data's i
   expect(tagsOf(first, "customer-entitlements-data")).toBeUndefined();
 });
 
-test("the outputs are the base address, the version, the table's name, the roles to register with Google, and the alarms' topic", () => {
+test("the outputs are the base address, the version, the table's name, the roles to register with Google, what writes, and the alarms' topic", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
   const [[topic] = [""]] = ofType("AWS::SNS::Topic");
   const roleOf = (name: string) => ofType("AWS::IAM::Role").find(([id]) => id.startsWith(name))?.[0];
+  const idOf = (name: string) => ofType("AWS::Lambda::Function").find(([id]) => id.startsWith(name))?.[0];
+  const ofAndroidStore = FUNCTIONS.filter((name) => DATA[name]?.store === "android-store");
+  expect(ofAndroidStore).toEqual(
+    expect.arrayContaining(["LinkAndroidStoreCustomer", "SweepAndroidStoreRefunds"]),
+  );
   expect(Object.fromEntries(Object.entries(first.outputs).map(([name, { Value }]) => [name, Value]))).toEqual(
     {
       Address: {
@@ -1209,20 +1223,13 @@ test("the outputs are the base address, the version, the table's name, the roles
       OperatorChangesPolicy: { Ref: expect.stringContaining("OperatorChanges") },
       TableName: "customer-entitlements",
       AlarmTopic: { Ref: topic },
+      Writers: FUNCTIONS.filter((name) => (DATA[name]?.table.changes ?? []).length > 0)
+        .map(idOf)
+        .join(" "),
       AndroidStoreRoles: {
         "Fn::Join": [
           "",
-          [
-            { Ref: roleOf("LinkAndroidStore") },
-            " ",
-            { Ref: roleOf("ReceiveAndroidStore") },
-            " ",
-            { Ref: roleOf("AcknowledgeDue") },
-            " ",
-            { Ref: roleOf("RefreshAndroid") },
-            " ",
-            { Ref: roleOf("SweepAndroid") },
-          ],
+          ofAndroidStore.flatMap((name, index) => [...(index > 0 ? [" "] : []), { Ref: roleOf(name) }]),
         ],
       },
     },

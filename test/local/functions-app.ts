@@ -1,5 +1,5 @@
-import { fileURLToPath } from "node:url";
 import { createApp } from "../../infra/app.ts";
+import { standInOf } from "./functions/modules.ts";
 
 // The service's own stack with functions that the tests control.
-createApp({ functionsFolder: fileURLToPath(new URL("functions", import.meta.url)) }).synth();
+createApp({ moduleOf: standInOf }).synth();

@@ -45,7 +45,7 @@ export const serveGateway = async (
 };
 
 /** The service. */
-export const SERVICE_APP = fileURLToPath(new URL("../../infra/default-app.ts", import.meta.url));
+export const SERVICE_APP = fileURLToPath(new URL("../../local/default-app.ts", import.meta.url));
 /** The service's stack with functions that the tests control. */
 export const FUNCTIONS_APP = fileURLToPath(new URL("../local/functions-app.ts", import.meta.url));
 

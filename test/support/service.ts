@@ -32,7 +32,7 @@ import { undocumented } from "./openapi.ts";
 import { startRoleGate } from "./role-gate.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
-const APP = fileURLToPath(new URL("../../infra/default-app.ts", import.meta.url));
+const APP = fileURLToPath(new URL("../../local/default-app.ts", import.meta.url));
 const DAY = 86_400_000;
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt } from "jose";
+import { SCHEDULED_NAMES } from "../../../infra/other-functions.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
 import { createCredentialTable } from "../../../lib/table/credentials.ts";
 import { DEMO } from "../../../local/demo.ts";
@@ -311,7 +312,7 @@ describe("the schedules of the template", () => {
       AWS_ENDPOINT_URL_STS: scheduled.address,
       GOOGLE_CERTIFICATES_URL: `${scheduled.address}/sandbox/android-publisher/certs`,
     });
-    while (runs().length < 2) await sleep(50);
+    while (runs().length <= SCHEDULED_NAMES.size) await sleep(50);
 
     const start = await now(scheduled);
     await move({ advance: "P3D" }, scheduled);

@@ -1,7 +1,7 @@
 import { SourceMap } from "node:module";
 import { buildSync } from "esbuild";
-import { BUNDLING } from "./bundling/bundled-code.ts";
-import { ENTRIES, entryOf } from "./bundling/entries.ts";
+import { BUNDLING } from "../infra/bundling/bundled-code.ts";
+import { ENTRIES, entryOf } from "../infra/bundling/entries.ts";
 
 /**
  * `npm run source-location -- <function> <line>:<column>`: maps a position in a function's `index.cjs`, as in the log's

@@ -1,7 +1,7 @@
 import { buildSync } from "esbuild";
 import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
 import { entryOf } from "../../infra/bundling/entries.ts";
-import { sourceLocation } from "../../infra/source-location.ts";
+import { sourceLocation } from "../../tools/source-location.ts";
 
 test("a position in a function's bundle maps to its source", () => {
   const folder = "read-account-entitlements";

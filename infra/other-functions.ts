@@ -1,0 +1,143 @@
+import { functionName } from "../lib/contract/function-name.ts";
+import type { Store } from "../lib/contract/schemas.ts";
+import { changesFacts, type TableAccess } from "../lib/contract/table-access.ts";
+
+/** A function that serves no endpoint, as data; an endpoint's data has the same of its function. */
+export interface OtherFunction {
+  readonly description: string;
+  readonly memoryMegabytes: number;
+  readonly timeoutSeconds: number;
+  /** Store that it asks; null: none. */
+  readonly store: Store | null;
+  /** Its permissions on the table. */
+  readonly table: TableAccess;
+}
+
+/** A function that a schedule invokes. Its module under `functions/schedules/` has its name in kebab case. */
+export interface ScheduledFunction extends OtherFunction {
+  /** Minutes from one run to the next. */
+  readonly everyMinutes: number;
+  /** Construct of its schedule. docs/operations.md names it. */
+  readonly schedule: string;
+  /** Secrets that it may read: those of store credentials, or the service's own. */
+  readonly secrets: "store-credentials" | "master-secret" | null;
+}
+
+/** Access of a function that works for all applications. */
+const ofAllApplications = ({ reads, ...access }: TableAccess): TableAccess => ({
+  ...access,
+  reads: [...reads, "application-list"],
+});
+
+const MEMORY_MEGABYTES = 512;
+const HOUR_MINUTES = 60;
+
+/** The function that API Gateway asks about an API key. */
+export const AUTHORIZER = {
+  description: "Authorize an API key",
+  memoryMegabytes: 1024,
+  timeoutSeconds: 10,
+  store: null,
+  table: { by: "gets", reads: ["credential"], changes: [] },
+} as const satisfies OtherFunction;
+
+const REFRESH = {
+  everyMinutes: 1,
+  memoryMegabytes: MEMORY_MEGABYTES,
+  timeoutSeconds: 240,
+  secrets: "store-credentials",
+} as const;
+
+const SWEEP = {
+  everyMinutes: HOUR_MINUTES,
+  memoryMegabytes: MEMORY_MEGABYTES,
+  timeoutSeconds: 300,
+  secrets: "store-credentials",
+} as const;
+
+const TELLING = {
+  everyMinutes: 1,
+  memoryMegabytes: MEMORY_MEGABYTES,
+  timeoutSeconds: 120,
+  store: null,
+  secrets: "master-secret",
+} as const;
+
+export const SCHEDULED_FUNCTIONS = {
+  acknowledgeDuePurchases: {
+    description: "Acknowledge due Android-store purchases",
+    schedule: "AcknowledgementSchedule",
+    // A licence tester's purchase is refunded after three minutes.
+    everyMinutes: 1,
+    memoryMegabytes: MEMORY_MEGABYTES,
+    // No longer than a minute, so that runs do not overlap.
+    timeoutSeconds: 60,
+    store: "android-store",
+    secrets: "store-credentials",
+    table: { by: "changes", reads: ["application", "customer"], changes: ["purchase", "acknowledgement"] },
+  },
+  watchNotifications: {
+    description: "Find applications that stores notify no more",
+    schedule: "NotificationWatchSchedule",
+    everyMinutes: HOUR_MINUTES,
+    memoryMegabytes: MEMORY_MEGABYTES,
+    timeoutSeconds: 60,
+    store: null,
+    secrets: null,
+    table: { by: "queries", reads: ["application", "notification"], changes: [] },
+  },
+  refreshIosStorePurchases: {
+    ...REFRESH,
+    description: "Ask Apple about due purchases",
+    schedule: "IosRefreshSchedule",
+    store: "ios-store",
+    table: ofAllApplications(changesFacts("ios-store")),
+  },
+  refreshAndroidStorePurchases: {
+    ...REFRESH,
+    description: "Ask Google about due purchases",
+    schedule: "AndroidRefreshSchedule",
+    store: "android-store",
+    table: ofAllApplications(changesFacts("android-store")),
+  },
+  tellChanges: {
+    ...TELLING,
+    description: "Tell of accounts that have changed",
+    schedule: "TellingSchedule",
+    table: ofAllApplications({
+      by: "changes",
+      reads: ["application", "account"],
+      changes: ["look", "told", "change", "delivery"],
+    }),
+  },
+  deliverMessages: {
+    ...TELLING,
+    description: "Deliver messages to destinations",
+    schedule: "DeliverySchedule",
+    table: ofAllApplications({ by: "changes", reads: ["application", "change"], changes: ["delivery"] }),
+  },
+  sweepIosStoreNotifications: {
+    ...SWEEP,
+    description: "Read Apple's histories of undelivered notifications",
+    schedule: "IosSweepSchedule",
+    store: "ios-store",
+    // It receives what was not delivered, stores' requests included.
+    table: ofAllApplications(
+      changesFacts("ios-store", { reads: ["store-registration"], changes: ["delivery"] }),
+    ),
+  },
+  sweepAndroidStoreRefunds: {
+    ...SWEEP,
+    description: "Read Google's lists of voided purchases",
+    schedule: "AndroidSweepSchedule",
+    store: "android-store",
+    table: ofAllApplications(changesFacts("android-store")),
+  },
+} as const satisfies Record<string, ScheduledFunction>;
+
+export type ScheduledFunctionName = keyof typeof SCHEDULED_FUNCTIONS;
+
+/** Scheduled functions in logs, metrics and file names. */
+export const SCHEDULED_NAMES: ReadonlySet<string> = new Set(
+  Object.keys(SCHEDULED_FUNCTIONS).map(functionName),
+);

@@ -1,0 +1,1 @@
+export { behave as handler } from "./behaviour.ts";

@@ -1,1 +1,0 @@
-export { behave as handler } from "../behaviour.ts";
