@@ -29,7 +29,7 @@ const isExpected = async ({ directory }: NotificationWatch, last: LastNotificati
  * Bundles and packages of applications that had notifications of production within 30 days, but none for a day. A sandbox is
  * silent whenever nobody tests.
  */
-export const silentStores = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
+export const watchNotifications = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
   const moment = watch.now();
   const silent: LastNotification[] = [];
   for (const last of await watch.times.all()) {

@@ -6,7 +6,7 @@ import {
   type NotifiedStore,
 } from "../../lib/customers/notification-log.ts";
 import type { Environment } from "../../lib/contract/schemas.ts";
-import { silentStores } from "../../lib/customers/watch-notifications.ts";
+import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { aCatalog, DAY, NOW } from "../support/purchases.ts";
@@ -183,7 +183,7 @@ describe("silence", () => {
       byBundle: () => Promise.resolve(null),
       byPackage: () => Promise.resolve(null),
     };
-    const silent = await silentStores({
+    const silent = await watchNotifications({
       // Something else was heard of a moment ago.
       times: { all: () => Promise.resolve([{ ...last, environment: "sandbox", signedAt: NOW }, last]) },
       directory,
