@@ -46,7 +46,7 @@ import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
 import type { DeliveryRun } from "../lib/telling/deliver-messages.ts";
 import { createEventBusSender } from "../lib/telling/event-bus.ts";
-import type { FeedReading } from "../lib/telling/feed.ts";
+import type { FeedReading } from "../lib/telling/read-changes.ts";
 import { signingSecrets } from "../lib/telling/signing-secrets.ts";
 import type { TellingRun } from "../lib/telling/tell-changes.ts";
 import { keyedHash } from "../lib/telling/webhook-secret.ts";
