@@ -72,9 +72,6 @@ export interface ServiceConfiguration {
   readonly observe?: Observe;
 }
 
-/** Most customers that clients' claims alone may link to an account, per claims counter. */
-const CLAIMS_PER_ACCOUNT = 20;
-
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
   const { load, applicationOfBundle, applicationOfPackage } = createApplicationReader(table);
   return createApplicationDirectory({
@@ -95,7 +92,6 @@ const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): Fa
   newCustomerIdentifier: () => customerId(uuid()),
   pause,
   now,
-  claimsPerAccount: CLAIMS_PER_ACCOUNT,
   onUngranted: (products) => observe({ kind: "grants-nothing", products }),
 });
 

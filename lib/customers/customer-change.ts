@@ -31,8 +31,6 @@ export interface CustomerChange {
     readonly due: readonly DueAcknowledgement[];
     readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
   };
-  /** Most customers that clients' claims alone may link to an account, per claims counter. */
-  readonly claimsPerAccount: number;
   /** Whether unexpired tombstones give way. */
   readonly liftsErasures: boolean;
   /** Whether the application is told of its accounts' changes: each changed account is then due for a look. */
@@ -66,7 +64,6 @@ export const operatorChange = (
   identities: [],
   purchases: [],
   acknowledgements: { due: [], done: [] },
-  claimsPerAccount: 0,
   liftsErasures: false,
   tellsChanges,
   audit,

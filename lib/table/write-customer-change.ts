@@ -1,4 +1,5 @@
 import type { CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
+import { CLAIMS_PER_ACCOUNT } from "../customers/fact-store.ts";
 import type { Link, StoredCustomer, Transfer } from "../customers/records.ts";
 import { epochSeconds } from "../duration.ts";
 import { sameHoldings } from "../entitlements/holdings.ts";
@@ -39,6 +40,12 @@ import { check, deletion, put, setAttributes, type TransactItem } from "./writes
  * and has not reached the survivor's item yet.
  */
 const ABSORBED_KEPT_SECONDS = 24 * 3600;
+
+/** What a write takes beside its change. */
+export interface WriteTerms {
+  /** Unset: {@link CLAIMS_PER_ACCOUNT}. */
+  readonly claimsPerAccount?: number;
+}
 
 /** Customers of the change that are linked to another account than the result. */
 const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCustomer[] =>
@@ -186,16 +193,11 @@ const claimsDifferences = ({ before, absorbed, after }: CustomerChange): readonl
 const claimsWrites = (
   table: string,
   change: CustomerChange,
+  claimsPerAccount: number,
   ending: ReadonlySet<AccountId>,
 ): TransactItem[] =>
   claimsDifferences(change).map((difference) =>
-    claimsWrite(
-      table,
-      change.application,
-      difference,
-      change.claimsPerAccount,
-      ending.has(difference.account),
-    ),
+    claimsWrite(table, change.application, difference, claimsPerAccount, ending.has(difference.account)),
   );
 
 const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
@@ -367,6 +369,7 @@ export const transactionsOf = (
   table: string,
   change: CustomerChange,
   ending: ReadonlySet<AccountId>,
+  { claimsPerAccount = CLAIMS_PER_ACCOUNT }: WriteTerms = {},
 ): TransactItem[][] => {
   const { application, before, after, absorbed, identities, purchases } = change;
   const gone = leaving(change);
@@ -376,7 +379,7 @@ export const transactionsOf = (
       link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
     ),
     ...absorbed.map((other) => aliasWrite(table, change, other)),
-    ...claimsWrites(table, change, ending),
+    ...claimsWrites(table, change, claimsPerAccount, ending),
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),
     ...recordWrites(table, change),
@@ -438,9 +441,10 @@ export const transactionsOf = (
 export const writeCustomerChange = async (
   table: Table,
   change: CustomerChange,
+  terms: WriteTerms = {},
 ): Promise<"written" | "conflict"> => {
   const ending = await countsThatEnd(table, change.application, claimsDifferences(change));
-  for (const items of transactionsOf(table.name, change, ending)) {
+  for (const items of transactionsOf(table.name, change, ending, terms)) {
     const { outcome } = await transact(table, items);
     if (outcome === "conflict") return outcome;
   }
