@@ -278,7 +278,6 @@ export const planCustomerChange = (input: PlanInput): Plan => {
           acknowledgements: acknowledge(input, joined),
           liftsErasures: input.liftsErasures,
           tellsChanges: input.tellsChanges,
-          audit: null,
           moment,
         },
   };

@@ -1,3 +1,4 @@
+import type { Audited } from "../administration/audit-entry.ts";
 import type { CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
 import { CLAIMS_PER_ACCOUNT } from "../customers/fact-store.ts";
 import type { Link, StoredCustomer, Transfer } from "../customers/records.ts";
@@ -45,6 +46,8 @@ const ABSORBED_KEPT_SECONDS = 24 * 3600;
 export interface WriteTerms {
   /** Unset: {@link CLAIMS_PER_ACCOUNT}. */
   readonly claimsPerAccount?: number;
+  /** Audit entry of an operator's change; unset: none, and moves are recorded as transfers. */
+  readonly audit?: Audited;
 }
 
 /** Customers of the change that are linked to another account than the result. */
@@ -320,9 +323,9 @@ const acknowledgementWrites = (
 ];
 
 /** An operator's change goes to the audit, a move by a link to the transfers. */
-const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
-  change.audit !== null
-    ? [auditWrite(table, change.application, change.audit)]
+const recordWrites = (table: string, change: CustomerChange, audit: Audited | undefined): TransactItem[] =>
+  audit !== undefined
+    ? [auditWrite(table, change.application, audit)]
     : leaving(change).map(({ identifier, link }) =>
         put(
           table,
@@ -369,7 +372,7 @@ export const transactionsOf = (
   table: string,
   change: CustomerChange,
   ending: ReadonlySet<AccountId>,
-  { claimsPerAccount = CLAIMS_PER_ACCOUNT }: WriteTerms = {},
+  { claimsPerAccount = CLAIMS_PER_ACCOUNT, audit }: WriteTerms = {},
 ): TransactItem[][] => {
   const { application, before, after, absorbed, identities, purchases } = change;
   const gone = leaving(change);
@@ -382,7 +385,7 @@ export const transactionsOf = (
     ...claimsWrites(table, change, claimsPerAccount, ending),
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),
-    ...recordWrites(table, change),
+    ...recordWrites(table, change, audit),
     ...[...Map.groupBy(gone, ({ link }) => link?.account)].flatMap(([account, left]) =>
       looksAt(
         table,

@@ -58,7 +58,6 @@ describe("a new customer", () => {
       acknowledgements: { due: [], done: [] },
       liftsErasures: false,
       tellsChanges: false,
-      audit: null,
       moment: NOW,
     });
   });
