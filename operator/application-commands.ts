@@ -2,7 +2,8 @@ import { stringify } from "yaml";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
 import { storesOf, type Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
-import { isSameNotified, notifiedStoresOf } from "../lib/customers/notification-log.ts";
+import { isSameNotified } from "../lib/customers/notification-log.ts";
+import { storesInEnvironments } from "../lib/customers/store-in-environment.ts";
 import { sweptStoresOf } from "../lib/customers/sweep.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { REFRESHED_ENVIRONMENTS } from "../lib/freshness/refresh.ts";
@@ -27,7 +28,7 @@ export const listApplications = async ({ applications, table }: Session): Promis
 /** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
 const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
   const stored = await notifications.ofApplication(application.identifier);
-  return notifiedStoresOf(application).map((notified) => {
+  return storesInEnvironments(application).map((notified) => {
     const { store, environment, bundleOrPackage } = notified;
     const last = stored.find((one) => isSameNotified(one, notified));
     return {
