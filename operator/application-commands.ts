@@ -9,7 +9,7 @@ import { isoTime } from "../lib/entitlements/time.ts";
 import { REFRESHED_ENVIRONMENTS } from "../lib/freshness/refresh.ts";
 import { pauseJson, pauseText } from "./asking-text.ts";
 import { named } from "./apply-command.ts";
-import type { Answer } from "./answer.ts";
+import { type Answer, timeOrNull } from "./answer.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
@@ -64,7 +64,7 @@ const sweepsOf = async ({ watermarks }: Session, application: Application) =>
     sweptStoresOf(application).map(async (swept) => {
       const { store, environment, bundleOrPackage } = swept;
       const until = await watermarks.read(swept);
-      return { store, environment, bundleOrPackage, sweptUntil: until === null ? null : isoTime(until) };
+      return { store, environment, bundleOrPackage, sweptUntil: timeOrNull(until) };
     }),
   );
 
