@@ -70,7 +70,13 @@ module.exports = {
       "lib/applications/credential",
       "lib/telling/master-secret",
     ]),
-    only("sandbox/", ["lib/contract/", "lib/entitlements/time", "lib/duration", "lib/bounded-text"]),
+    only("sandbox/", [
+      "lib/contract/",
+      "lib/entitlements/time",
+      "lib/duration",
+      "lib/bounded-text",
+      "lib/order",
+    ]),
     only("operator/", ["lib/"]),
     only("smoke/", ["operator/", "sandbox/ios-store/", "lib/contract/", "lib/duration"]),
     // The stack is synthesized in a process of its own; what deploys is read from what that writes.
