@@ -106,7 +106,6 @@ export const createWorld = async (): Promise<World> => {
       newCustomerIdentifier: () => customerId(uuid()),
       pause,
       now: () => Date.now(),
-      claimsPerAccount: 20,
       verifier: timed(createIosStoreVerifier(checks), verifying),
       trustedRoots: new Set([fingerprintOf(chain.root)]),
     },

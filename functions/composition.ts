@@ -46,7 +46,7 @@ import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
 import type { DeliveryRun } from "../lib/telling/deliver-messages.ts";
 import { createEventBusSender } from "../lib/telling/event-bus.ts";
-import type { FeedReading } from "../lib/telling/feed.ts";
+import type { FeedReading } from "../lib/telling/read-changes.ts";
 import { signingSecrets } from "../lib/telling/signing-secrets.ts";
 import type { TellingRun } from "../lib/telling/tell-changes.ts";
 import { keyedHash } from "../lib/telling/webhook-secret.ts";
@@ -72,9 +72,6 @@ export interface ServiceConfiguration {
   readonly observe?: Observe;
 }
 
-/** Limit of customers that clients' claims alone may link to an account, per claims counter. */
-const CLAIMS_PER_ACCOUNT = 20;
-
 const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
   const { load, applicationOfBundle, applicationOfPackage } = createApplicationReader(table);
   return createApplicationDirectory({
@@ -95,7 +92,6 @@ const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): Fa
   newCustomerIdentifier: () => customerId(uuid()),
   pause,
   now,
-  claimsPerAccount: CLAIMS_PER_ACCOUNT,
   onUngranted: (products) => observe({ kind: "grants-nothing", products }),
 });
 

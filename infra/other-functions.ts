@@ -121,7 +121,7 @@ export const SCHEDULED_FUNCTIONS = {
     description: "Read Apple's histories of undelivered notifications",
     schedule: "IosSweepSchedule",
     store: "ios-store",
-    // It receives what was not delivered, stores' requests included.
+    // It processes undelivered notifications, including stores' requests.
     table: ofAllApplications(
       changesFacts("ios-store", { reads: ["store-registration"], changes: ["delivery"] }),
     ),

@@ -5,7 +5,7 @@ import type { Terms } from "../lib/entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { askingJson, askingText } from "./asking-text.ts";
-import { columns, indent, type Answer } from "./answer.ts";
+import { type Answer, columns, indent, timeOrNull } from "./answer.ts";
 import {
   explain,
   type ExplainedCustomer,
@@ -14,8 +14,6 @@ import {
 } from "./explanation.ts";
 import { toldJson, toldText } from "./told-text.ts";
 import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from "./page.ts";
-
-const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
 const lineJson = ({ line, status, expiresAt, why }: ExplainedLine) => ({
   transactionIdentifier: line.transactionIdentifier,

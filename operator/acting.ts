@@ -8,8 +8,7 @@ import {
   type HashAccounts,
 } from "../lib/administration/audit.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../lib/customers/bury-remains.ts";
-import type { Audited } from "../lib/customers/customer-change.ts";
-import type { AuditAction, AuditEntry } from "../lib/customers/records.ts";
+import type { AuditAction, Audited, AuditEntry } from "../lib/administration/audit-entry.ts";
 import { DAY } from "../lib/duration.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { ApplicationId } from "../lib/identifiers.ts";

@@ -1,3 +1,5 @@
+import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+
 /** Result of a command, as one JSON document and as text for a person. */
 export interface Answer {
   readonly json: unknown;
@@ -24,3 +26,7 @@ export const columns = (rows: readonly (readonly string[])[]): string[] => {
       .trimEnd(),
   );
 };
+
+/** ISO 8601 text of a time, where there is one. */
+export const timeOrNull = (instant: Instant | null): string | null =>
+  instant === null ? null : isoTime(instant);

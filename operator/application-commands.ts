@@ -2,13 +2,14 @@ import { stringify } from "yaml";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
 import { storesOf, type Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
-import { isSameNotified, notifiedStoresOf } from "../lib/customers/notification-log.ts";
+import { isSameNotified } from "../lib/customers/notification-log.ts";
+import { storesInEnvironments } from "../lib/customers/store-in-environment.ts";
 import { sweptStoresOf } from "../lib/customers/sweep.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { REFRESHED_ENVIRONMENTS } from "../lib/freshness/refresh.ts";
 import { pauseJson, pauseText } from "./asking-text.ts";
 import { named } from "./apply-command.ts";
-import type { Answer } from "./answer.ts";
+import { type Answer, timeOrNull } from "./answer.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
 
@@ -27,7 +28,7 @@ export const listApplications = async ({ applications, table }: Session): Promis
 /** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
 const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
   const stored = await notifications.ofApplication(application.identifier);
-  return notifiedStoresOf(application).map((notified) => {
+  return storesInEnvironments(application).map((notified) => {
     const { store, environment, bundleOrPackage } = notified;
     const last = stored.find((one) => isSameNotified(one, notified));
     return {
@@ -63,7 +64,7 @@ const sweepsOf = async ({ watermarks }: Session, application: Application) =>
     sweptStoresOf(application).map(async (swept) => {
       const { store, environment, bundleOrPackage } = swept;
       const until = await watermarks.read(swept);
-      return { store, environment, bundleOrPackage, sweptUntil: until === null ? null : isoTime(until) };
+      return { store, environment, bundleOrPackage, sweptUntil: timeOrNull(until) };
     }),
   );
 

@@ -9,6 +9,7 @@ import type { PurchaseReference } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import type { PauseReason, QueueHealth } from "../lib/freshness/queue-health.ts";
 import type { RefreshReason } from "../lib/freshness/refresh-times.ts";
+import { timeOrNull } from "./answer.ts";
 
 const STORE_NAMES = {
   "ios-store": "the App Store",
@@ -70,7 +71,7 @@ export const pauseJson = (health: QueueHealth | undefined) =>
     ? null
     : {
         because: health.because,
-        since: health.failingSince === null ? null : isoTime(health.failingSince),
+        since: timeOrNull(health.failingSince),
         until: isoTime(health.pausedUntil),
       };
 

@@ -8,14 +8,12 @@ import {
 import { auditEntry } from "../lib/administration/audit.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../lib/entitlements/time.ts";
-import { columns, indent, type Answer } from "./answer.ts";
+import { type Answer, columns, indent, timeOrNull } from "./answer.ts";
 import { actorOf, audited, type ActingOptions } from "./acting.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, readKeyIdentifier, type Session } from "./session.ts";
 
 const LABEL_CHARACTERS = 256;
-
-const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
 const readScopes = (given: readonly string[]): readonly Scope[] => {
   const unknown = given.find((scope) => !SCOPES.some((known) => known === scope));

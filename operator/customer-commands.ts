@@ -2,7 +2,7 @@ import type { Erasure } from "../lib/administration/operations.ts";
 import type { CustomerReport } from "../lib/administration/customer-report.ts";
 import { referenceText } from "../lib/entitlements/purchase.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
-import { counted, indent, type Answer } from "./answer.ts";
+import { type Answer, counted, indent, timeOrNull } from "./answer.ts";
 import { askingJson, askingText } from "./asking-text.ts";
 import { confirm, type Confirmation } from "./confirmation.ts";
 import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./acting.ts";
@@ -34,10 +34,10 @@ export const customerReportJson = ({
     ...askingJson(purchase, asking.get(referenceText(purchase)), healths),
     lines: purchase.lines.map((line) => ({
       ...line,
-      startsAt: line.startsAt === null ? null : isoTime(line.startsAt),
-      purchasedAt: line.purchasedAt === null ? null : isoTime(line.purchasedAt),
-      endsAt: line.endsAt === null ? null : isoTime(line.endsAt),
-      revokedAt: line.revokedAt === null ? null : isoTime(line.revokedAt),
+      startsAt: timeOrNull(line.startsAt),
+      purchasedAt: timeOrNull(line.purchasedAt),
+      endsAt: timeOrNull(line.endsAt),
+      revokedAt: timeOrNull(line.revokedAt),
       verifiedAt: isoTime(line.verifiedAt),
     })),
   })),

@@ -11,12 +11,10 @@ import { isWebhook, type Destination } from "../lib/applications/destination.ts"
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { isSuspended, type DestinationHealth } from "../lib/telling/destination-health.ts";
 import { actorOf, audited, recordAct, type ActingOptions } from "./acting.ts";
-import { counted, indent, type Answer } from "./answer.ts";
+import { type Answer, counted, indent, timeOrNull } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
-
-const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
 
 const healthJson = (health: DestinationHealth) => ({
   state: isSuspended(health) ? "suspended" : health.failures > 0 ? "failing" : "takes-messages",

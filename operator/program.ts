@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { takenByNpm } from "../lib/taken-by-npm.ts";
+import { takenByNpm } from "./taken-by-npm.ts";
 import { requireTableFormat } from "../lib/table/format.ts";
 import { addAccountCommands } from "./account-program.ts";
 import type { Answer } from "./answer.ts";

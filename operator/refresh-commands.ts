@@ -18,7 +18,7 @@ import type { Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { lastHeard } from "../lib/freshness/refresh-times.ts";
 import { recordAct, type ActingOptions } from "./acting.ts";
-import { counted, indent, type Answer } from "./answer.ts";
+import { type Answer, counted, indent, timeOrNull } from "./answer.ts";
 import { notAskedText, pauseJson, pauseText } from "./asking-text.ts";
 import { refreshingOn } from "./composition.ts";
 import type { Confirmation } from "./confirmation.ts";
@@ -65,7 +65,7 @@ const statesOf = (
   if (entitlements.length > 0) return entitlements;
   return purchase.lines.map(({ productIdentifier, standing, endsAt }) => ({
     name: productIdentifier,
-    state: `${standing} ${untilText(endsAt === null ? null : isoTime(endsAt))}`,
+    state: `${standing} ${untilText(timeOrNull(endsAt))}`,
   }));
 };
 
@@ -154,7 +154,7 @@ const presentCustomer = (
         notAskedBecause: refreshed.outcome === "not-asked" ? refreshed.because : null,
         verifiedAt: heardText(purchase),
         changes,
-        refreshAt: refreshAt === null ? null : isoTime(refreshAt),
+        refreshAt: timeOrNull(refreshAt),
         queuePaused: refreshed.outcome === "waiting" ? pauseJson(healthFor(report.healths, purchase)) : null,
       })),
     },
@@ -273,7 +273,7 @@ export const refreshApplication = async (
       alreadyQueued,
       recent,
       notAsked,
-      until: until === null ? null : isoTime(until),
+      until: timeOrNull(until),
     },
     text: [
       `${counted(customers, "customer")} of ${application.name}`,

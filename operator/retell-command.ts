@@ -6,7 +6,7 @@ import { accountId, customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
 import { createRetellTable } from "../lib/table/retell.ts";
 import { recordAct, type ActingOptions } from "./acting.ts";
-import { counted, type Answer } from "./answer.ts";
+import { type Answer, counted, timeOrNull } from "./answer.ts";
 import type { Confirmation } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
@@ -67,7 +67,7 @@ export const retell = async (
     json: {
       applicationIdentifier: application.identifier,
       accounts,
-      lookedAtUntil: until === null ? null : isoTime(until),
+      lookedAtUntil: timeOrNull(until),
     },
     text:
       until === null

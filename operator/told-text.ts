@@ -1,8 +1,6 @@
 import type { ToldReport } from "../lib/administration/told-report.ts";
-import { isoTime, type Instant } from "../lib/entitlements/time.ts";
-import { counted, indent } from "./answer.ts";
-
-const timeOrNull = (instant: Instant | null): string | null => (instant === null ? null : isoTime(instant));
+import { isoTime } from "../lib/entitlements/time.ts";
+import { counted, indent, timeOrNull } from "./answer.ts";
 
 /** An account's told report as JSON; null: its application tells no changes. */
 export const toldJson = (told: ToldReport | null) =>

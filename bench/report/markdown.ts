@@ -1,3 +1,5 @@
+import { compare } from "../../lib/order.ts";
+
 /** Markdown tables with aligned columns, and number formats. */
 type Cell = string | number;
 
@@ -38,6 +40,6 @@ export const price = (value: number): string => `$${Number(value.toFixed(6))}`;
 /** `2 BatchGetItem, 1 Query`. */
 export const requests = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compare(a, b))
     .map(([name, count]) => `${count} ${name}`)
     .join(", ");

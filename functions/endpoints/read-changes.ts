@@ -1,5 +1,5 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { readChanges } from "../../lib/telling/feed.ts";
+import { readChanges } from "../../lib/telling/read-changes.ts";
 import { composeFeedReading } from "../composition.ts";
 import { now } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";

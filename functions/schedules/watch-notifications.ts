@@ -1,4 +1,4 @@
-import { silentStores } from "../../lib/customers/watch-notifications.ts";
+import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { composeNotificationWatch } from "../composition.ts";
 import { now } from "../configuration.ts";
@@ -10,7 +10,7 @@ const watch = composeNotificationWatch({ table, now });
 
 /** Runs on a schedule. Counts and logs the bundles and packages about which the stores have fallen silent. */
 export const handler = async (): Promise<{ readonly silent: number }> => {
-  const silent = await silentStores(watch);
+  const silent = await watchNotifications(watch);
   for (const { signedAt, ...store } of silent)
     logger.info("notifications silent", { ...store, lastSignedAt: isoTime(signedAt) });
   if (silent.length > 0) count("silentApplications", {}, silent.length);

@@ -1,5 +1,5 @@
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
-import type { Audited } from "../customers/customer-change.ts";
+import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { differenceOf, type Change } from "./difference.ts";
 import type { Manifest } from "./manifest.ts";

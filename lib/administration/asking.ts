@@ -9,7 +9,7 @@ import type { IosStoreSource } from "../freshness/refresh.ts";
 
 /** Why a store is not asked about a purchase. */
 export type NotAskedReason =
-  /** The App Store knows nothing of purchases made in Xcode. */
+  /** The App Store does not know purchases made in Xcode. */
   | "xcode"
   /** The application has no App Store Server API key for the purchase's bundle. */
   | "no-key"

@@ -1,8 +1,7 @@
 import type { Application } from "../applications/application.ts";
-import type { Audited } from "../customers/customer-change.ts";
-import type { AuditAction, AuditEntry } from "../customers/records.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import type { AuditAction, Audited, AuditEntry } from "./audit-entry.ts";
 import { changeHead, changeText, type Change } from "./difference.ts";
 import { lostAccess } from "./lost-access.ts";
 

@@ -1,7 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import type { Destination, WebhookDestination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { Audited } from "../customers/customer-change.ts";
+import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
 import type { DestinationHealth } from "../telling/destination-health.ts";

@@ -2,12 +2,12 @@ import {
   DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
   type AndroidStoreConfiguration,
   type AndroidStoreNotifications,
-  type AppStoreServerKey,
   type Application,
   type TransferPolicy,
 } from "../applications/application.ts";
 import { isWebhook } from "../applications/destination.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
+import type { AppStoreServerKey } from "../stores/ios-store/server-token.ts";
 import { DAY, MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { Period } from "../entitlements/time.ts";

@@ -2,7 +2,6 @@ import * as z from "zod";
 import {
   TRANSFERS,
   type AndroidStoreConfiguration,
-  type AndroidStoreCredential,
   type IosStoreConfiguration,
 } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
@@ -12,6 +11,7 @@ import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
 import type { AllowsDestination } from "../telling/allowed-destinations.ts";
 import { checkDestinationUrl } from "../telling/destination-url.ts";
+import type { AndroidStoreCredential } from "../stores/android-store/credentials.ts";
 import {
   readWorkloadIdentity,
   type TrustsOrigin,

@@ -1,4 +1,4 @@
-import type { Audited } from "../customers/customer-change.ts";
+import type { Audited } from "./audit-entry.ts";
 import type { Link, StoredCustomer, StoredIdentity, StoredPurchase, Transfer } from "../customers/records.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";

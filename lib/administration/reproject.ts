@@ -1,5 +1,5 @@
 import { tellsChanges, type Application } from "../applications/application.ts";
-import { operatorChange } from "../customers/customer-change.ts";
+import { operatorChange } from "./operator-change.ts";
 import type { StoredCustomer } from "../customers/records.ts";
 import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { referenceText } from "../entitlements/purchase.ts";

@@ -8,7 +8,8 @@ import {
   type FeedChange,
 } from "../telling/change.ts";
 import type { DestinationReference } from "../telling/delivery-queue.ts";
-import { cursorOf, daysFrom, placeOfCursor, readChanges, type FeedTable } from "../telling/feed.ts";
+import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../telling/feed.ts";
+import { readChanges } from "../telling/read-changes.ts";
 import { sideBySide } from "./side-by-side.ts";
 
 /** A told version of an account. */

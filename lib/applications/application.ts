@@ -2,6 +2,8 @@ import type { Environment, Store } from "../contract/schemas.ts";
 import { MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import type { AndroidStoreCredential } from "../stores/android-store/credentials.ts";
+import type { AppStoreServerKey } from "../stores/ios-store/server-token.ts";
 import type { Destination } from "./destination.ts";
 
 /** An iOS bundle of an application. */
@@ -15,27 +17,6 @@ export interface IosStoreConfiguration {
   /** Key for asking the App Store Server API about the bundle's purchases; null: Apple is not asked. */
   readonly serverApi: AppStoreServerKey | null;
 }
-
-/**
- * An in-app purchase key of App Store Connect. Nothing here is secret: the key itself is in Secrets Manager.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests
- */
-export interface AppStoreServerKey {
-  /** The issuer ID of the team, a UUID. */
-  readonly issuerIdentifier: string;
-  /** The key ID, such as `ABC123DEFG`. */
-  readonly keyIdentifier: string;
-  /** Name or ARN of the secret whose text is the private key, as Apple's `.p8` file has it. */
-  readonly secret: string;
-}
-
-/**
- * Credential that reads a package's purchases: the name of a secret that holds service-account JSON, or an
- * `external_account` JSON, which is not secret.
- */
-export type AndroidStoreCredential =
-  { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };
 
 /** An Android package of an application. */
 export interface AndroidStoreConfiguration {

@@ -3,7 +3,7 @@ import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { RefreshMove } from "../freshness/refresh.ts";
-import type { AuditEntry, DueAcknowledgement, StoredCustomer, StoredPurchase } from "./records.ts";
+import type { DueAcknowledgement, StoredCustomer, StoredPurchase } from "./records.ts";
 
 /** A purchase to write, with the revision read; 0: it is new. */
 export interface PurchaseWrite extends StoredPurchase {
@@ -31,47 +31,13 @@ export interface CustomerChange {
     readonly due: readonly DueAcknowledgement[];
     readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
   };
-  /** Limit of customers that clients' claims alone may link to an account, per claims counter. */
-  readonly claimsPerAccount: number;
   /** Whether unexpired tombstones may be replaced. */
   readonly liftsErasures: boolean;
   /** Whether the application is told of its accounts' changes: each changed account is then due for a look. */
   readonly tellsChanges: boolean;
-  /** Audit entry of an operator's change; null: none, and moves are recorded as transfers. */
-  readonly audit: Audited | null;
   /** Time of the change. Tombstones that expire at or before it no longer reserve anything. */
   readonly moment: Instant;
 }
-
-/** An audit entry, and the identifier that distinguishes it from others of the same millisecond. */
-export interface Audited {
-  readonly entryIdentifier: string;
-  readonly entry: AuditEntry;
-}
-
-/** An operator's change of one customer's link or holdings, never of what it owns. */
-export const operatorChange = (
-  application: ApplicationId,
-  before: StoredCustomer,
-  difference: Partial<Pick<StoredCustomer, "link" | "holdings">>,
-  moment: Instant,
-  tellsChanges: boolean,
-  audit: Audited | null = null,
-): CustomerChange => ({
-  application,
-  before,
-  after: { ...before, ...difference },
-  holdingsWith: () => difference.holdings ?? before.holdings,
-  absorbed: [],
-  identities: [],
-  purchases: [],
-  acknowledgements: { due: [], done: [] },
-  claimsPerAccount: 0,
-  liftsErasures: false,
-  tellsChanges,
-  audit,
-  moment,
-});
 
 /**
  * Customers absorbed per transaction. Each takes up to five items: its alias, its account item, that account's claims

@@ -5,6 +5,12 @@ import type { Bury } from "./bury-remains.ts";
 import type { WriteCustomerChange } from "./customer-change.ts";
 import type { CustomerTable } from "./customer-table.ts";
 
+/**
+ * Limit of customers that clients' claims alone may link to an account: in production, and in all other environments
+ * together.
+ */
+export const CLAIMS_PER_ACCOUNT = 20;
+
 /** Ports and limits for storing verified facts. */
 export interface FactStore {
   readonly table: CustomerTable;
@@ -14,11 +20,8 @@ export interface FactStore {
   /** Waits before a retry: longer with each attempt, with jitter. */
   readonly pause: (attempt: number) => Promise<void>;
   readonly now: () => Instant;
-  /**
-   * Limit of customers that clients' claims alone may link to an account: in production, and in all other environments
-   * together.
-   */
-  readonly claimsPerAccount: number;
+  /** The limit of `write`; unset: {@link CLAIMS_PER_ACCOUNT}. */
+  readonly claimsPerAccount?: number;
   /** Receives the products of verified purchases that grant nothing; unset: they are not reported. */
   readonly onUngranted?: (products: readonly UngrantedProduct[]) => void;
 }

@@ -89,14 +89,13 @@ const factsByOwner = (
 
 /** Plans for a refused link: that of the same request without an account, or, if that is refused too, one per owner. */
 const plansWithoutClaim = (
-  store: FactStore,
   application: Application,
   facts: VerifiedFacts,
   known: KnownFacts,
   living: FoundCustomers["living"],
   moment: Instant,
 ): { readonly plans: readonly Plan[]; readonly isRound: boolean } => {
-  const common = inputOf(application, facts, known, store.claimsPerAccount, moment);
+  const common = inputOf(application, facts, known, moment);
   const unclaimed = resolveCustomer(eachOnce(living), null, moment);
   if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
     const { isRound, ...merge } = mergeOf(facts, null, unclaimed, moment);
@@ -130,7 +129,6 @@ export const keepRefusedFacts = async (
   moment: Instant,
 ): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
   const { plans, isRound } = plansWithoutClaim(
-    store,
     application,
     withoutErased(selectingNothing(facts), known),
     known,

@@ -11,7 +11,7 @@ import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import { buryRemains } from "./bury-remains.ts";
-import { presentLink } from "./present.ts";
+import { presentLink } from "./customer-answers.ts";
 import {
   sourceOf,
   storeAndroidStorePurchase,

@@ -2,7 +2,7 @@ import type { IosStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { applicationOfCredential } from "./application-of.ts";
 import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-request.ts";
-import { presentLink } from "./present.ts";
+import { presentLink } from "./customer-answers.ts";
 
 /**
  * Verifies a request, stores its purchases, and links its customer to the account. The credential names the application.

@@ -1,54 +1,17 @@
-import type { Application, StoreReference } from "../applications/application.ts";
-import type { Environment } from "../contract/schemas.ts";
 import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import type { StoreInEnvironment } from "./store-in-environment.ts";
 
-/**
- * A bundle or package that a store notifies about. Each environment has its own notification URL, which may be wrong by
- * itself.
- */
-export interface NotifiedStore extends StoreReference {
-  readonly application: ApplicationId;
-  readonly environment: Environment;
-}
-
-/** A Google push does not name the environment, so a package has one note. */
-export const notifiedPackage = (application: ApplicationId, packageName: string): NotifiedStore => ({
-  application,
-  store: "android-store",
-  environment: "production",
-  bundleOrPackage: packageName,
-});
-
-/** Bundles and packages of an application that a store may notify about. StoreKit testing in Xcode sends nothing. */
-export const notifiedStoresOf = ({
-  identifier: application,
-  iosStore,
-  androidStore,
-}: Application): readonly NotifiedStore[] => [
-  ...iosStore.flatMap(({ bundleIdentifier, environments }) =>
-    environments
-      .filter((environment) => environment !== "xcode")
-      .map((environment) => ({
-        application,
-        store: "ios-store" as const,
-        environment,
-        bundleOrPackage: bundleIdentifier,
-      })),
-  ),
-  ...androidStore.map(({ packageName }) => notifiedPackage(application, packageName)),
-];
-
-const textOf = ({ application, store, environment, bundleOrPackage }: NotifiedStore): string =>
+const textOf = ({ application, store, environment, bundleOrPackage }: StoreInEnvironment): string =>
   JSON.stringify([application, store, environment, bundleOrPackage]);
 
 /** Whether both are one bundle or package of one application, in one environment. */
-export const isSameNotified = (one: NotifiedStore, other: NotifiedStore): boolean =>
+export const isSameNotified = (one: StoreInEnvironment, other: StoreInEnvironment): boolean =>
   textOf(one) === textOf(other);
 
 /** Time of the last notification of a bundle or package, by the store's clock; may lag by {@link STEP_MILLISECONDS}. */
-export interface LastNotification extends NotifiedStore {
+export interface LastNotification extends StoreInEnvironment {
   readonly signedAt: Instant;
 }
 
@@ -58,13 +21,13 @@ export interface NotificationTimes {
    * Stores the time, unless the stored one is later, or earlier by less than {@link STEP_MILLISECONDS}. Returns the
    * stored time.
    */
-  raise(store: NotifiedStore, signedAt: Instant): Promise<Instant>;
+  raise(store: StoreInEnvironment, signedAt: Instant): Promise<Instant>;
   ofApplication(application: ApplicationId): Promise<readonly LastNotification[]>;
   all(): Promise<readonly LastNotification[]>;
 }
 
 /** Notes an authentic notification. Never rejects: a notification is used even if its note fails. */
-export type NoteNotification = (store: NotifiedStore, signedAt: Instant) => Promise<void>;
+export type NoteNotification = (store: StoreInEnvironment, signedAt: Instant) => Promise<void>;
 
 /** Minimum time between two notes of a bundle or package: a flood causes one write in five minutes. */
 export const STEP_MILLISECONDS = 5 * MINUTE;

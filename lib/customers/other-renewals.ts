@@ -47,7 +47,7 @@ export const isLineageHalfSeen = (
  * Writes new renewal infos, one owner after the other. `written`: the owners have changed, so read and decide again.
  */
 export const storeForOwners = async (
-  { write, claimsPerAccount }: FactStore,
+  { write }: Pick<FactStore, "write">,
   application: Application,
   { renewals: others, origin }: Pick<VerifiedFacts, "renewals" | "origin">,
   found: KnownFacts,
@@ -63,13 +63,7 @@ export const storeForOwners = async (
     if (owner === undefined) continue;
     const { environment, link, identifier } = owner;
     const { change } = planCustomerChange({
-      ...inputOf(
-        application,
-        { environment, acknowledgementDue: null, origin },
-        found,
-        claimsPerAccount,
-        moment,
-      ),
+      ...inputOf(application, { environment, acknowledgementDue: null, origin }, found, moment),
       identities: [],
       purchases,
       survivor: owner,

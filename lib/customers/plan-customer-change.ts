@@ -64,7 +64,6 @@ export interface PlanInput {
   readonly link: Link | null;
   /** The survivor's identifier, or a new one. */
   readonly identifier: CustomerId;
-  readonly claimsPerAccount: number;
   readonly liftsErasures: boolean;
   readonly tellsChanges: boolean;
   readonly moment: Instant;
@@ -79,7 +78,6 @@ export const inputOf = (
     origin,
   }: Pick<VerifiedFacts, "environment" | "acknowledgementDue" | "origin">,
   known: KnownFacts,
-  claimsPerAccount: number,
   moment: Instant,
 ) => ({
   application: application.identifier,
@@ -88,7 +86,6 @@ export const inputOf = (
   known,
   acknowledgementDue,
   origin,
-  claimsPerAccount,
   liftsErasures: false,
   tellsChanges: tellsChanges(application),
   moment,
@@ -282,10 +279,8 @@ export const planCustomerChange = (input: PlanInput): Plan => {
           identities,
           purchases: written,
           acknowledgements: acknowledge(input, joined),
-          claimsPerAccount: input.claimsPerAccount,
           liftsErasures: input.liftsErasures,
           tellsChanges: input.tellsChanges,
-          audit: null,
           moment,
         },
   };

@@ -23,7 +23,8 @@ import type {
 import { questionIn } from "../stores/android-store/question.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
-import { notifiedPackage, type NoteNotification } from "./notification-log.ts";
+import type { NoteNotification } from "./notification-log.ts";
+import { packageInEnvironment } from "./store-in-environment.ts";
 import {
   failNotification,
   unusedIfErased,
@@ -98,7 +99,7 @@ const noteLast = async (
   { packageName, sentAt }: AndroidStoreNotification,
 ): Promise<void> => {
   if (sentAt === null) return;
-  await note(notifiedPackage(application, packageName), Math.min(sentAt, now()));
+  await note(packageInEnvironment(application, packageName), Math.min(sentAt, now()));
 };
 
 /**

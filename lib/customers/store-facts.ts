@@ -14,7 +14,7 @@ import {
   type FoundCustomers,
   type KnownFacts,
 } from "./customer-table.ts";
-import { ATTEMPTS, type FactStore } from "./fact-store.ts";
+import { ATTEMPTS, CLAIMS_PER_ACCOUNT, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
@@ -107,7 +107,7 @@ const mayTransfer = (
  * only while the account has room for claims. Refusals are decided before.
  */
 const mayLink = async (
-  { table, claimsPerAccount }: FactStore,
+  { table, claimsPerAccount = CLAIMS_PER_ACCOUNT }: FactStore,
   application: Application,
   claim: Claim,
   owners: readonly StoredCustomer[],
@@ -206,7 +206,7 @@ const decideAndWrite = async (
 
   const { isRound, ...merge } = mergeOf(facts, claim, { survivor, absorbed, link }, moment);
   const plan = planCustomerChange({
-    ...inputOf(application, facts, known, store.claimsPerAccount, moment),
+    ...inputOf(application, facts, known, moment),
     ...merge,
     liftsErasures: lifts,
     identifier: survivor?.identifier ?? store.newCustomerIdentifier(),

@@ -1,51 +1,27 @@
 import { createHash } from "node:crypto";
-import type { Application, ApplicationDirectory, StoreReference } from "../applications/application.ts";
-import type { Environment, Store } from "../contract/schemas.ts";
+import type { Application, ApplicationDirectory } from "../applications/application.ts";
+import type { Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { compare } from "../order.ts";
-
-/** A bundle or package in one environment, with a store's list to sweep. */
-export interface SweptStore extends StoreReference {
-  readonly application: ApplicationId;
-  readonly environment: Environment;
-}
+import { storesInEnvironments, type StoreInEnvironment } from "./store-in-environment.ts";
 
 /**
  * Lists that are swept: Apple's failed notifications of each bundle with a key, in each environment, and Google's voided
- * purchases of each package, whose list does not tell the environments apart.
+ * purchases of each package.
  */
-export const sweptStoresOf = ({
-  identifier: application,
-  iosStore,
-  androidStore,
-}: Application): readonly SweptStore[] => [
-  ...iosStore
-    .filter(({ serverApi }) => serverApi !== null)
-    .flatMap(({ bundleIdentifier, environments }) =>
-      environments
-        .filter((environment) => environment !== "xcode")
-        .map((environment) => ({
-          application,
-          store: "ios-store" as const,
-          environment,
-          bundleOrPackage: bundleIdentifier,
-        })),
-    ),
-  ...androidStore.map(({ packageName }) => ({
-    application,
-    store: "android-store" as const,
-    environment: "production" as const,
-    bundleOrPackage: packageName,
-  })),
-];
+export const sweptStoresOf = (application: Application): readonly StoreInEnvironment[] =>
+  storesInEnvironments({
+    ...application,
+    iosStore: application.iosStore.filter(({ serverApi }) => serverApi !== null),
+  });
 
 /** Time up to which each list was read. */
 export interface Watermarks {
   /** Null: it was never read. */
-  read(swept: SweptStore): Promise<Instant | null>;
-  raise(swept: SweptStore, until: Instant): Promise<void>;
+  read(swept: StoreInEnvironment): Promise<Instant | null>;
+  raise(swept: StoreInEnvironment, until: Instant): Promise<void>;
 }
 
 export interface SweepRun {
@@ -85,7 +61,7 @@ const OVERLAP = 2 * HOUR;
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history 180 days; 30 in the sandbox
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list 30 days
  */
-const keptBy = ({ store, environment }: SweptStore): number =>
+const keptBy = ({ store, environment }: StoreInEnvironment): number =>
   (store === "ios-store" && environment === "production" ? 180 : 30) * DAY;
 
 /** Margin within that time: an entry at its very beginning may be gone before it is asked for. */
@@ -109,7 +85,7 @@ const LONGEST_PERIOD = 7 * DAY;
  */
 const sweepOne = async (
   { watermarks, now }: SweepRun,
-  swept: SweptStore,
+  swept: StoreInEnvironment,
   read: (from: Instant, to: Instant) => Promise<PeriodOutcome>,
   until: Instant,
 ): Promise<SweepReport> => {
@@ -134,7 +110,7 @@ const sweepOne = async (
 /** Reads a period of a list; from and to are both included. */
 export type ReadPeriod = (
   application: Application,
-  swept: SweptStore,
+  swept: StoreInEnvironment,
   from: Instant,
   to: Instant,
 ) => Promise<PeriodOutcome>;

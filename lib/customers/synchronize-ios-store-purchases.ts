@@ -1,7 +1,7 @@
 import type { IosStoreSynchronizeRequest, SynchronizeResponse } from "../contract/schemas.ts";
 import { applicationOfBundle } from "./application-of.ts";
 import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-request.ts";
-import { presentCustomer } from "./present.ts";
+import { presentCustomer } from "./customer-answers.ts";
 
 /**
  * Verifies a client's request without a credential, stores its purchases, and answers with the entitlements. The verified

@@ -1,12 +1,8 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
-import {
-  isSameNotified,
-  notifiedStoresOf,
-  type LastNotification,
-  type NotificationTimes,
-} from "./notification-log.ts";
+import { isSameNotified, type LastNotification, type NotificationTimes } from "./notification-log.ts";
+import { storesInEnvironments } from "./store-in-environment.ts";
 
 export interface NotificationWatch {
   readonly times: Pick<NotificationTimes, "all">;
@@ -22,14 +18,14 @@ const FORGOTTEN_MILLISECONDS = 30 * DAY;
 /** Whether its application still has the bundle or package, and accepts the environment. */
 const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {
   const application = await directory.byIdentifier(last.application);
-  return application !== null && notifiedStoresOf(application).some((one) => isSameNotified(one, last));
+  return application !== null && storesInEnvironments(application).some((one) => isSameNotified(one, last));
 };
 
 /**
  * Bundles and packages with production notifications within 30 days, but none for a day. A sandbox is silent whenever
  * nobody tests.
  */
-export const silentStores = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
+export const watchNotifications = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
   const moment = watch.now();
   const silent: LastNotification[] = [];
   for (const last of await watch.times.all()) {

@@ -2,7 +2,6 @@ import * as z from "zod/mini";
 import {
   TRANSFERS,
   type AndroidStoreConfiguration,
-  type AndroidStoreCredential,
   type IosStoreConfiguration,
 } from "../applications/application.ts";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
@@ -189,7 +188,9 @@ export const fromAndroidStoreItem = ({
   notifications: notifications ?? null,
 });
 
-const toCredential = (credential: AndroidStoreCredential): Item<typeof androidStoreItem>["credential"] =>
+const toCredential = (
+  credential: AndroidStoreConfiguration["credential"],
+): Item<typeof androidStoreItem>["credential"] =>
   "secret" in credential
     ? { secret: credential.secret }
     : { workloadIdentity: JSON.stringify(credential.workloadIdentity) };

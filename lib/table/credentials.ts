@@ -1,7 +1,7 @@
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { keyId, type ApplicationId, type KeyId } from "../identifiers.ts";
-import type { Audited } from "../customers/customer-change.ts";
+import type { Audited } from "../administration/audit-entry.ts";
 import {
   credentialIndexItem,
   fromCredentialIndexItem,

@@ -2,7 +2,7 @@ import type { NamedIdentity } from "../administration/operation-table.ts";
 import type { StoreReference } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { ItemKind } from "../contract/table-access.ts";
-import type { NotifiedStore } from "../customers/notification-log.ts";
+import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
 import type { QueueReference } from "../customers/refresh-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
@@ -277,7 +277,7 @@ export const notificationKey = ({
   store,
   environment,
   bundleOrPackage,
-}: NotifiedStore): Key => ({
+}: StoreInEnvironment): Key => ({
   pk: NOTIFICATIONS_PARTITION,
   sk: `${notificationPrefix(application)}${store}#${environment}#${bundleOrPackage}`,
 });

@@ -1,7 +1,7 @@
 import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { OperationTable } from "../administration/operation-table.ts";
-import { operatorChange } from "../customers/customer-change.ts";
+import { operatorChange } from "../administration/operator-change.ts";
 import { tellsChanges } from "../applications/application.ts";
 import type { StoredCustomer } from "../customers/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
@@ -76,7 +76,8 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
     relink: async (application, customer, link, audit) =>
       writeCustomerChange(
         table,
-        operatorChange(application, customer, { link }, audit.entry.moment, await tells(application), audit),
+        operatorChange(application, customer, { link }, audit.entry.moment, await tells(application)),
+        { audit },
       ),
 
     end: async (application, customer, audit) => {

@@ -1,4 +1,6 @@
+import type { Audited } from "../administration/audit-entry.ts";
 import type { CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
+import { CLAIMS_PER_ACCOUNT } from "../customers/fact-store.ts";
 import type { Link, StoredCustomer, Transfer } from "../customers/records.ts";
 import { epochSeconds } from "../duration.ts";
 import { sameHoldings } from "../entitlements/holdings.ts";
@@ -39,6 +41,14 @@ import { check, deletion, put, setAttributes, type TransactItem } from "./writes
  * and has not reached the survivor's item yet.
  */
 const ABSORBED_KEPT_SECONDS = 24 * 3600;
+
+/** What a write takes beside its change. */
+export interface WriteTerms {
+  /** Unset: {@link CLAIMS_PER_ACCOUNT}. */
+  readonly claimsPerAccount?: number;
+  /** Audit entry of an operator's change; unset: none, and moves are recorded as transfers. */
+  readonly audit?: Audited;
+}
 
 /** Customers of the change that are linked to a different account than the result. */
 const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCustomer[] =>
@@ -186,16 +196,11 @@ const claimsDifferences = ({ before, absorbed, after }: CustomerChange): readonl
 const claimsWrites = (
   table: string,
   change: CustomerChange,
+  claimsPerAccount: number,
   ending: ReadonlySet<AccountId>,
 ): TransactItem[] =>
   claimsDifferences(change).map((difference) =>
-    claimsWrite(
-      table,
-      change.application,
-      difference,
-      change.claimsPerAccount,
-      ending.has(difference.account),
-    ),
+    claimsWrite(table, change.application, difference, claimsPerAccount, ending.has(difference.account)),
   );
 
 const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
@@ -318,9 +323,9 @@ const acknowledgementWrites = (
 ];
 
 /** Records an operator's change in the audit, and a move by a link in the transfers. */
-const recordWrites = (table: string, change: CustomerChange): TransactItem[] =>
-  change.audit !== null
-    ? [auditWrite(table, change.application, change.audit)]
+const recordWrites = (table: string, change: CustomerChange, audit: Audited | undefined): TransactItem[] =>
+  audit !== undefined
+    ? [auditWrite(table, change.application, audit)]
     : leaving(change).map(({ identifier, link }) =>
         put(
           table,
@@ -367,6 +372,7 @@ export const transactionsOf = (
   table: string,
   change: CustomerChange,
   ending: ReadonlySet<AccountId>,
+  { claimsPerAccount = CLAIMS_PER_ACCOUNT, audit }: WriteTerms = {},
 ): TransactItem[][] => {
   const { application, before, after, absorbed, identities, purchases } = change;
   const gone = leaving(change);
@@ -376,10 +382,10 @@ export const transactionsOf = (
       link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
     ),
     ...absorbed.map((other) => aliasWrite(table, change, other)),
-    ...claimsWrites(table, change, ending),
+    ...claimsWrites(table, change, claimsPerAccount, ending),
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...acknowledgementWrites(table, change),
-    ...recordWrites(table, change),
+    ...recordWrites(table, change, audit),
     ...[...Map.groupBy(gone, ({ link }) => link?.account)].flatMap(([account, left]) =>
       looksAt(
         table,
@@ -438,9 +444,10 @@ export const transactionsOf = (
 export const writeCustomerChange = async (
   table: Table,
   change: CustomerChange,
+  terms: WriteTerms = {},
 ): Promise<"written" | "conflict"> => {
   const ending = await countsThatEnd(table, change.application, claimsDifferences(change));
-  for (const items of transactionsOf(table.name, change, ending)) {
+  for (const items of transactionsOf(table.name, change, ending, terms)) {
     const { outcome } = await transact(table, items);
     if (outcome === "conflict") return outcome;
   }

@@ -2,6 +2,7 @@ import type { AccountReport } from "../../lib/administration/account-report.ts";
 import type { AccessPeriod, AccessSpan, SpanKind } from "../../lib/entitlements/access-periods.ts";
 import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { timeOrNull } from "../answer.ts";
 
 /** Kind of a bar; `unmapped`: the catalog has no product for the line. */
 export type BarKind = SpanKind | "unmapped";
@@ -41,13 +42,13 @@ const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null): Pictu
 const barOf = ({ from, to, kind, active }: AccessSpan, { endsAt }: Line): PictureRow["bars"] => {
   const end = kind === "revoked" && to === null ? endsAt : to;
   if (end !== null && end <= from) return [];
-  return [{ from: isoTime(from), to: end === null ? null : isoTime(end), kind, active }];
+  return [{ from: isoTime(from), to: timeOrNull(end), kind, active }];
 };
 
 const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] => [
   {
     from: isoTime(startsAt ?? verifiedAt),
-    to: endsAt === null ? null : isoTime(endsAt),
+    to: timeOrNull(endsAt),
     kind: "unmapped",
     active: false,
   },

@@ -60,14 +60,6 @@ export const readBody = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString("utf8");
 };
 
-export const parseJson = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Decodes a path segment; empty, which names nothing, if its escapes are invalid. */
 export const decode = (encoded: string): string => {
   try {

@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { controlError, decode, parseJson, type Answer } from "./answers.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { controlError, decode, type Answer } from "./answers.ts";
 import { androidChange } from "./changes.ts";
-import { ImpossibleChange } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
 import { sandboxPurchase } from "./purchases.ts";
 import type { ShopKeeping } from "./shop.ts";
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { controlError, parseJson, type Answer } from "./answers.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { controlError, type Answer } from "./answers.ts";
 import { developerNotification } from "./notifications.ts";
 import type { PushKeys } from "./push-keys.ts";
 import type { Pushes } from "./pushes.ts";

@@ -1,7 +1,8 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Change, ChangeDetails } from "./changes.ts";
-import { ImpossibleChange, outcome, type Outcome } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import { outcome, type Outcome } from "./outcome.ts";
 import { ACKNOWLEDGED, orderId, type SoldOneTimePurchase } from "./purchases.ts";
 import { acknowledgeBy } from "./terms.ts";
 import type { VoidedOrder } from "./voided-purchases.ts";

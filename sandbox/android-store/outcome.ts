@@ -2,8 +2,6 @@ import type { Notice } from "./notifications.ts";
 import type { SoldPurchase } from "./purchases.ts";
 import type { VoidedOrder } from "./voided-purchases.ts";
 
-export class ImpossibleChange extends Error {}
-
 /** A purchase after a change or after some time, and the notifications of it. */
 export interface Outcome<Sold extends SoldPurchase = SoldPurchase> {
   readonly sold: Sold;

@@ -5,7 +5,8 @@ import type { Change, ChangeDetails } from "./changes.ts";
 import { afterEvent, nextEventOf } from "./events.ts";
 import { developerNotification, type DeveloperNotification } from "./notifications.ts";
 import { changedOneTimePurchase } from "./one-time-changes.ts";
-import { ImpossibleChange, type Outcome } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import type { Outcome } from "./outcome.ts";
 import {
   ACKNOWLEDGED,
   acknowledged,

@@ -1,6 +1,7 @@
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Change, ChangeDetails } from "./changes.ts";
-import { ImpossibleChange, type Outcome } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import type { Outcome } from "./outcome.ts";
 import { after, endOf, isPrepaid, type SoldSubscription, type SubscriptionLine } from "./purchases.ts";
 import { changeItems } from "./subscription-items.ts";
 import { changePrice, consentToPriceChange, consentToStepUp, stepUpPrice } from "./subscription-prices.ts";

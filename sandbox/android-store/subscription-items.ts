@@ -1,5 +1,5 @@
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { ImpossibleChange } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
 import { endOf, orderId, type SubscriptionLine } from "./purchases.ts";
 import {
   currentLinesOf,

@@ -1,4 +1,4 @@
-import { ImpossibleChange } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
 import type { SoldSubscription, SubscriptionLine } from "./purchases.ts";
 import {
   endsWithPeriod,

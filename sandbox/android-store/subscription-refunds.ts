@@ -1,5 +1,6 @@
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { ImpossibleChange, outcome, type Outcome } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import { outcome, type Outcome } from "./outcome.ts";
 import { endOf, type SoldSubscription } from "./purchases.ts";
 import { expired, linesOf, stateOf, tell, type SubscriptionStep } from "./subscription-states.ts";
 import type { VoidedOrder } from "./voided-purchases.ts";

@@ -1,7 +1,8 @@
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { ChangeDetails } from "./changes.ts";
 import type { SubscriptionNotification } from "./notifications.ts";
-import { ImpossibleChange, outcome, type Outcome } from "./outcome.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import { outcome, type Outcome } from "./outcome.ts";
 import {
   after,
   endOf,

@@ -1,7 +1,8 @@
 import { createPublicKey, generateKeyPairSync, randomBytes, verify, type KeyObject } from "node:crypto";
 import * as z from "zod";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { decode, googleError, parseJson, tokenError, type Answer } from "./answers.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { decode, googleError, tokenError, type Answer } from "./answers.ts";
 
 /** Google's token endpoints: workload identity federation, service accounts and their impersonation. */
 export interface TokenEndpoints {

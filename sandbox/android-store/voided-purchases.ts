@@ -3,7 +3,8 @@ import * as z from "zod";
 import { PRODUCT_KINDS } from "../../lib/contract/schemas.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { googleError, parseJson, type Answer } from "./answers.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { googleError, type Answer } from "./answers.ts";
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases */
 export const VOIDED_BY = { user: 0, developer: 1, google: 2 } as const;

@@ -81,6 +81,3 @@ export const changeSchema = z.discriminatedUnion("change", [
 /** As a request names it. */
 export type RequestedChange = z.input<typeof changeSchema>;
 export type Change = z.output<typeof changeSchema>;
-
-/** A change that the purchase does not allow now. */
-export class ImpossibleChange extends Error {}

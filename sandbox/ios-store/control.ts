@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import { answer, pathOf, type Mount } from "../mount.ts";
-import { changeSchema, ImpossibleChange } from "./change.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import { changeSchema } from "./change.ts";
 import type { Counter } from "./counter.ts";
 import { readJson } from "./json-body.ts";
 import { appNotifications, notifiedApp, type AppNotification } from "./notifications.ts";

@@ -1,4 +1,4 @@
-import { ImpossibleChange } from "./change.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
 import { endOf, latestOf, type Circumstances, type Lineage } from "./lineage.ts";
 import { noticeOf, type Outcome } from "./notices.ts";
 

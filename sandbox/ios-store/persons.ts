@@ -1,3 +1,4 @@
+import { compare } from "../../lib/order.ts";
 import type { Account, Lineage } from "./lineage.ts";
 import { ServerApiError } from "./server-api-errors.ts";
 import type { Shop } from "./shop.ts";
@@ -32,7 +33,7 @@ const personsOf = (shop: Shop, bundleIdentifier: string): Person[] =>
     .map((key) => ({ account: shop.account(key), lineages: shop.lineagesOf(key) }))
     .filter(({ account }) => account.bundleIdentifier === bundleIdentifier)
     // An app transaction's id may be of both environments; clients ask for production first.
-    .toSorted((one, other) => one.account.environment.localeCompare(other.account.environment));
+    .toSorted((one, other) => compare(one.account.environment, other.account.environment));
 
 /** The person with a transaction, by its id or its original id. */
 const personWith = (shop: Shop, bundleIdentifier: string, identifier: string): Person | undefined =>

@@ -1,4 +1,5 @@
-import { ImpossibleChange, type Change } from "./change.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import type { Change } from "./change.ts";
 import {
   after,
   endOf,

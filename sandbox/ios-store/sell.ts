@@ -1,6 +1,6 @@
 import { plusPeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import type { SandboxTransaction } from "./app-store.ts";
-import { ImpossibleChange } from "./change.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
 import type { Circumstances, Lineage } from "./lineage.ts";
 import { noticeOf, type Outcome } from "./notices.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { newIdentifier } from "./app-store.ts";
-import { ImpossibleChange, type Change } from "./change.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import type { Change } from "./change.ts";
 import { sharedWith } from "./family.ts";
 import {
   accountSchema,

@@ -1,6 +1,7 @@
 import { DAY } from "../../lib/duration.ts";
 import { plusPeriod } from "../../lib/entitlements/time.ts";
-import { ImpossibleChange, type Change } from "./change.ts";
+import { ImpossibleChange } from "../impossible-change.ts";
+import type { Change } from "./change.ts";
 import {
   after,
   endOf,

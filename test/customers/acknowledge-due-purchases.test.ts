@@ -71,7 +71,6 @@ const aWorld = () => {
       newCustomerIdentifier: () => customerId(uuid()),
       pause,
       now,
-      claimsPerAccount: 20,
       directory,
       androidStore,
       acknowledgements: queue,

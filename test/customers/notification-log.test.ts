@@ -1,12 +1,9 @@
 import { v7 as uuid } from "uuid";
 import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
-import {
-  createNotificationLog,
-  notifiedStoresOf,
-  type NotifiedStore,
-} from "../../lib/customers/notification-log.ts";
+import { createNotificationLog } from "../../lib/customers/notification-log.ts";
+import { storesInEnvironments, type StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import type { Environment } from "../../lib/contract/schemas.ts";
-import { silentStores } from "../../lib/customers/watch-notifications.ts";
+import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { aCatalog, DAY, NOW } from "../support/purchases.ts";
@@ -20,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => table.remove());
 
-const aStore = (store: NotifiedStore["store"] = "ios-store"): NotifiedStore => ({
+const aStore = (store: StoreInEnvironment["store"] = "ios-store"): StoreInEnvironment => ({
   application: applicationId(uuid()),
   store,
   environment: "production",
@@ -34,11 +31,11 @@ const fails = (error: unknown): never => {
 /** A function environment of its own. */
 const anEnvironment = () => createNotificationLog(createNotificationTimes(table), fails);
 
-const lastOf = async ({ application }: NotifiedStore) =>
+const lastOf = async ({ application }: StoreInEnvironment) =>
   (await createNotificationTimes(table).ofApplication(application)).map(({ signedAt }) => signedAt);
 
 /** The requests of an action, and what is stored after it. */
-const noting = async (store: NotifiedStore, note: () => Promise<void>) => {
+const noting = async (store: StoreInEnvironment, note: () => Promise<void>) => {
   table.sent.length = 0;
   await note();
   const requests = table.sent.length;
@@ -111,7 +108,7 @@ describe("the last notification of a bundle or package", () => {
 
   test("is remembered for a bounded number of names", async () => {
     let raised = 0;
-    const raise = (_: NotifiedStore, signedAt: number): Promise<number> => {
+    const raise = (_: StoreInEnvironment, signedAt: number): Promise<number> => {
       raised += 1;
       return Promise.resolve(signedAt);
     };
@@ -161,7 +158,7 @@ test("notifications are of each accepted environment of a bundle but Xcode's, an
       },
     ],
   });
-  const named = notifiedStoresOf(application).map(({ store, environment }) => [store, environment]);
+  const named = storesInEnvironments(application).map(({ store, environment }) => [store, environment]);
   expect(named).toEqual([
     ["ios-store", "production"],
     ["ios-store", "sandbox"],
@@ -183,7 +180,7 @@ describe("silence", () => {
       byBundle: () => Promise.resolve(null),
       byPackage: () => Promise.resolve(null),
     };
-    const silent = await silentStores({
+    const silent = await watchNotifications({
       // Something else was heard of a moment ago.
       times: { all: () => Promise.resolve([{ ...last, environment: "sandbox", signedAt: NOW }, last]) },
       directory,

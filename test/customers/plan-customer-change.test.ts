@@ -56,10 +56,8 @@ describe("a new customer", () => {
         },
       ],
       acknowledgements: { due: [], done: [] },
-      claimsPerAccount: 20,
       liftsErasures: false,
       tellsChanges: false,
-      audit: null,
       moment: NOW,
     });
   });
@@ -190,7 +188,6 @@ test("a request's facts give no erased identity or purchase back unless the requ
     },
     { environment: "production", acknowledgementDue: null, origin: null },
     knownFacts([]),
-    20,
     NOW,
   );
   expect(input.liftsErasures).toBe(false);

@@ -82,7 +82,6 @@ export const plan = ({
     absorbed: [],
     link: survivor?.link ?? null,
     identifier: survivor?.identifier ?? NEW,
-    claimsPerAccount: 20,
     liftsErasures: false,
     tellsChanges: false,
     moment: NOW,

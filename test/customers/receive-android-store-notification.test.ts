@@ -108,7 +108,6 @@ const aWorld = (
       newCustomerIdentifier: () => customerId(uuid()),
       pause,
       now,
-      claimsPerAccount: 20,
       directory: {
         byIdentifier: (identifier) =>
           Promise.resolve(others.find((other) => other.identifier === identifier) ?? null),

@@ -1,12 +1,8 @@
 import type { Application, AndroidStoreConfiguration } from "../../lib/applications/application.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
-import {
-  sweepApplications,
-  type PeriodOutcome,
-  type SweepReport,
-  type SweptStore,
-} from "../../lib/customers/sweep.ts";
+import { sweepApplications, type PeriodOutcome, type SweepReport } from "../../lib/customers/sweep.ts";
+import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type { AndroidStore, VoidedPurchasesAnswer } from "../../lib/stores/android-store/android-store.ts";
@@ -40,7 +36,7 @@ const PACKAGE: AndroidStoreConfiguration = {
   notifications: null,
 };
 
-const sweptOf = (application: ApplicationId): SweptStore => ({
+const sweptOf = (application: ApplicationId): StoreInEnvironment => ({
   application,
   store: "android-store",
   environment: "production",

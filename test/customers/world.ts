@@ -5,7 +5,7 @@ import { auditEntry } from "../../lib/administration/audit.ts";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
 import { tellsChanges, type Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import type { FactStore } from "../../lib/customers/fact-store.ts";
+import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/fact-store.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import type { Claim } from "../../lib/customers/resolve-customer.ts";
 import { storeFacts, type ResolvedCustomer, type StoringOutcome } from "../../lib/customers/store-facts.ts";
@@ -80,7 +80,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     moment: NOW,
     interruption: [],
     newCustomerIdentifier: () => customerId(uuid()),
-    claimsPerAccount: 20,
+    claimsPerAccount: CLAIMS_PER_ACCOUNT,
     waitForIndex: () => Promise.resolve(),
     pause: (attempt) => sleep(Math.random() * 10 * attempt),
     ...changes,
@@ -99,7 +99,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
         return known;
       },
     },
-    write: (change) => writeCustomerChange(table, change),
+    write: (change) => writeCustomerChange(table, change, { claimsPerAccount }),
     bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier,
     pause,

@@ -7,8 +7,9 @@ import type { OperationTable } from "../../lib/administration/operation-table.ts
 import { unlinkCustomer } from "../../lib/administration/operations.ts";
 import { issueCredential } from "../../lib/applications/credential.ts";
 import { isWebhook } from "../../lib/applications/destination.ts";
-import { operatorChange, type Audited } from "../../lib/customers/customer-change.ts";
-import type { AuditAction, Link } from "../../lib/customers/records.ts";
+import type { AuditAction, Audited } from "../../lib/administration/audit-entry.ts";
+import { operatorChange } from "../../lib/administration/operator-change.ts";
+import type { Link } from "../../lib/customers/records.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
@@ -362,8 +363,8 @@ describe("an act of one transaction is recorded in it", () => {
 describe("a move of two transactions, of which only the first was written,", () => {
   /** Sends the first transaction of a move alone. */
   const beginMove: OperationTable["relink"] = async (application, customer, link, act) => {
-    const change = operatorChange(application, customer, { link }, NOW, true, act);
-    const [first = []] = transactionsOf(given.table.name, change, new Set());
+    const change = operatorChange(application, customer, { link }, NOW, true);
+    const [first = []] = transactionsOf(given.table.name, change, new Set(), { audit: act });
     await transact(given.table, first);
     return "conflict";
   };

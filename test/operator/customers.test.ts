@@ -82,7 +82,6 @@ const anApplication = async (
         newCustomerIdentifier: () => customerId(uuid()),
         pause,
         now: () => moment,
-        claimsPerAccount: 20,
       },
       application,
       {

@@ -94,7 +94,6 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
         newCustomerIdentifier: () => customerId(uuid()),
         pause,
         now: () => NOW,
-        claimsPerAccount: 20,
       },
       application,
       {

@@ -3,7 +3,7 @@ import { accountId, applicationId } from "../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";
 import { createResendTable } from "../../lib/table/resend.ts";
-import { readChanges } from "../../lib/telling/feed.ts";
+import { readChanges } from "../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../lib/administration/resend.ts";
 import { resendingOn } from "../../operator/composition.ts";
 import { byCredential, meetingAWriteAt, owned, refunded } from "../customers/world.ts";

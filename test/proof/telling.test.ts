@@ -8,7 +8,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import { deliverMessages } from "../../lib/telling/deliver-messages.ts";
-import { readChanges } from "../../lib/telling/feed.ts";
+import { readChanges } from "../../lib/telling/read-changes.ts";
 import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";

@@ -60,7 +60,6 @@ const answersOf = async (
     newCustomerIdentifier: countedIdentifiers(),
     pause: () => Promise.resolve(),
     now: () => moment,
-    claimsPerAccount: 20,
     directory: directoryOf(applications),
     trustedRoots: new Set(),
     verifier: {

@@ -4,7 +4,7 @@ import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
-import type { FactStore } from "../../lib/customers/fact-store.ts";
+import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/fact-store.ts";
 import type { StoredCustomer } from "../../lib/customers/records.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { storeFacts, type LearnOfMentioned } from "../../lib/customers/store-facts.ts";
@@ -125,14 +125,14 @@ export const aWorld = (
   {
     pause = () => Promise.resolve(),
     newCustomerIdentifier = countedIdentifiers(),
-    claimsPerAccount = 20,
+    claimsPerAccount = CLAIMS_PER_ACCOUNT,
   }: Partial<Pick<FactStore, "pause" | "newCustomerIdentifier" | "claimsPerAccount">> = {},
 ): World => {
   const customers = createCustomerTable(table, pause);
   const directory = directoryOf([application]);
   const factStoreAt = (moment: number): FactStore => ({
     table: customers,
-    write: (change) => writeCustomerChange(table, change),
+    write: (change) => writeCustomerChange(table, change, { claimsPerAccount }),
     bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier,
     pause,

@@ -6,7 +6,7 @@ import { auditEntry } from "../../lib/administration/audit.ts";
 import { issueCredential, type Credential } from "../../lib/applications/credential.ts";
 import { manifestOf } from "../../lib/administration/manifest-document.ts";
 import { readManifest, type Manifest } from "../../lib/administration/manifest.ts";
-import type { Audited } from "../../lib/customers/customer-change.ts";
+import type { Audited } from "../../lib/administration/audit-entry.ts";
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { applicationId, keyId, type ApplicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";

@@ -185,7 +185,6 @@ test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", 
       newCustomerIdentifier: () => CUSTOMER,
       pause,
       now: () => NOW,
-      claimsPerAccount: 20,
     },
     {
       identifier: APPLICATION,

@@ -9,7 +9,7 @@ import { readWorkloadIdentity, type TrustsOrigin } from "./workload-identity.ts"
 
 /**
  * Credential that reads a package's purchases: the name of a secret that holds service-account JSON, or an
- * `external_account` JSON.
+ * `external_account` JSON, which is not secret.
  */
 export type AndroidStoreCredential =
   { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };

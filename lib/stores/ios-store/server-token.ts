@@ -5,12 +5,14 @@ import type { Instant } from "../../entitlements/time.ts";
 import { createLoadingCache } from "../../loading-cache.ts";
 
 /**
- * An in-app purchase key of App Store Connect; the key itself is in Secrets Manager.
+ * An in-app purchase key of App Store Connect. Nothing here is secret: the key itself is in Secrets Manager.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests
  */
 export interface AppStoreServerKey {
+  /** The issuer ID of the team, a UUID. */
   readonly issuerIdentifier: string;
+  /** The key ID, such as `ABC123DEFG`. */
   readonly keyIdentifier: string;
   /** Name or ARN of the secret whose text is the private key, as Apple's `.p8` file has it. */
   readonly secret: string;

@@ -2,8 +2,7 @@ import { decodeJwt } from "jose";
 import { iosTransaction, isFollowed, isRefund, showsInAnswers, type IosTransaction } from "./followed.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange as ImpossibleAndroidChange } from "../../../sandbox/android-store/outcome.ts";
-import { ImpossibleChange } from "../../../sandbox/ios-store/change.ts";
+import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/payloads.ts";
 import { aBundle } from "../../support/ios-store.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
@@ -291,7 +290,7 @@ export const standSideBySide = (
     try {
       await doAct(act);
     } catch (error) {
-      if (!(error instanceof ImpossibleChange || error instanceof ImpossibleAndroidChange)) throw error;
+      if (!(error instanceof ImpossibleChange)) throw error;
     }
   };
 

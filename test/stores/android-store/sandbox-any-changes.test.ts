@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { CHANGES } from "../../../sandbox/android-store/changes.ts";
-import { ImpossibleChange } from "../../../sandbox/android-store/outcome.ts";
+import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import type {
   SandboxPurchase,

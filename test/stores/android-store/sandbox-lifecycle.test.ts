@@ -1,5 +1,5 @@
 import type { Change, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
-import { ImpossibleChange } from "../../../sandbox/android-store/outcome.ts";
+import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { DAY, NOW, PACKAGE_NAME } from "../../support/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "../../support/timed-android-store.ts";

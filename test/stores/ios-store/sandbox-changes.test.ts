@@ -1,4 +1,5 @@
-import { ImpossibleChange, type RequestedChange } from "../../../sandbox/ios-store/change.ts";
+import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
+import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 import {
   decodedRenewalInfos,

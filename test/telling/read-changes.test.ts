@@ -1,7 +1,7 @@
 import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { ChangesPage } from "../../lib/contract/schemas.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { readChanges } from "../../lib/telling/feed.ts";
+import { readChanges } from "../../lib/telling/read-changes.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";
 import { byCredential, owned, refusal, refunded } from "../customers/world.ts";
 import { DAY, NOW } from "../support/purchases.ts";

@@ -1,0 +1,100 @@
+import type { ApplicationId } from "../identifiers.ts";
+import { isoTime, type Instant } from "../entitlements/time.ts";
+import { ServiceError } from "../contract/errors.ts";
+import type { AccountChange, ChangesPage, ChangesRequest } from "../contract/schemas.ts";
+import {
+  CHANGES_KEPT_MILLISECONDS,
+  dayOf,
+  type ChangeData,
+  type ChangePlace,
+  type FeedChange,
+} from "./change.ts";
+import { beforeAll, cursorOf, daysFrom, placeOfCursor, START, type FeedTable } from "./feed.ts";
+
+export interface FeedReading {
+  readonly feed: FeedTable;
+  readonly now: () => Instant;
+}
+
+const LIMIT = 100;
+
+/** Bytes of changes in one answer, below the 6 MB that a function can answer. */
+const BYTES = 4_000_000;
+
+/**
+ * Changes without a gap between them, up to a place of the sequence. A read may see part of a transaction: changes
+ * after a gap are left for the next request.
+ *
+ * @param after null: from the oldest kept
+ * @throws ServiceError `CURSOR_EXPIRED` where the gap begins before the first of the days
+ */
+const withoutGaps = async function* (
+  changesOf: (day: string, after: number) => AsyncIterable<readonly FeedChange[]>,
+  days: readonly string[],
+  after: ChangePlace | null,
+  last: ChangePlace,
+): AsyncGenerator<FeedChange> {
+  const isCut = after !== null && (days[0] ?? "") > after.day;
+  let next = after === null ? null : after.sequence + 1;
+  for (const day of days)
+    for await (const page of changesOf(day, (next ?? 1) - 1))
+      for (const change of page) {
+        const { sequence } = change.place;
+        if (sequence > last.sequence) return;
+        if (sequence !== (next ?? change.first)) {
+          if (isCut && next === after.sequence + 1 && change.first > next)
+            throw new ServiceError("CURSOR_EXPIRED");
+          return;
+        }
+        next = sequence + 1;
+        yield change;
+      }
+};
+
+const shownAs = (data: ChangeData, { toldAt, place }: FeedChange): AccountChange => ({
+  ...data,
+  changed: [...data.changed],
+  customerIdentifiers: [...data.customerIdentifiers],
+  entitlements: [...data.entitlements],
+  timestamp: isoTime(toldAt),
+  cursor: cursorOf(place),
+});
+
+/**
+ * Changes of all accounts of an application in the order in which they were told, after a cursor or from the oldest
+ * kept. The last cursor returns an empty list and itself.
+ *
+ * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no
+ * longer kept
+ */
+export const readChanges = async (
+  { feed, now }: FeedReading,
+  application: ApplicationId,
+  { after: cursor = START, limit = LIMIT }: ChangesRequest,
+): Promise<ChangesPage> => {
+  const after = placeOfCursor(cursor);
+  const last = await feed.lastPlace(application);
+  if ((last?.sequence ?? 0) < (after?.sequence ?? 0)) throw new ServiceError("CURSOR_EXPIRED");
+  if (last === null) return { changes: [], next: after === null ? cursorOf(beforeAll(now())) : cursor };
+  if (last.sequence === after?.sequence) return { changes: [], next: cursor };
+  const oldest = dayOf(now() - CHANGES_KEPT_MILLISECONDS);
+  const days = daysFrom(after !== null && after.day > oldest ? after.day : oldest, last.day);
+  if (days.length === 0 && after !== null) throw new ServiceError("CURSOR_EXPIRED");
+
+  const changes: ChangesPage["changes"] = [];
+  let place = days.length === 0 ? last : after;
+  let bytes = 0;
+  const changesOf = (day: string, from: number) => feed.changesOf(application, day, from, limit);
+  for await (const change of withoutGaps(changesOf, days, after, last)) {
+    // An erased account's changes are left out.
+    if (change.data !== null) {
+      const shown = shownAs(change.data, change);
+      bytes += Buffer.byteLength(JSON.stringify(shown));
+      if (changes.length > 0 && bytes > BYTES) break;
+      changes.push(shown);
+    }
+    place = change.place;
+    if (changes.length === limit) break;
+  }
+  return { changes, next: place === null ? START : cursorOf(place) };
+};
