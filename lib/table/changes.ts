@@ -1,4 +1,4 @@
-import { GetCommand, TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { dayOf } from "../telling/change.ts";
 import type { ChangeTable, TellingTurn } from "../telling/change-table.ts";
@@ -27,11 +27,10 @@ import {
   TABLE,
   toldCustomerKey,
   toldKey,
-  type Key,
 } from "./keys.ts";
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
-import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
 import { isChangedMeanwhile, isConflict, transact } from "./transactions.ts";
 import { deletion, put, setAttributes, updateOf } from "./writes.ts";
 
@@ -49,11 +48,8 @@ export const createChangeTable = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  const get = async (key: Key): Promise<Item | undefined> =>
-    (await client.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item;
-
   const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
-    const item = await get(erasedAccountKey(application, await keyedHash(application, account)));
+    const item = await readItem(table, erasedAccountKey(application, await keyedHash(application, account)));
     return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
   };
 

@@ -1,4 +1,4 @@
-import { DeleteCommand, GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
@@ -25,7 +25,7 @@ import {
 } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
-import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
 import { isChangedMeanwhile } from "./transactions.ts";
 import { updateOf, type TransactItem } from "./writes.ts";
 
@@ -97,9 +97,8 @@ export const createDeliveryQueue = (
     },
 
     healthOf: async (reference) => {
-      const Key = { ...healthKeyOf(reference) };
-      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
-      return Item === undefined ? TAKING : healthIn(Item);
+      const item = await readItem(table, healthKeyOf(reference));
+      return item === undefined ? TAKING : healthIn(item);
     },
 
     take: async (reference, worker, until, moment) => {

@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
-import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { epochSeconds } from "../duration.ts";
@@ -14,7 +14,7 @@ import { refreshItem } from "./items.ts";
 import { afterRefreshesDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
-import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 
@@ -104,15 +104,13 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     },
 
     healthOf: async (queue) => {
-      const Key = { ...refreshStateKey(queue) };
-      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
-      return Item === undefined ? HEALTHY : healthIn(Item);
+      const item = await readItem(table, refreshStateKey(queue));
+      return item === undefined ? HEALTHY : healthIn(item);
     },
 
     sourceOf: async (application, purchase, dueAt) => {
-      const Key = { ...refreshKey(application, purchase, dueAt) };
-      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
-      return Item === undefined ? null : parseItem(refreshItem, Item).source;
+      const item = await readItem(table, refreshKey(application, purchase, dueAt));
+      return item === undefined ? null : parseItem(refreshItem, item).source;
     },
 
     resume: async (queue) => {
