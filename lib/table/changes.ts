@@ -31,7 +31,7 @@ import {
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
-import { isChangedMeanwhile, isConflict, transact } from "./transactions.ts";
+import { isConflict, transact, unlessChanged } from "./transactions.ts";
 import { deletion, put, setAttributes, updateOf } from "./writes.ts";
 
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
@@ -76,27 +76,19 @@ export const createChangeTable = (
         { leaseUntil: until, worker },
         leaseIsFree(worker, moment),
       );
-      try {
-        const { Attributes: item = {} } = await client.send(
-          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
-        );
-        const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
-        return { worker, sequence, toldAt } satisfies TellingTurn;
-      } catch (error) {
-        // A transaction that writes the item is of the worker that has the turn.
-        if (isChangedMeanwhile(error)) return null;
-        throw error;
-      }
+      // A transaction that writes the item is of the worker that has the turn.
+      const taken = await unlessChanged(() =>
+        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
+      );
+      if (taken === null) return null;
+      const { sequence = 0, toldAt = 0 } = parseItem(turnItem, taken.Attributes ?? {});
+      return { worker, sequence, toldAt } satisfies TellingTurn;
     },
 
     release: async (application, worker) => {
-      try {
-        const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
-        await client.send(new UpdateCommand(update));
-      } catch (error) {
-        // Another worker may have taken the turn after it ran out, and be telling.
-        if (!isChangedMeanwhile(error)) throw error;
-      }
+      const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
+      // Another worker may have taken the turn after it ran out, and be telling.
+      await unlessChanged(() => client.send(new UpdateCommand(update)));
     },
 
     areApplied: async (application, looks) => {

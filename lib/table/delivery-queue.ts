@@ -26,7 +26,7 @@ import {
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
-import { isChangedMeanwhile } from "./transactions.ts";
+import { unlessChanged } from "./transactions.ts";
 import { updateOf, type TransactItem } from "./writes.ts";
 
 /** Lease and health of a destination; absent values are those of one that takes messages. */
@@ -58,16 +58,9 @@ export const createDeliveryQueue = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  /** Sends a write that may fail because of a concurrent one, such as the teller's of a newer version. */
-  const unlessChanged = async (write: () => Promise<unknown>): Promise<void> => {
-    try {
-      await write();
-    } catch (error) {
-      if (!isChangedMeanwhile(error)) throw error;
-    }
+  const updateUnlessChanged = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
+    await unlessChanged(() => client.send(new UpdateCommand(update)));
   };
-  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> =>
-    unlessChanged(() => client.send(new UpdateCommand(update)));
 
   const healthKeyOf = ({ application, destination }: DestinationReference): Key =>
     destinationHealthKey(application, destination);
@@ -104,40 +97,34 @@ export const createDeliveryQueue = (
     take: async (reference, worker, until, moment) => {
       const leased = { leaseUntil: until, worker } satisfies Attributes<typeof healthItem>;
       const update = updateOf(name, healthKeyOf(reference), leased, leaseIsFree(worker, moment));
-      try {
-        const { Attributes: item = {} } = await client.send(
-          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
-        );
-        return healthIn(item);
-      } catch (error) {
-        if (isChangedMeanwhile(error)) return null;
-        throw error;
-      }
+      const taken = await unlessChanged(() =>
+        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
+      );
+      return taken === null ? null : healthIn(taken.Attributes ?? {});
     },
 
     release: async (reference, worker, health) => {
       const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof healthItem>;
       // Another worker may have taken the destination after the lease ran out.
-      await updateIf(updateOf(name, healthKeyOf(reference), released, leaseIsOf(worker)));
+      await updateUnlessChanged(updateOf(name, healthKeyOf(reference), released, leaseIsOf(worker)));
     },
 
     resume: async (reference) => {
       const resumed = { ...TAKING } satisfies Attributes<typeof healthItem>;
-      await updateIf(updateOf(name, healthKeyOf(reference), resumed, queueIsPaused));
+      await updateUnlessChanged(updateOf(name, healthKeyOf(reference), resumed, queueIsPaused));
     },
 
-    remove: async (reference, delivery) =>
-      unlessChanged(() =>
-        client.send(
-          new DeleteCommand({
-            TableName: name,
-            Key: { ...keyOf(reference, delivery) },
-            ...unchanged(delivery),
-          }),
-        ),
-      ),
+    remove: async (reference, delivery) => {
+      const Key = { ...keyOf(reference, delivery) };
+      // The teller's transaction may be writing a newer version.
+      await unlessChanged(() =>
+        client.send(new DeleteCommand({ TableName: name, Key, ...unchanged(delivery) })),
+      );
+    },
 
     retry: async (reference, delivery, tries, nextTryAt) =>
-      updateIf(updateOf(name, keyOf(reference, delivery), { tries, nextTryAt }, unchanged(delivery))),
+      updateUnlessChanged(
+        updateOf(name, keyOf(reference, delivery), { tries, nextTryAt }, unchanged(delivery)),
+      ),
   };
 };

@@ -1,4 +1,3 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import type { ChangeData, ChangePlace } from "../telling/change.ts";
@@ -6,6 +5,7 @@ import { changeItem, fromChangeItem } from "./change-items.ts";
 import { present } from "./conditions.ts";
 import { changeKey } from "./keys.ts";
 import { parseItem, readItem, type Table } from "./table.ts";
+import { ifConditionHolds } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
 
 /** A change without what it says of the erased customers. */
@@ -58,13 +58,12 @@ export const emptyChanges = async (
       const attributes = stays
         ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
         : { data: undefined, isEmptied: true };
-      try {
-        await table.client.send(
-          new UpdateCommand(updateOf(table.name, changeKey(application, one.at), attributes, present)),
-        );
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      }
+      const update = updateOf(table.name, changeKey(application, one.at), attributes, present);
+      // Only an expired change has nothing to empty: after a conflict with a transaction, the data would stay.
+      await ifConditionHolds(
+        () => table.client.send(new UpdateCommand(update)),
+        () => null,
+      );
     }
     one = before;
   }

@@ -1,4 +1,3 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
@@ -15,7 +14,7 @@ import { afterRefreshesDueBy, keys, refreshKey, refreshPartition, refreshStateKe
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
-import { transact } from "./transactions.ts";
+import { transact, unlessChanged } from "./transactions.ts";
 import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 
 /** Time after its due time at which DynamoDB may delete a refresh, so that a token is not kept if nothing runs the queue. */
@@ -71,12 +70,8 @@ const healthIn = (item: Record<string, unknown>): QueueHealth => {
 export const createRefreshQueue = (table: Table): RefreshQueue => {
   const { client, name } = table;
 
-  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
-    try {
-      await client.send(new UpdateCommand(update));
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    }
+  const updateUnlessChanged = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
+    await unlessChanged(() => client.send(new UpdateCommand(update)));
   };
 
   const movedTo = (
@@ -115,27 +110,22 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
 
     resume: async (queue) => {
       const resumed = { pausedUntil: 0 } satisfies Attributes<typeof stateItem>;
-      await updateIf(updateOf(name, refreshStateKey(queue), resumed, queueIsPaused));
+      await updateUnlessChanged(updateOf(name, refreshStateKey(queue), resumed, queueIsPaused));
     },
 
     take: async (queue, { worker, until }, moment) => {
       const leased = { leaseUntil: until, worker } satisfies Attributes<typeof stateItem>;
       const update = updateOf(name, refreshStateKey(queue), leased, leaseIsFree(worker, moment));
-      try {
-        const { Attributes: item = {} } = await client.send(
-          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
-        );
-        return healthIn(item);
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return null;
-        throw error;
-      }
+      const taken = await unlessChanged(() =>
+        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
+      );
+      return taken === null ? null : healthIn(taken.Attributes ?? {});
     },
 
     release: async (queue, { worker }, health) => {
       const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof stateItem>;
       // Another worker may have taken the queue after the lease ran out.
-      await updateIf(updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker)));
+      await updateUnlessChanged(updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker)));
     },
 
     move: async (due, to) => {
