@@ -17,7 +17,7 @@ import { chunks } from "./chunks.ts";
 import { leaseIsFree, leaseIsOf, sequenceUnchanged, versionUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
 import {
-  afterLooksDueBy,
+  afterDueBy,
   erasedAccountKey,
   keys,
   keyText,
@@ -58,7 +58,7 @@ export const createChangeTable = (
       const due: Look[] = [];
       const query = {
         pk: lookPartition(application),
-        sortKeyBefore: afterLooksDueBy(moment),
+        sortKeyBefore: afterDueBy(moment),
         itemsPerPage: limit,
       };
       for await (const page of queryPages(table, query)) {

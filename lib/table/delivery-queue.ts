@@ -6,11 +6,11 @@ import { TAKING, type DestinationHealth } from "../telling/destination-health.ts
 import { createBatchReader } from "./batch-reader.ts";
 import { fromChangeItem } from "./change-items.ts";
 import {
-  deliveryUnchanged,
   leaseIsFree,
   leaseIsOf,
   present,
   queueIsPaused,
+  versionUnchanged,
   type Condition,
 } from "./conditions.ts";
 import { fromDeliveryItem, deliveryItem } from "./deliveries.ts";
@@ -70,8 +70,9 @@ export const createDeliveryQueue = (
       ? deliveryKey(application, destination, delivery.account)
       : requestDeliveryKey(application, destination, delivery.message.identifier);
 
+  /** No newer version has taken the delivery's place. */
   const unchanged = (delivery: Delivery): Condition =>
-    delivery.kind === "account" ? deliveryUnchanged(delivery.version) : present;
+    delivery.kind === "account" ? versionUnchanged(delivery.version) : present;
 
   return {
     waiting: async function* ({ application, destination }, perPage) {

@@ -10,7 +10,7 @@ import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { leaseIsFree, leaseIsOf, queueIsPaused, refreshUnchanged, revisionUnchanged } from "./conditions.ts";
 import { refreshItem } from "./items.ts";
-import { afterRefreshesDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
+import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
@@ -85,7 +85,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       const { application, store } = queue;
       const query = {
         pk: refreshPartition(queue),
-        sortKeyBefore: afterRefreshesDueBy(moment),
+        sortKeyBefore: afterDueBy(moment),
         itemsPerPage: limit,
       };
       const due: DueRefresh[] = [];

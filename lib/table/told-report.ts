@@ -1,7 +1,7 @@
 import type { ToldTable } from "../administration/told-report.ts";
 import { fromChangeItem, fromToldItem } from "./change-items.ts";
 import { deliveryItem, fromDeliveryItem } from "./deliveries.ts";
-import { afterLooksDueBy, changeKey, deliveryKey, lookPartition, toldKey } from "./keys.ts";
+import { afterDueBy, changeKey, deliveryKey, lookPartition, toldKey } from "./keys.ts";
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, readItem, type Table } from "./table.ts";
@@ -28,7 +28,7 @@ export const createToldTable = (table: Table): ToldTable => ({
   lookDueSince: async (application, account, moment) => {
     const query = {
       pk: lookPartition(application),
-      sortKeyBefore: afterLooksDueBy(moment),
+      sortKeyBefore: afterDueBy(moment),
       itemsPerPage: LOOKS_SEARCHED,
     };
     for await (const page of queryPages(table, query))
