@@ -1,7 +1,7 @@
 import { TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { dayOf } from "../telling/change.ts";
-import type { ChangeTable, TellingTurn } from "../telling/change-table.ts";
+import type { ChangeTable, KeyedHash, TellingTurn } from "../telling/change-table.ts";
 import type { Look } from "../telling/look.ts";
 import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
 import {
@@ -36,9 +36,6 @@ import { deletion, put, setAttributes, updateOf } from "./writes.ts";
 
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
-
-/** Hash of an account under a key of the service's own, hexadecimal: it names an account that was erased. */
-export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
 
 export const createChangeTable = (
   table: Table,

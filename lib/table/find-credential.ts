@@ -1,10 +1,7 @@
-import type { Credential } from "../applications/credential.ts";
-import type { KeyId } from "../identifiers.ts";
+import type { FindCredential } from "../applications/authorize.ts";
 import { credentialItem, fromCredentialItem } from "./application-items.ts";
 import { keys } from "./keys.ts";
 import { parseItem, readItem, type Table } from "./table.ts";
-
-export type FindCredential = (keyIdentifier: KeyId) => Promise<Credential | null>;
 
 /** Finds a credential by one strongly consistent read. */
 export const createFindCredential =

@@ -1,9 +1,9 @@
 import type { ForgetTold } from "../administration/operations.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import type { KeyedHash } from "../telling/change-table.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { createBatchWriter } from "./batch-writer.ts";
 import { erasedAccountItem, fromToldItem, toldCustomerItem } from "./change-items.ts";
-import type { KeyedHash } from "./changes.ts";
 import { absentOrOfAccount, versionUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
 import { erasedAccountKey, keyText, lookKey, toldCustomerKey, toldKey } from "./keys.ts";
