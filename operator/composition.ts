@@ -22,7 +22,7 @@ import { pause } from "../lib/pause.ts";
 import { createAuditTable } from "../lib/table/audit.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
-import type { KeyedHash } from "../lib/table/changes.ts";
+import type { KeyedHash } from "../lib/telling/change-table.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
 import { createOperationTable, tellsIn } from "../lib/table/operations.ts";
 import { createFindOwnership } from "../lib/table/ownership.ts";

@@ -78,6 +78,17 @@ export interface DestinationSecrets {
   ): Promise<"written" | "conflict">;
 }
 
+/** Operators' writes to destinations. */
+export interface DestinationTable extends DestinationSecrets {
+  /**
+   * Deletes a removed destination's waiting messages and its health. May be repeated after an interruption.
+   *
+   * @param progress receives the number of messages dropped so far
+   * @returns the number of dropped messages
+   */
+  drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;
+}
+
 export interface Rotation {
   /** Text for the receiver's configuration. */
   readonly secret: string;

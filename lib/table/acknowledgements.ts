@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { AcknowledgementQueue } from "../customers/acknowledgement-queue.ts";
 import type { DueAcknowledgement } from "../customers/records.ts";
+import { acknowledgementUnchanged } from "./conditions.ts";
 import { acknowledgementItem } from "./items.ts";
 import { ACKNOWLEDGEMENT_SHARDS, acknowledgementKey, acknowledgementPartition, keys } from "./keys.ts";
 import { queryPages } from "./query.ts";
@@ -35,8 +36,7 @@ export const createAcknowledgementQueue = (table: Table): AcknowledgementQueue =
         TableName: table.name,
         Key: { ...keys.purchase(application, purchase) },
         UpdateExpression: "REMOVE acknowledgementDueSince ADD revision :one",
-        ConditionExpression: "acknowledgementDueSince = :since",
-        ExpressionAttributeValues: { ":one": 1, ":since": dueSince },
+        ...acknowledgementUnchanged(dueSince, { ":one": 1 }),
       },
     };
     let removed = await transact(table, [noMoreDue, taken]);

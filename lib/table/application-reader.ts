@@ -1,4 +1,3 @@
-import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type { ApplicationStore, StoredApplication, StoreRegistration } from "../administration/apply.ts";
 import {
   DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
@@ -25,7 +24,7 @@ import {
 import { TABLE_FORMAT, TableFormatError } from "./format.ts";
 import { APPLICATIONS_PARTITION, keys, partitionOfApplication } from "./keys.ts";
 import { queryItems } from "./query.ts";
-import { knownItems, parseItem, parseItems, type Table } from "./table.ts";
+import { knownItems, parseItem, parseItems, readItem, type Table } from "./table.ts";
 
 /** Applications in the table. All reads are strongly consistent. */
 export interface ApplicationReader
@@ -35,14 +34,12 @@ export interface ApplicationReader
 }
 
 export const createApplicationReader = (table: Table): ApplicationReader => {
-  const { client, name: TableName } = table;
-
   const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
     const items = await queryItems(table, { pk: partitionOfApplication(identifier) });
     const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
     const [written] = byKind.get("application") ?? [];
     if (written !== undefined && written["tableFormat"] !== TABLE_FORMAT)
-      throw new TableFormatError(TableName, written["tableFormat"]);
+      throw new TableFormatError(table.name, written["tableFormat"]);
     const [application] = parseItems(applicationItem, byKind.get("application"));
     if (application === undefined) return null;
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
@@ -75,10 +72,9 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     store,
     bundleOrPackage,
   }: StoreReference): Promise<StoreRegistration | null> => {
-    const Key = keys.storeRegistration(store, bundleOrPackage);
-    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
-    if (Item === undefined) return null;
-    return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, Item).application };
+    const item = await readItem(table, keys.storeRegistration(store, bundleOrPackage));
+    if (item === undefined) return null;
+    return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, item).application };
   };
 
   const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> =>

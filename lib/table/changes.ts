@@ -1,7 +1,7 @@
-import { GetCommand, TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { dayOf } from "../telling/change.ts";
-import type { ChangeTable, TellingTurn } from "../telling/change-table.ts";
+import type { ChangeTable, KeyedHash, TellingTurn } from "../telling/change-table.ts";
 import type { Look } from "../telling/look.ts";
 import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
 import {
@@ -17,7 +17,7 @@ import { chunks } from "./chunks.ts";
 import { leaseIsFree, leaseIsOf, sequenceUnchanged, versionUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
 import {
-  afterLooksDueBy,
+  afterDueBy,
   erasedAccountKey,
   keys,
   keyText,
@@ -27,19 +27,15 @@ import {
   TABLE,
   toldCustomerKey,
   toldKey,
-  type Key,
 } from "./keys.ts";
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
-import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
-import { isChangedMeanwhile, isConflict, transact } from "./transactions.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
+import { isConflict, transact, unlessChanged } from "./transactions.ts";
 import { deletion, put, setAttributes, updateOf } from "./writes.ts";
 
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
-
-/** Hash of an account under a key of the service, hexadecimal: identifies an account that was erased. */
-export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
 
 export const createChangeTable = (
   table: Table,
@@ -49,11 +45,8 @@ export const createChangeTable = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  const get = async (key: Key): Promise<Item | undefined> =>
-    (await client.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item;
-
   const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
-    const item = await get(erasedAccountKey(application, await keyedHash(application, account)));
+    const item = await readItem(table, erasedAccountKey(application, await keyedHash(application, account)));
     return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
   };
 
@@ -62,7 +55,7 @@ export const createChangeTable = (
       const due: Look[] = [];
       const query = {
         pk: lookPartition(application),
-        sortKeyBefore: afterLooksDueBy(moment),
+        sortKeyBefore: afterDueBy(moment),
         itemsPerPage: limit,
       };
       for await (const page of queryPages(table, query)) {
@@ -80,27 +73,19 @@ export const createChangeTable = (
         { leaseUntil: until, worker },
         leaseIsFree(worker, moment),
       );
-      try {
-        const { Attributes: item = {} } = await client.send(
-          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
-        );
-        const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
-        return { worker, sequence, toldAt } satisfies TellingTurn;
-      } catch (error) {
-        // A conflicting transaction on this item belongs to the worker that has the turn.
-        if (isChangedMeanwhile(error)) return null;
-        throw error;
-      }
+      // A conflicting transaction on this item belongs to the worker that has the turn.
+      const taken = await unlessChanged(() =>
+        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
+      );
+      if (taken === null) return null;
+      const { sequence = 0, toldAt = 0 } = parseItem(turnItem, taken.Attributes ?? {});
+      return { worker, sequence, toldAt } satisfies TellingTurn;
     },
 
     release: async (application, worker) => {
-      try {
-        const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
-        await client.send(new UpdateCommand(update));
-      } catch (error) {
-        // Another worker may have taken the turn after it ran out.
-        if (!isChangedMeanwhile(error)) throw error;
-      }
+      const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
+      // Another worker may have taken the turn after it ran out.
+      await unlessChanged(() => client.send(new UpdateCommand(update)));
     },
 
     areApplied: async (application, looks) => {

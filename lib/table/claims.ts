@@ -1,9 +1,8 @@
 import { countsEnd, countsRemain, hasRoom } from "./conditions.ts";
-import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { accountClaimsItem, type ClaimsCounter } from "./items.ts";
 import { keys } from "./keys.ts";
-import { parseItem, type Table } from "./table.ts";
+import { parseItem, readItem, type Table } from "./table.ts";
 import { add, deletion, type TransactItem } from "./writes.ts";
 
 /** Places that a change takes in an account's claims counter; negative: it gives them back. */
@@ -20,15 +19,14 @@ const OTHER: Readonly<Record<ClaimsCounter, ClaimsCounter>> = { production: "oth
  * its key contains the account. One read per account that gives back places.
  */
 export const countsThatEnd = async (
-  { client, name: TableName }: Table,
+  table: Table,
   application: ApplicationId,
   differences: readonly ClaimsDifference[],
 ): Promise<ReadonlySet<AccountId>> => {
   const ending = differences.map(async ({ account, counter, by }): Promise<AccountId[]> => {
     if (by > 0) return [];
-    const Key = { ...keys.accountClaims(application, account) };
-    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
-    const counts = Item === undefined ? {} : parseItem(accountClaimsItem, Item);
+    const item = await readItem(table, keys.accountClaims(application, account));
+    const counts = item === undefined ? {} : parseItem(accountClaimsItem, item);
     return (counts[counter] ?? 0) + by <= 0 && (counts[OTHER[counter]] ?? 0) <= 0 ? [account] : [];
   });
   return new Set((await Promise.all(ending)).flat());

@@ -24,6 +24,12 @@ export const revisionUnchanged = (revision: number): Condition => ({
   ExpressionAttributeValues: { ":revision": revision },
 });
 
+/** The purchase still waits for the acknowledgement that is due since this time. */
+export const acknowledgementUnchanged = (dueSince: Instant, values: Record<string, unknown>): Condition => ({
+  ConditionExpression: "acknowledgementDueSince = :since",
+  ExpressionAttributeValues: { ":since": dueSince, ...values },
+});
+
 /** The purchase's refresh is still due at this time. */
 export const refreshUnchanged = (dueAt: Instant, values: Record<string, unknown>): Condition => ({
   ConditionExpression: "refreshAt = :dueAt",
@@ -57,9 +63,6 @@ export const sequenceUnchanged = (worker: string, sequence: number): Condition =
   ExpressionAttributeNames: { "#sequence": "sequence" },
   ExpressionAttributeValues: { ":own": worker, ...(sequence > 0 && { ":sequence": sequence }) },
 });
-
-/** The delivery was not replaced by a newer version. */
-export const deliveryUnchanged = versionUnchanged;
 
 /** The destination is still this webhook, with the secrets that were read. */
 export const secretsUnchanged = ({ url, secretEpochs }: WebhookDestination): Condition => ({

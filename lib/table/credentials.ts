@@ -1,7 +1,6 @@
-import type { Credential, CredentialSummary } from "../applications/credential.ts";
-import type { Instant } from "../entitlements/time.ts";
-import { keyId, type ApplicationId, type KeyId } from "../identifiers.ts";
-import type { Audited } from "../administration/audit-entry.ts";
+import type { CredentialTable } from "../administration/credential-table.ts";
+import type { CredentialSummary } from "../applications/credential.ts";
+import { keyId, type ApplicationId } from "../identifiers.ts";
 import {
   credentialIndexItem,
   fromCredentialIndexItem,
@@ -10,36 +9,14 @@ import {
 } from "./application-items.ts";
 import { auditWrite } from "./audit-write.ts";
 import { absent, present, unrevoked } from "./conditions.ts";
-import { createFindCredential, type FindCredential } from "./find-credential.ts";
+import { createFindCredential } from "./find-credential.ts";
 import { keys, partitionOfApplication } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import { parseItems, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { check, put, setAttributes } from "./writes.ts";
 
-export type RevokeOutcome =
-  | { readonly outcome: "revoked"; readonly credential: CredentialSummary; readonly already: boolean }
-  | { readonly outcome: "not_found" };
-
-/** Credentials in the table. All reads are strongly consistent. */
-export interface CredentialTable {
-  readonly find: FindCredential;
-  /** All credentials ever issued for an application, oldest first. */
-  list(application: ApplicationId): Promise<readonly CredentialSummary[]>;
-  /**
-   * Stores a new credential, unless its application does not exist.
-   *
-   * @param audit entry of the operator's act, for the same transaction
-   */
-  add(credential: Credential, audit?: Audited): Promise<"added" | "application_not_found">;
-  /**
-   * Revokes for good; an earlier revocation keeps its time.
-   *
-   * @param audit entry of the operator's act, for the same transaction
-   */
-  revoke(keyIdentifier: KeyId, moment: Instant, audit?: Audited): Promise<RevokeOutcome>;
-}
-
+/** All reads are strongly consistent. */
 export const createCredentialTable = (table: Table): CredentialTable => {
   const { name: TableName } = table;
   const find = createFindCredential(table);

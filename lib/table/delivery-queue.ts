@@ -1,4 +1,4 @@
-import { DeleteCommand, GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
@@ -6,11 +6,11 @@ import { TAKING, type DestinationHealth } from "../telling/destination-health.ts
 import { createBatchReader } from "./batch-reader.ts";
 import { fromChangeItem } from "./change-items.ts";
 import {
-  deliveryUnchanged,
   leaseIsFree,
   leaseIsOf,
   present,
   queueIsPaused,
+  versionUnchanged,
   type Condition,
 } from "./conditions.ts";
 import { fromDeliveryItem, deliveryItem } from "./deliveries.ts";
@@ -25,8 +25,8 @@ import {
 } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
-import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
-import { isChangedMeanwhile } from "./transactions.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
+import { unlessChanged } from "./transactions.ts";
 import { updateOf, type TransactItem } from "./writes.ts";
 
 /** Lease and health of a destination; absent values are those of a healthy one without a lease. */
@@ -58,16 +58,9 @@ export const createDeliveryQueue = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  /** Sends a write and ignores that the item has changed, as when the teller wrote a newer version. */
-  const unlessChanged = async (write: () => Promise<unknown>): Promise<void> => {
-    try {
-      await write();
-    } catch (error) {
-      if (!isChangedMeanwhile(error)) throw error;
-    }
+  const updateUnlessChanged = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
+    await unlessChanged(() => client.send(new UpdateCommand(update)));
   };
-  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> =>
-    unlessChanged(() => client.send(new UpdateCommand(update)));
 
   const healthKeyOf = ({ application, destination }: DestinationReference): Key =>
     destinationHealthKey(application, destination);
@@ -77,8 +70,9 @@ export const createDeliveryQueue = (
       ? deliveryKey(application, destination, delivery.account)
       : requestDeliveryKey(application, destination, delivery.message.identifier);
 
+  /** No newer version has taken the delivery's place. */
   const unchanged = (delivery: Delivery): Condition =>
-    delivery.kind === "account" ? deliveryUnchanged(delivery.version) : present;
+    delivery.kind === "account" ? versionUnchanged(delivery.version) : present;
 
   return {
     waiting: async function* ({ application, destination }, perPage) {
@@ -97,48 +91,41 @@ export const createDeliveryQueue = (
     },
 
     healthOf: async (reference) => {
-      const Key = { ...healthKeyOf(reference) };
-      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
-      return Item === undefined ? TAKING : healthIn(Item);
+      const item = await readItem(table, healthKeyOf(reference));
+      return item === undefined ? TAKING : healthIn(item);
     },
 
     take: async (reference, worker, until, moment) => {
       const leased = { leaseUntil: until, worker } satisfies Attributes<typeof healthItem>;
       const update = updateOf(name, healthKeyOf(reference), leased, leaseIsFree(worker, moment));
-      try {
-        const { Attributes: item = {} } = await client.send(
-          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
-        );
-        return healthIn(item);
-      } catch (error) {
-        if (isChangedMeanwhile(error)) return null;
-        throw error;
-      }
+      const taken = await unlessChanged(() =>
+        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
+      );
+      return taken === null ? null : healthIn(taken.Attributes ?? {});
     },
 
     release: async (reference, worker, health) => {
       const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof healthItem>;
       // Another worker may have taken the destination after the lease ran out.
-      await updateIf(updateOf(name, healthKeyOf(reference), released, leaseIsOf(worker)));
+      await updateUnlessChanged(updateOf(name, healthKeyOf(reference), released, leaseIsOf(worker)));
     },
 
     resume: async (reference) => {
       const resumed = { ...TAKING } satisfies Attributes<typeof healthItem>;
-      await updateIf(updateOf(name, healthKeyOf(reference), resumed, queueIsPaused));
+      await updateUnlessChanged(updateOf(name, healthKeyOf(reference), resumed, queueIsPaused));
     },
 
-    remove: async (reference, delivery) =>
-      unlessChanged(() =>
-        client.send(
-          new DeleteCommand({
-            TableName: name,
-            Key: { ...keyOf(reference, delivery) },
-            ...unchanged(delivery),
-          }),
-        ),
-      ),
+    remove: async (reference, delivery) => {
+      const Key = { ...keyOf(reference, delivery) };
+      // The teller's transaction may be writing a newer version.
+      await unlessChanged(() =>
+        client.send(new DeleteCommand({ TableName: name, Key, ...unchanged(delivery) })),
+      );
+    },
 
     retry: async (reference, delivery, tries, nextTryAt) =>
-      updateIf(updateOf(name, keyOf(reference, delivery), { tries, nextTryAt }, unchanged(delivery))),
+      updateUnlessChanged(
+        updateOf(name, keyOf(reference, delivery), { tries, nextTryAt }, unchanged(delivery)),
+      ),
   };
 };

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import type { DestinationSecrets } from "../administration/destinations.ts";
+import type { DestinationTable } from "../administration/destinations.ts";
 import { once } from "../once.ts";
-import type { DestinationReference } from "../telling/delivery-queue.ts";
 import type { destinationItem } from "./application-items.ts";
 import { auditWrite } from "./audit-write.ts";
 import { createBatchWriter } from "./batch-writer.ts";
@@ -12,17 +11,6 @@ import * as shape from "./shapes.ts";
 import { parseItems, type Attributes, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { setAttributes } from "./writes.ts";
-
-/** Operators' writes to destinations. */
-export interface DestinationTable extends DestinationSecrets {
-  /**
-   * Deletes a removed destination's waiting messages and its health. May be repeated after an interruption.
-   *
-   * @param progress receives the number of messages dropped so far
-   * @returns the number of dropped messages
-   */
-  drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;
-}
 
 const keyItem = once(() => z.object({ pk: shape.text(), sk: shape.text() }));
 

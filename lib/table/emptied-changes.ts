@@ -1,11 +1,11 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
-import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import type { ChangeData, ChangePlace } from "../telling/change.ts";
 import { changeItem, fromChangeItem } from "./change-items.ts";
 import { present } from "./conditions.ts";
 import { changeKey } from "./keys.ts";
-import { parseItem, type Table } from "./table.ts";
+import { parseItem, readItem, type Table } from "./table.ts";
+import { ifConditionHolds } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
 
 /** A change without what it says of the erased customers. */
@@ -37,17 +37,16 @@ const tellsLoss = (
  * @param erased erased customers; null: nobody follows the changes any more, so all are emptied
  */
 export const emptyChanges = async (
-  { client, name }: Table,
+  table: Table,
   application: ApplicationId,
   last: ChangePlace | null,
   { keepsFirst, erased }: { readonly keepsFirst: boolean; readonly erased: ReadonlySet<CustomerId> | null },
 ): Promise<void> => {
   const read = async (at: ChangePlace) => {
-    const Key = { ...changeKey(application, at) };
-    const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
-    if (Item === undefined) return null;
-    const { previous = null, isRedacted = false } = parseItem(changeItem, Item);
-    return { at, previous, isRedacted, data: fromChangeItem(at.day, Item).data };
+    const item = await readItem(table, changeKey(application, at));
+    if (item === undefined) return null;
+    const { previous = null, isRedacted = false } = parseItem(changeItem, item);
+    return { at, previous, isRedacted, data: fromChangeItem(at.day, item).data };
   };
   let one = last === null ? null : await read(last);
   for (let isFirst = true; one !== null; isFirst = false) {
@@ -59,13 +58,12 @@ export const emptyChanges = async (
       const attributes = stays
         ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
         : { data: undefined, isEmptied: true };
-      try {
-        await client.send(
-          new UpdateCommand(updateOf(name, changeKey(application, one.at), attributes, present)),
-        );
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      }
+      const update = updateOf(table.name, changeKey(application, one.at), attributes, present);
+      // Only an expired change has nothing to empty: after a conflict with a transaction, the data would stay.
+      await ifConditionHolds(
+        () => table.client.send(new UpdateCommand(update)),
+        () => null,
+      );
     }
     one = before;
   }

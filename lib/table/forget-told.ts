@@ -1,15 +1,14 @@
-import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import type { ForgetTold } from "../administration/operations.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import type { KeyedHash } from "../telling/change-table.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { createBatchWriter } from "./batch-writer.ts";
 import { erasedAccountItem, fromToldItem, toldCustomerItem } from "./change-items.ts";
-import type { KeyedHash } from "./changes.ts";
 import { absentOrOfAccount, versionUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
 import { erasedAccountKey, keyText, lookKey, toldCustomerKey, toldKey } from "./keys.ts";
 import { lookAttributes } from "./looks.ts";
-import { parseItem, type Attributes, type Table } from "./table.ts";
+import { parseItem, readItem, type Attributes, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { deletion, put } from "./writes.ts";
 
@@ -29,14 +28,13 @@ export const createForgetTold = (
   keyedHash: KeyedHash,
   tells: (application: ApplicationId) => Promise<boolean>,
 ): ForgetTold => {
-  const { client, name: TableName } = table;
+  const { name: TableName } = table;
   const getAll = createBatchReader(table, pause);
   const writeAll = createBatchWriter(table, pause);
 
   const toldOf = async (application: ApplicationId, account: AccountId) => {
-    const Key = { ...toldKey(application, account) };
-    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
-    return Item === undefined ? null : fromToldItem(Item);
+    const item = await readItem(table, toldKey(application, account));
+    return item === undefined ? null : fromToldItem(item);
   };
 
   /** Accounts by the customers that their last told version has. */

@@ -1,6 +1,6 @@
-import { GetCommand, ScanCommand } from "@aws-sdk/lib-dynamodb";
+import { ScanCommand } from "@aws-sdk/lib-dynamodb";
 import { keys } from "./keys.ts";
-import { type Table } from "./table.ts";
+import { readItem, type Table } from "./table.ts";
 
 /**
  * Format of all items. A version reads what the next one writes: unknown items of a partition are ignored, unknown
@@ -22,12 +22,11 @@ export class TableFormatError extends Error {
 }
 
 /** @throws TableFormatError if the table has another format, or items and no format */
-export const requireTableFormat = async ({ client, name: TableName }: Table): Promise<void> => {
-  const { Item } = await client.send(
-    new GetCommand({ TableName, Key: { ...keys.format() }, ConsistentRead: true }),
-  );
-  if (Item?.["tableFormat"] === TABLE_FORMAT) return;
-  if (Item !== undefined) throw new TableFormatError(TableName, Item["tableFormat"]);
+export const requireTableFormat = async (table: Table): Promise<void> => {
+  const { client, name: TableName } = table;
+  const item = await readItem(table, keys.format());
+  if (item?.["tableFormat"] === TABLE_FORMAT) return;
+  if (item !== undefined) throw new TableFormatError(TableName, item["tableFormat"]);
   const { Items = [] } = await client.send(new ScanCommand({ TableName, Limit: 1, ConsistentRead: true }));
   if (Items.length > 0) throw new TableFormatError(TableName, undefined);
 };

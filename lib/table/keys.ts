@@ -134,8 +134,11 @@ const refreshSuffix = (store: Store, environment: Environment): string => `#REFR
 export const refreshPartition = ({ application, store, environment }: QueueReference): string =>
   `${applicationPartition(application)}${refreshSuffix(store, environment)}`;
 
-/** Upper bound of the sort keys of refreshes due by a moment. Only refreshes' sort keys start with a time. */
-export const afterRefreshesDueBy = (moment: Instant): string => isoTime(moment + 1);
+/**
+ * Sort key after those of all refreshes, or looks, due by a moment. They begin with their time, and nothing else in their
+ * partitions does.
+ */
+export const afterDueBy = (moment: Instant): string => isoTime(moment + 1);
 
 /** Derived from the purchase. */
 export const refreshKey = (
@@ -165,9 +168,6 @@ export const LOOKS_SUFFIX = "#CHANGED";
 /** Due looks at an application's accounts, oldest first. */
 export const lookPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}${LOOKS_SUFFIX}`;
-
-/** Upper bound of the sort keys of looks due by a moment. */
-export const afterLooksDueBy = afterRefreshesDueBy;
 
 /** The look that a key names; null for any other key. */
 export const lookOfKey = ({ pk, sk }: Key): (Pick<Look, "dueAt"> & ApplicationOfKey) | null => {

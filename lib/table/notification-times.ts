@@ -1,4 +1,3 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import {
@@ -13,6 +12,7 @@ import { notificationKey, notificationPrefix, NOTIFICATIONS_PARTITION } from "./
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, type Attributes, type Item, type Table } from "./table.ts";
+import { ifConditionHolds } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
 
 export const notificationItem = once(() =>
@@ -45,15 +45,16 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
       attributes,
       absentOrAtMost("lastSignedAt", signedAt - STEP_MILLISECONDS),
     );
-    try {
-      await table.client.send(
-        new UpdateCommand({ ...update, ReturnValuesOnConditionCheckFailure: "ALL_OLD" }),
-      );
-      return signedAt;
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      return Number(error.Item?.["lastSignedAt"]?.N ?? signedAt);
-    }
+    return ifConditionHolds(
+      async () => {
+        await table.client.send(
+          new UpdateCommand({ ...update, ReturnValuesOnConditionCheckFailure: "ALL_OLD" }),
+        );
+        return signedAt;
+      },
+      // The later time, which no transaction writes.
+      ({ Item }) => Number(Item?.["lastSignedAt"]?.N ?? signedAt),
+    );
   },
   ofApplication: async (application) =>
     lastNotifications(

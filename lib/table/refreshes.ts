@@ -1,5 +1,4 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
-import { GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { epochSeconds } from "../duration.ts";
@@ -11,11 +10,11 @@ import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { leaseIsFree, leaseIsOf, queueIsPaused, refreshUnchanged, revisionUnchanged } from "./conditions.ts";
 import { refreshItem } from "./items.ts";
-import { afterRefreshesDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
+import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
-import { knownItems, parseItem, type Attributes, type Table } from "./table.ts";
-import { transact } from "./transactions.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
+import { transact, unlessChanged } from "./transactions.ts";
 import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 
 /** Time after its due time at which a refresh expires, so that a token is not kept if nothing processes the queue. */
@@ -71,12 +70,8 @@ const healthIn = (item: Record<string, unknown>): QueueHealth => {
 export const createRefreshQueue = (table: Table): RefreshQueue => {
   const { client, name } = table;
 
-  const updateIf = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
-    try {
-      await client.send(new UpdateCommand(update));
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    }
+  const updateUnlessChanged = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
+    await unlessChanged(() => client.send(new UpdateCommand(update)));
   };
 
   const movedTo = (
@@ -90,7 +85,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       const { application, store } = queue;
       const query = {
         pk: refreshPartition(queue),
-        sortKeyBefore: afterRefreshesDueBy(moment),
+        sortKeyBefore: afterDueBy(moment),
         itemsPerPage: limit,
       };
       const due: DueRefresh[] = [];
@@ -104,40 +99,33 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     },
 
     healthOf: async (queue) => {
-      const Key = { ...refreshStateKey(queue) };
-      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
-      return Item === undefined ? HEALTHY : healthIn(Item);
+      const item = await readItem(table, refreshStateKey(queue));
+      return item === undefined ? HEALTHY : healthIn(item);
     },
 
     sourceOf: async (application, purchase, dueAt) => {
-      const Key = { ...refreshKey(application, purchase, dueAt) };
-      const { Item } = await client.send(new GetCommand({ TableName: name, Key, ConsistentRead: true }));
-      return Item === undefined ? null : parseItem(refreshItem, Item).source;
+      const item = await readItem(table, refreshKey(application, purchase, dueAt));
+      return item === undefined ? null : parseItem(refreshItem, item).source;
     },
 
     resume: async (queue) => {
       const resumed = { pausedUntil: 0 } satisfies Attributes<typeof stateItem>;
-      await updateIf(updateOf(name, refreshStateKey(queue), resumed, queueIsPaused));
+      await updateUnlessChanged(updateOf(name, refreshStateKey(queue), resumed, queueIsPaused));
     },
 
     take: async (queue, { worker, until }, moment) => {
       const leased = { leaseUntil: until, worker } satisfies Attributes<typeof stateItem>;
       const update = updateOf(name, refreshStateKey(queue), leased, leaseIsFree(worker, moment));
-      try {
-        const { Attributes: item = {} } = await client.send(
-          new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" }),
-        );
-        return healthIn(item);
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return null;
-        throw error;
-      }
+      const taken = await unlessChanged(() =>
+        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
+      );
+      return taken === null ? null : healthIn(taken.Attributes ?? {});
     },
 
     release: async (queue, { worker }, health) => {
       const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof stateItem>;
       // Another worker may have taken the queue after the lease ran out.
-      await updateIf(updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker)));
+      await updateUnlessChanged(updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker)));
     },
 
     move: async (due, to) => {

@@ -1,9 +1,9 @@
-import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { requestEnd, type StoreRequestQueue } from "../customers/store-request.ts";
 import { STORE_REQUEST } from "../telling/message.ts";
 import { requestDeliveryPut } from "./deliveries.ts";
 import type { Table } from "./table.ts";
+import { ifConditionHolds } from "./transactions.ts";
 
 /** Destinations are written separately, so that one where the request already waits does not block the others. */
 export const createStoreRequestQueue = ({ client, name: table }: Table): StoreRequestQueue => ({
@@ -12,12 +12,13 @@ export const createStoreRequestQueue = ({ client, name: table }: Table): StoreRe
     const message = { identifier, type: STORE_REQUEST, timestamp: askedAt, data };
     const delivery = { message, until: requestEnd(request) };
     await Promise.all(
-      destinations.map(async (destination) => {
-        try {
-          await client.send(new PutCommand(requestDeliveryPut(table, application, destination, delivery)));
-        } catch (error) {
-          if (!(error instanceof ConditionalCheckFailedException)) throw error;
-        }
+      destinations.map((destination) => {
+        const put = requestDeliveryPut(table, application, destination, delivery);
+        // Only one that waits already needs no put: after a conflict with a transaction, the request would be lost.
+        return ifConditionHolds(
+          () => client.send(new PutCommand(put)),
+          () => null,
+        );
       }),
     );
   },

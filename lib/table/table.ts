@@ -1,6 +1,6 @@
-import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { GetCommand, type DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
-import { loggedKey } from "./keys.ts";
+import { loggedKey, type Key } from "./keys.ts";
 
 export interface Table {
   readonly client: DynamoDBDocumentClient;
@@ -8,6 +8,14 @@ export interface Table {
 }
 
 export type Item = Record<string, unknown>;
+
+/** Reads one item, strongly consistent; undefined: there is none. */
+export const readItem = async ({ client, name }: Table, key: Key): Promise<Item | undefined> => {
+  const { Item } = await client.send(
+    new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }),
+  );
+  return Item;
+};
 
 const sentenceAbout = (key: unknown): string => `The item ${JSON.stringify(key)} is not of its shape.`;
 

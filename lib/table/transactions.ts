@@ -32,9 +32,36 @@ export const isConflict = (error: unknown): error is Error =>
   (error instanceof TransactionCanceledException &&
     (error.CancellationReasons ?? []).every(({ Code }) => NO_REASON.has(Code) || CONFLICTS.has(Code)));
 
-/** Whether a write of one item failed because it was changed meanwhile, or is being changed by a transaction. */
-export const isChangedMeanwhile = (error: unknown): error is Error =>
-  error instanceof ConditionalCheckFailedException || error instanceof TransactionConflictException;
+/**
+ * Sends a conditional write of one item.
+ *
+ * @param otherwise gives the answer where the condition does not hold
+ */
+export const ifConditionHolds = async <Answer, Other>(
+  write: () => Promise<Answer>,
+  otherwise: (refused: ConditionalCheckFailedException) => Other,
+): Promise<Answer | Other> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return otherwise(error);
+    throw error;
+  }
+};
+
+/**
+ * Sends a conditional write of one item that a concurrent write makes needless.
+ *
+ * @returns null: the condition does not hold, or a transaction is writing the item
+ */
+export const unlessChanged = async <Answer>(write: () => Promise<Answer>): Promise<Answer | null> => {
+  try {
+    return await ifConditionHolds(write, () => null);
+  } catch (error) {
+    if (error instanceof TransactionConflictException) return null;
+    throw error;
+  }
+};
 
 /** `conflict`: nothing was written, because of a concurrent write or throttling. */
 export type TransactionOutcome =

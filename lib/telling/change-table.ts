@@ -54,6 +54,9 @@ export interface Telling {
   readonly destinations: readonly Destination[];
 }
 
+/** Hash of an account under a key of the service, hexadecimal: identifies an account that was erased. */
+export type KeyedHash = (application: ApplicationId, account: AccountId) => Promise<string>;
+
 /** Looks, told states and changes. All reads are strongly consistent. */
 export interface ChangeTable {
   /** Looks due by the moment, oldest first. */

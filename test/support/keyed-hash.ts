@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { KeyedHash } from "../../lib/table/changes.ts";
+import type { KeyedHash } from "../../lib/telling/change-table.ts";
 
 /** Hash of an account under a key of the tests. */
 export const keyedHash: KeyedHash = (application, account) =>

@@ -20,7 +20,8 @@ import type { Manifest } from "../../lib/administration/manifest.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import { createCredentialTable, type CredentialTable } from "../../lib/table/credentials.ts";
+import type { CredentialTable } from "../../lib/administration/credential-table.ts";
+import { createCredentialTable } from "../../lib/table/credentials.ts";
 import {
   createApplication,
   manifestFrom,
