@@ -102,7 +102,17 @@ export interface Plan {
   readonly change: CustomerChange | null;
 }
 
-type Joined = ReturnType<typeof joinStated>[number];
+/** A purchase of the request, joined with its stored state. */
+interface Joined {
+  readonly reference: string;
+  readonly said: Purchase;
+  readonly stored: StoredPurchase | undefined;
+  readonly purchase: Purchase;
+  readonly hasChanged: boolean;
+}
+
+/** A purchase as it is to be stored, with its due acknowledgement and its refresh. */
+type Followed = ReturnType<typeof followUp>;
 
 /** The facts' origin, unless the purchase is only mentioned or belongs to another bundle. */
 const originOf = (
@@ -118,14 +128,35 @@ const originOf = (
     : origin;
 };
 
+/** Step 1: joins each purchase of the request with its stored state. */
+const join = ({ purchases, known }: Pick<PlanInput, "purchases" | "known">): readonly Joined[] =>
+  joinAll(purchases).map((said) => {
+    const reference = referenceText(said);
+    const stored = known.purchases.get(reference);
+    const purchase = joinWithStored(stored?.purchase, said);
+    const hasChanged = stored === undefined || !samePurchase(stored.purchase, purchase);
+    return { reference, said, stored, purchase, hasChanged };
+  });
+
+/** Time since which the purchase's acknowledgement is due; only the store's latest answer can end one that is pending. */
+const acknowledgementSince = (
+  { acknowledgementDue, moment }: PlanInput,
+  { reference, said, stored }: Joined,
+): Instant | null => {
+  const before = stored?.acknowledgementDueSince ?? null;
+  if (acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference)
+    return before ?? moment;
+  const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
+  return isLatest ? null : before;
+};
+
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
 const refreshMoveOf = (
   origin: FactsOrigin | null,
-  purchase: Purchase,
-  from: Instant | null,
-  hasChanged: boolean,
+  { purchase, stored, hasChanged }: Joined,
 ): RefreshMove | null => {
   if (origin === null) return null;
+  const from = stored?.refreshAt ?? null;
   const again = origin.canRefresh ? (origin.askAgainAt ?? Infinity) : Infinity;
   if (!hasChanged && origin.askedAt === null && (from ?? Infinity) <= again) return null;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
@@ -135,37 +166,29 @@ const refreshMoveOf = (
   return from === (to?.at ?? null) ? null : { from, to };
 };
 
-/** Step 1: joins each purchase of the request with its stored state. */
-const joinStated = ({ purchases, acknowledgementDue, origin, known, identifier, moment }: PlanInput) =>
-  joinAll(purchases).map((said) => {
-    const reference = referenceText(said);
-    const stored = known.purchases.get(reference);
-    const purchase = joinWithStored(stored?.purchase, said);
-    const dueBefore = stored?.acknowledgementDueSince ?? null;
-    const isDue = acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference;
-    // Only the store's latest answer can end a pending acknowledgement.
-    const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
-    const acknowledgementDueSince = isDue ? (dueBefore ?? moment) : isLatest ? null : dueBefore;
-    const hasChanged = stored === undefined || !samePurchase(stored.purchase, purchase);
-    const from = stored?.refreshAt ?? null;
-    const own = originOf(origin, said, stored);
-    const refresh = refreshMoveOf(own, purchase, from, hasChanged);
-    const bundle = own?.source.store === "ios-store" ? own.source.bundleIdentifier : null;
-    return {
-      reference,
-      changed: hasChanged || dueBefore !== acknowledgementDueSince || refresh !== null,
-      dueBefore,
-      stored: {
-        purchase,
-        revision: stored?.revision ?? 0,
-        acknowledgementDueSince,
-        customer: stored?.customer ?? identifier,
-        refresh,
-        refreshAt: refresh === null ? from : (refresh.to?.at ?? null),
-        bundleIdentifier: stored?.bundleIdentifier ?? bundle,
-      },
-    };
-  });
+/** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */
+const followUp = (input: PlanInput, joined: Joined) => {
+  const { reference, said, stored, purchase, hasChanged } = joined;
+  const dueBefore = stored?.acknowledgementDueSince ?? null;
+  const acknowledgementDueSince = acknowledgementSince(input, joined);
+  const origin = originOf(input.origin, said, stored);
+  const refresh = refreshMoveOf(origin, joined);
+  const bundle = origin?.source.store === "ios-store" ? origin.source.bundleIdentifier : null;
+  return {
+    reference,
+    changed: hasChanged || dueBefore !== acknowledgementDueSince || refresh !== null,
+    dueBefore,
+    stored: {
+      purchase,
+      revision: stored?.revision ?? 0,
+      acknowledgementDueSince,
+      customer: stored?.customer ?? input.identifier,
+      refresh,
+      refreshAt: refresh === null ? (stored?.refreshAt ?? null) : (refresh.to?.at ?? null),
+      bundleIdentifier: stored?.bundleIdentifier ?? bundle,
+    },
+  };
+};
 
 /** Holdings of these customers as a function of the purchases to be stored. */
 const projectionOf = (
@@ -180,17 +203,17 @@ const projectionOf = (
 const heldBy = (customers: readonly (StoredCustomer | null)[]): ReadonlyMap<string, Purchase> =>
   byReference(customers.flatMap((customer) => customer?.holdings ?? []));
 
-/** Step 2: the holdings afterwards, and the purchases to write. */
-const project = ({ survivor, absorbed, catalog }: PlanInput, joined: readonly Joined[]) => {
+/** Step 3: the holdings afterwards, and the purchases to write. */
+const project = ({ survivor, absorbed, catalog }: PlanInput, purchases: readonly Followed[]) => {
   const before = heldBy([survivor, ...absorbed]);
   const holdingsWith = projectionOf(before, catalog);
-  const holdings = holdingsWith(joined.map(({ stored }) => stored.purchase));
+  const holdings = holdingsWith(purchases.map(({ stored }) => stored.purchase));
   const after = byReference(holdings);
   // A holding is replaced only together with its purchase, whose revision proves that it is current.
-  const written = joined.filter(
+  const written = purchases.filter(
     ({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)),
   );
-  const isHeld = ({ reference }: Joined): boolean => after.has(reference);
+  const isHeld = ({ reference }: Followed): boolean => after.has(reference);
   return {
     holdingsWith,
     holdings,
@@ -200,88 +223,84 @@ const project = ({ survivor, absorbed, catalog }: PlanInput, joined: readonly Jo
   };
 };
 
-/** Step 3: acknowledgements to enqueue and to remove. */
+/** Step 4: acknowledgements to enqueue and to remove. */
 const acknowledge = (
   { application, acknowledgementDue }: PlanInput,
-  joined: readonly Joined[],
+  purchases: readonly Followed[],
 ): CustomerChange["acknowledgements"] => ({
   due:
     acknowledgementDue === null
       ? []
-      : joined.flatMap(({ dueBefore, stored: { acknowledgementDueSince: dueSince } }) =>
+      : purchases.flatMap(({ dueBefore, stored: { acknowledgementDueSince: dueSince } }) =>
           dueBefore === null && dueSince !== null ? [{ ...acknowledgementDue, application, dueSince }] : [],
         ),
-  done: joined.flatMap(({ dueBefore, stored: { purchase, acknowledgementDueSince } }) =>
+  done: purchases.flatMap(({ dueBefore, stored: { purchase, acknowledgementDueSince } }) =>
     dueBefore !== null && acknowledgementDueSince === null ? [{ purchase, dueSince: dueBefore }] : [],
   ),
 });
 
 /** Holdings that the owners would have together with these purchases. */
-export const holdingsWith = (
+export const holdingsAfter = (
   purchases: readonly Purchase[],
   known: KnownFacts,
   owners: readonly StoredCustomer[],
   catalog: Catalog,
 ): readonly Purchase[] =>
-  projectionOf(
-    heldBy(owners),
-    catalog,
-  )(
-    joinAll(purchases).map((said) =>
-      joinWithStored(known.purchases.get(referenceText(said))?.purchase, said),
-    ),
-  );
+  projectionOf(heldBy(owners), catalog)(join({ purchases, known }).map(({ purchase }) => purchase));
+
+const customerAfter = (
+  { environment, purchases, survivor, absorbed, link, identifier, moment }: PlanInput,
+  holdings: readonly Purchase[],
+): Plan["customer"] => ({
+  identifier,
+  environment: survivor?.environment ?? environment,
+  createdAt: survivor?.createdAt ?? moment,
+  link,
+  holdings,
+  hasPurchased:
+    purchases.length > 0 || [survivor, ...absorbed].some((customer) => customer?.hasPurchased === true),
+});
+
+const isUnchanged = (before: StoredCustomer | null, after: Plan["customer"]): boolean =>
+  before !== null &&
+  !before.unsettled &&
+  before.hasPurchased === after.hasPurchased &&
+  sameLink(before.link, after.link) &&
+  sameHoldings(before.holdings, after.holdings);
 
 /**
  * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again once it
  * is written changes nothing.
  */
 export const planCustomerChange = (input: PlanInput): Plan => {
-  const { application, environment, known, survivor, absorbed, link, identifier, moment } = input;
-  const joined = joinStated(input);
-  const { holdingsWith, holdings, written } = project(input, joined);
-  const due = input.acknowledgementDue;
-  const customer: Plan["customer"] = {
-    identifier,
-    environment: survivor?.environment ?? environment,
-    createdAt: survivor?.createdAt ?? moment,
-    link,
-    holdings,
-    hasPurchased:
-      input.purchases.length > 0 ||
-      [survivor, ...absorbed].some((customer) => customer?.hasPurchased === true),
-  };
+  const { application, known, survivor, absorbed, link, moment, acknowledgementDue: due } = input;
+  const purchases = join(input).map((joined) => followUp(input, joined));
+  const { holdingsWith, holdings, written } = project(input, purchases);
+  const customer = customerAfter(input, holdings);
   const identities = input.identities.filter((_, index) => known.identities[index] === null);
-  const unchanged =
-    survivor !== null &&
-    !survivor.unsettled &&
-    absorbed.length === 0 &&
-    identities.length === 0 &&
-    written.length === 0 &&
-    survivor.hasPurchased === customer.hasPurchased &&
-    sameLink(survivor.link, link) &&
-    sameHoldings(survivor.holdings, holdings);
+  const changesNothing = absorbed.length + identities.length + written.length === 0;
   return {
     customer,
     acknowledgementDueSince:
       link === null
         ? null
-        : (joined.find(({ reference }) => due !== null && reference === referenceText(due.purchase))?.stored
-            .acknowledgementDueSince ?? null),
-    change: unchanged
-      ? null
-      : {
-          application,
-          before: survivor,
-          after: customer,
-          holdingsWith: (some) => holdingsWith(some.map(({ purchase }) => purchase)),
-          absorbed,
-          identities,
-          purchases: written,
-          acknowledgements: acknowledge(input, joined),
-          liftsErasures: input.liftsErasures,
-          tellsChanges: input.tellsChanges,
-          moment,
-        },
+        : (purchases.find(({ reference }) => due !== null && reference === referenceText(due.purchase))
+            ?.stored.acknowledgementDueSince ?? null),
+    change:
+      changesNothing && isUnchanged(survivor, customer)
+        ? null
+        : {
+            application,
+            before: survivor,
+            after: customer,
+            holdingsWith: (some) => holdingsWith(some.map(({ purchase }) => purchase)),
+            absorbed,
+            identities,
+            purchases: written,
+            acknowledgements: acknowledge(input, purchases),
+            liftsErasures: input.liftsErasures,
+            tellsChanges: input.tellsChanges,
+            moment,
+          },
   };
 };

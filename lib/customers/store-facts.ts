@@ -18,7 +18,7 @@ import { ATTEMPTS, CLAIMS_PER_ACCOUNT, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
-import { holdingsWith, inputOf, planCustomerChange } from "./plan-customer-change.ts";
+import { holdingsAfter, inputOf, planCustomerChange } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
 import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
@@ -94,7 +94,7 @@ const mayTransfer = (
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined) return false;
-  const holdings = holdingsWith(statedPurchases(facts), known, owners, catalog);
+  const holdings = holdingsAfter(statedPurchases(facts), known, owners, catalog);
   return !entitlementsAt(
     moment,
     holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),

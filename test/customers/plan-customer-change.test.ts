@@ -1,5 +1,5 @@
 import {
-  holdingsWith,
+  holdingsAfter,
   inputOf,
   joinWithStored,
   SAME_ANSWER_MILLISECONDS,
@@ -162,14 +162,14 @@ describe("the holdings that owners would have with a request's purchases", () =>
   const owners = [aCustomer({ holdings: [held] })];
   test("are those that they have, and the purchases that nobody has yet", () => {
     const said = aPurchase({ key: "said" });
-    expect(holdingsWith([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
+    expect(holdingsAfter([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
   });
   test("have what is stored of a purchase, where the store said it later", () => {
     const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
       aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
     );
     if (said === undefined || later === undefined) throw new Error("There are two.");
-    expect(holdingsWith([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
+    expect(holdingsAfter([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
   });
 });
 
