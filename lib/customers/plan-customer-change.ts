@@ -160,7 +160,7 @@ const refreshMoveOf = (
   const again = origin.canRefresh ? (origin.askAgainAt ?? Infinity) : Infinity;
   if (!hasChanged && origin.askedAt === null && (from ?? Infinity) <= again) return null;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
-  const next = origin.canRefresh ? nextRefresh(purchase, heard) : null;
+  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
   const at = Math.min(next?.at ?? Infinity, again);
   const to = at === Infinity ? null : { at, source: origin.source };
   return from === (to?.at ?? null) ? null : { from, to };

@@ -146,11 +146,15 @@ interface StandingLine {
 }
 
 /**
- * Whether a renewal was charged ahead of time, and the running period is not known: no known period reaches its start. Only a
- * subscription that is running is renewed, so there is access from the charge on. A client may hold the latest transaction
- * alone, and a notification tells one.
+ * Whether a renewal was charged ahead of time, and the running period is not known: no known period reaches its start.
+ * Only a subscription that is running is renewed, so there is access from the charge on, unless another lineage
+ * replaced this one. A client may hold the latest transaction alone, and a notification tells one.
  */
-const provesRunningPeriod = ({ key, environment }: Purchase, line: Line, known: readonly Line[]): boolean => {
+const provesRunningPeriod = (
+  { key, environment, replacedAt }: Purchase,
+  line: Line,
+  known: readonly Line[],
+): boolean => {
   const { nature, standing, revokedAt, startsAt, verifiedAt, transactionIdentifier } = line;
   return (
     nature === "auto_renewable" &&
@@ -160,9 +164,13 @@ const provesRunningPeriod = ({ key, environment }: Purchase, line: Line, known: 
     transactionIdentifier !== key &&
     startsAt !== null &&
     verifiedAt < startsAt &&
+    startsAt - verifiedAt <= CHARGED_AHEAD_MILLISECONDS &&
+    replacedAt === null &&
     !known.some(
       (other) =>
-        isPeriod(other) && (other.startsAt ?? 0) < startsAt && (other.endsAt ?? Infinity) >= startsAt,
+        isPeriod(other) &&
+        (other.startsAt ?? 0) < startsAt &&
+        (other.endsAt ?? Infinity) >= startsAt - CLOCK_TOLERANCE_MILLISECONDS,
     )
   );
 };

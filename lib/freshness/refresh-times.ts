@@ -104,7 +104,13 @@ const ofRunningPeriod = (
   endsAt: Instant,
   renewal: Renewal | null,
   after: Instant,
+  asked: Instant | null,
 ): readonly Refresh[] => {
+  // An upgraded period ends where it was signed last, so an answer would move the steps after its end.
+  if (asked !== null && period.standing === "expired") {
+    const from = period.startsAt ?? asked;
+    return sparseUpTo(from, from + PASS_KEPT, after, "renewal");
+  }
   const last = endsAt + KEPT_AFTER_END;
   if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
   const startsAt = period.startsAt ?? endsAt;
@@ -121,7 +127,11 @@ const ofRunningPeriod = (
       ? upTo(last, denseAfter(graceEndsAt, after), "grace-period-end")
       : []),
     ...(renewal?.periodEndsAt != null && renewal.periodEndsAt > endsAt && !renewal.isInBillingRetry
-      ? upTo(last, denseAfter(renewal.signedAt, after), "renewal-unseen")
+      ? upTo(
+          last,
+          asked === null ? denseAfter(renewal.signedAt, after) : periodic(startsAt, DAY, after),
+          "renewal-unseen",
+        )
       : []),
   ];
 };
@@ -135,6 +145,7 @@ const ofSubscription = (
   lines: readonly Line[],
   renewal: Renewal | null,
   after: Instant,
+  asked: Instant | null,
 ): readonly Refresh[] => {
   const known = lines.filter(({ nature }) => nature === "auto_renewable");
   const running = known.filter(({ standing }) => standing !== "expired");
@@ -151,7 +162,7 @@ const ofSubscription = (
     ({ revokedAt, refundedBy, endsAt }) => revokedAt === null && refundedBy !== null && (endsAt ?? 0) > end,
   );
   const beside = givenBack.flatMap((period) =>
-    ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after),
+    ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after, asked),
   );
   if (isRevoked(last))
     return [
@@ -162,7 +173,7 @@ const ofSubscription = (
         ? upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal")
         : []),
     ];
-  return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after)];
+  return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after, asked)];
 };
 
 const ofOneTime = (line: Line, after: Instant): readonly Refresh[] => {
@@ -181,20 +192,29 @@ export const isDisputed = ({ copies }: PurchaseEvent): boolean => {
   return Math.max(...times) - Math.min(...times) > READ_TOGETHER;
 };
 
-/** An event whose ids disagree is read at once, then at most daily while the app keeps sending one of them. */
-const ofDispute = (event: PurchaseEvent, after: Instant): readonly Refresh[] => {
+/**
+ * An event whose ids disagree is read at once, then at most daily while the app keeps sending one of them. After an answer that
+ * left one of them out, it is read sparsely, counted from the signing that is left: the answer has moved the others.
+ */
+const ofDispute = (event: PurchaseEvent, after: Instant, asked: Instant | null): readonly Refresh[] => {
   if (!isDisputed(event)) return [];
   const times = event.copies.map(({ verifiedAt }) => verifiedAt);
-  const at = Math.max(Math.max(...times) + JUST_AFTER, Math.min(...times) + DAY);
+  const oldest = Math.min(...times);
+  if (asked !== null) return [{ at: sparseAfter(oldest, after), because: "disagreement" }];
+  const at = Math.max(Math.max(...times) + JUST_AFTER, oldest + DAY);
   return [{ at: at > after ? at : denseAfter(at, after), because: "disagreement" }];
 };
 
-const ofIosStore = ({ lines, renewal }: Purchase, after: Instant): readonly Refresh[] => {
+const ofIosStore = (
+  { lines, renewal }: Purchase,
+  after: Instant,
+  asked: Instant | null,
+): readonly Refresh[] => {
   const standing = eventLines(lines);
   return [
-    ...ofSubscription(standing, renewal, after),
+    ...ofSubscription(standing, renewal, after, asked),
     ...standing.flatMap((line) => ofOneTime(line, after)),
-    ...eventsOf(lines).flatMap((event) => ofDispute(event, after)),
+    ...eventsOf(lines).flatMap((event) => ofDispute(event, after, asked)),
   ];
 };
 
@@ -228,10 +248,17 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
  * from their purchase, lifetime purchases for ever, Android purchases as long as the store knows them.
  *
  * @param after last time at which the store answered, or failed to
+ * @param asked time of the question that the facts answer: what the answer signed anew must not bring the next question nearer;
+ * null: the facts came by themselves
  */
-export const nextRefresh = (purchase: Purchase, after: Instant): Refresh | null => {
+export const nextRefresh = (
+  purchase: Purchase,
+  after: Instant,
+  asked: Instant | null = null,
+): Refresh | null => {
   if (purchase.environment === "xcode") return null;
-  const all = (purchase.store === "ios-store" ? ofIosStore : ofAndroidStore)(purchase, after);
+  const all =
+    purchase.store === "ios-store" ? ofIosStore(purchase, after, asked) : ofAndroidStore(purchase, after);
   return all
     .filter(({ at }) => isInstant(at))
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
@@ -252,7 +279,7 @@ export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
 export const refreshReasonAt = (purchase: Purchase, at: Instant): RefreshReason | null =>
   // A pending payment's time counts from when the store spoke; all others follow from the facts.
   [at - 1, at - PAYMENT_STEP]
-    .map((after) => nextRefresh(purchase, after))
+    .flatMap((after) => [nextRefresh(purchase, after), nextRefresh(purchase, after, after)])
     .find((refresh) => refresh?.at === at)?.because ?? null;
 
 /** Last time at which the store reported on a purchase. */

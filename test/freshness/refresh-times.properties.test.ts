@@ -107,3 +107,33 @@ test("sixty days without news make a bounded number of refreshes", () => {
     }),
   );
 });
+
+test("sixty days in which the store signs some facts anew with each answer, and says nothing else, are bounded alike", () => {
+  fc.assert(
+    fc.property(purchase, moment, fc.nat(63), (one, from, anew) => {
+      /** The facts as an answer at the moment gives them; a fact that is not given stays as it was signed. */
+      const answered = (facts: Purchase, at: number): Purchase => ({
+        ...facts,
+        lines: facts.lines.map((line, index) =>
+          facts.store === "android-store" || (anew >> index) % 2 === 1
+            ? { ...line, verifiedAt: Math.max(line.verifiedAt, at) }
+            : line,
+        ),
+        renewal:
+          facts.renewal === null || anew % 2 === 0
+            ? facts.renewal
+            : { ...facts.renewal, signedAt: Math.max(facts.renewal.signedAt, at) },
+        verifiedAt: Math.max(facts.verifiedAt, at),
+      });
+      let facts = one;
+      let asked = 0;
+      let at = nextRefresh(facts, from)?.at;
+      while (at !== undefined && at <= from + 60 * DAY && asked < 10_000) {
+        facts = answered(facts, at);
+        at = nextRefresh(facts, at, at)?.at;
+        asked += 1;
+      }
+      expect(asked).toBeLessThanOrEqual(mostIn60Days(one) + 1);
+    }),
+  );
+});

@@ -637,6 +637,8 @@ const givenByIos = (
     readonly copies: readonly Copy[];
     readonly home: IosFact;
     readonly until: number | null;
+    /** Whether another lineage names this one. */
+    readonly isReplaced: boolean;
   }[],
   renewal: IosRenewal | undefined,
   leeway: number,
@@ -644,7 +646,12 @@ const givenByIos = (
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
-  const known = events.map(({ copies, home, until }) => ({ ...eventOf(copies), home, until }));
+  const known = events.map(({ copies, home, until, isReplaced }) => ({
+    ...eventOf(copies),
+    home,
+    until,
+    isReplaced,
+  }));
   const bought = known.filter(({ fact }) => fact.type === "subscription");
   const all = known.filter((event) => !bought.includes(event) || !isOvertaken(event, bought));
   const periods = all.filter(({ fact }) => fact.type === "subscription");
@@ -717,7 +724,9 @@ const givenByIos = (
       revokedAt === null &&
       fact.transaction !== event.home.original &&
       fact.signedAt < start &&
-      !periods.some((other) => other.start < start && (other.end ?? 0) >= start);
+      start - fact.signedAt <= AHEAD &&
+      !event.isReplaced &&
+      !periods.some((other) => other.start < start && (other.end ?? 0) >= start - CLOCKS);
     const status = fact.upgraded
       ? "expired"
       : renewed !== undefined && end !== null
@@ -1033,14 +1042,15 @@ export const entitlementsFrom = (
           [({ signedAt }) => -signedAt, ({ original }) => original],
         );
         if (home === undefined) throw new RangeError("An event has a copy.");
-        const replaced = lineages.size > 1 ? null : replacementOf(purchaseName(home), everything);
+        const newer = replacementOf(purchaseName(home), everything);
+        const replaced = lineages.size > 1 ? null : newer;
         // Two lineages that name each other at one moment do not end each other.
         const isMutual =
           replaced !== null && replacementOf(replaced.by, everything)?.by === purchaseName(home);
         const { start } = eventOf(copies);
         const isBefore = replaced !== null && (isMutual ? start < replaced.at : start <= replaced.at);
         const until = isBefore ? replaced.at : null;
-        return { copies, home, until };
+        return { copies, home, until, isReplaced: newer !== null };
       });
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
