@@ -6,7 +6,7 @@ import { addAccountCommands } from "./account-program.ts";
 import type { Answer } from "./answer.ts";
 import { addApplicationCommands } from "./application-program.ts";
 import type { Confirmation } from "./confirmation.ts";
-import { connect, tableName, type Connection, type Environment } from "./connection.ts";
+import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
 import { addConsoleCommand } from "./console-program.ts";
 import { addCredentialCommands } from "./credential-program.ts";
 import { addCustomerCommands } from "./customer-program.ts";
@@ -16,7 +16,7 @@ import { openSession, type ComposeAccountReport, type Session } from "./session.
 
 /** The program's dependencies. */
 export interface World {
-  readonly environment: Environment;
+  readonly environment: EnvironmentVariables;
   readonly now: () => Instant;
   /** Standard output: results, and requested help. */
   readonly out: (text: string) => void;

@@ -7,7 +7,7 @@ import {
   readRefreshes,
   type ApplicationRefresh,
   type RefreshedPurchase,
-  type RefreshReport,
+  type RefreshProgress,
 } from "../lib/administration/refresh.ts";
 import type { Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
@@ -40,7 +40,7 @@ interface State {
 }
 
 /** A change of what a purchase gives. */
-interface Change {
+interface StateChange {
   readonly name: string;
   readonly before: string | null;
   readonly after: string | null;
@@ -70,7 +70,7 @@ const statesOf = (
 };
 
 /** Differences between two states of a purchase. A product may have several lines. */
-const changesOf = (before: readonly State[], after: readonly State[]): readonly Change[] => {
+const changesOf = (before: readonly State[], after: readonly State[]): readonly StateChange[] => {
   const stateIn = (states: readonly State[], name: string): string | null =>
     states.flatMap((one) => (one.name === name ? one.state : [])).join(", ") || null;
   return [...new Set([...before, ...after].map(({ name }) => name))]
@@ -78,7 +78,7 @@ const changesOf = (before: readonly State[], after: readonly State[]): readonly 
     .filter((change) => change.before !== change.after);
 };
 
-const changeText = ({ name, before, after }: Change): string =>
+const stateChangeText = ({ name, before, after }: StateChange): string =>
   `${name}: ${before ?? "none"} → ${after ?? "none"}`;
 
 const productsOf = ({ lines }: Purchase): readonly string[] => [
@@ -96,8 +96,8 @@ const ERASED = "erased meanwhile";
 /** Outcome for a purchase, in a sentence. */
 const outcomeText = (
   refreshed: RefreshedPurchase,
-  changes: readonly Change[],
-  { healths }: RefreshReport,
+  changes: readonly StateChange[],
+  { healths }: RefreshProgress,
   moment: Instant,
 ): readonly string[] => {
   const { purchase } = refreshed.before;
@@ -110,7 +110,7 @@ const outcomeText = (
     case "dropped":
       return [DROPPED];
     case "answered":
-      return changes.length === 0 ? ["nothing new"] : changes.map(changeText);
+      return changes.length === 0 ? ["nothing new"] : changes.map(stateChangeText);
     case "unanswered": {
       const { refreshAt } = refreshed.after;
       const next = refreshAt === null ? "" : `; it is asked again at ${isoTime(refreshAt)}`;
@@ -129,7 +129,7 @@ const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
 const presentCustomer = (
   application: Application,
   customer: StoredCustomer,
-  report: RefreshReport,
+  report: RefreshProgress,
   moment: Instant,
   waits: boolean,
 ): Answer => {

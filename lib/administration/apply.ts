@@ -1,7 +1,7 @@
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
 import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { differenceOf, type Change } from "./difference.ts";
+import { differenceOf, type ApplicationChange } from "./difference.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** A bundle or package, with the one application it belongs to. */
@@ -41,7 +41,7 @@ export type ApplyOutcome =
       readonly application: ApplicationId;
       readonly created: boolean;
       /** Empty if the application matched already; nothing was written. */
-      readonly changes: readonly Change[];
+      readonly changes: readonly ApplicationChange[];
     }
   | { readonly outcome: "nothing_names_it" }
   | { readonly outcome: "registered_to_several"; readonly registrations: readonly StoreRegistration[] }
@@ -58,7 +58,7 @@ export interface Applying {
   readonly audit?: (
     before: Application | null,
     after: Application,
-    changes: readonly Change[],
+    changes: readonly ApplicationChange[],
   ) => Promise<Audited>;
 }
 

@@ -194,7 +194,7 @@ const outcomeOf = (
 };
 
 /** Outcomes so far, and the health of the queues of purchases that wait. */
-export interface RefreshReport {
+export interface RefreshProgress {
   readonly purchases: readonly RefreshedPurchase[];
   readonly healths: QueueHealths;
 }
@@ -204,7 +204,7 @@ export const readRefreshes = async (
   refreshing: Refreshing,
   application: Application,
   queued: readonly QueuedPurchase[],
-): Promise<RefreshReport> => {
+): Promise<RefreshProgress> => {
   const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
   const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
   const moment = refreshing.now();
@@ -235,7 +235,7 @@ export const awaitRefreshes = async (
   application: Application,
   queued: readonly QueuedPurchase[],
   milliseconds: number,
-): Promise<RefreshReport> => {
+): Promise<RefreshProgress> => {
   let report = await readRefreshes(refreshing, application, queued);
   for (let left = milliseconds; left > 0; left -= BETWEEN_LOOKS) {
     const end = refreshing.now() + left;
