@@ -21,9 +21,11 @@ export interface OperationTable {
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   /** Transfers of customers by links, oldest first. */
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
-  /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */
-  customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
-  /** The same from a position on; null: from the beginning. */
+  /**
+   * All customers of an application, without aliases, in pages. Scans the whole table: use it rarely.
+   *
+   * @param after null: from the beginning
+   */
   customerPages(application: ApplicationId, after: ScanPosition | null): AsyncIterable<CustomerPage>;
   /** Items of the table, as DynamoDB counted them in the last six hours; null: it does not say. */
   size(): Promise<number | null>;

@@ -26,7 +26,7 @@ import type { FindOwnership, OperationTable } from "./operation-table.ts";
 export interface Refreshing {
   readonly customers: Pick<CustomerTable, "findCustomers" | "findFacts">;
   readonly findOwnership: FindOwnership;
-  readonly table: Pick<OperationTable, "customersOf">;
+  readonly table: Pick<OperationTable, "customerPages">;
   readonly queue: Pick<RefreshQueue, "sourceOf" | "set" | "resume" | "healthOf">;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
@@ -328,7 +328,7 @@ export const queueApplication = async (
     until = Math.max(until ?? 0, one.dueAt);
   };
 
-  for await (const page of table.customersOf(identifier)) {
+  for await (const { customers: page } of table.customerPages(identifier, null)) {
     const { living } = await customers.findCustomers(identifier, page);
     for (const customer of page) {
       const stored = living.get(customer);

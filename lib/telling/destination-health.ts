@@ -16,7 +16,7 @@ export interface DestinationHealth {
 export const TAKING: DestinationHealth = { failures: 0, failingSince: null, because: null, pausedUntil: 0 };
 
 /** Reason of a destination that answered that it wants no more messages. */
-export const GONE = "gone";
+const GONE = "gone";
 
 /** Until an operator resumes it. */
 const FOR_EVER = Date.UTC(9999, 11, 31);

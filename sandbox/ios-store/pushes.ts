@@ -9,7 +9,7 @@ import { createPushHistory, sentPush, type SentPush } from "./push-history.ts";
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
  */
-export const RETRIES_AFTER = [1, 12, 24, 48, 72].map((hours) => hours * HOUR);
+const RETRIES_AFTER = [1, 12, 24, 48, 72].map((hours) => hours * HOUR);
 
 /** Milliseconds for which the store waits for an answer. */
 const TIMEOUT = 10_000;

@@ -18,7 +18,7 @@ import { AHEAD, expired, LAPSE, recovered, renewed, withPaidPeriod } from "./ren
 const WEEK = { months: 0, milliseconds: 7 * DAY };
 
 /** Changes that only subscriptions have. They happen to the lineages of family members too. */
-export const SUBSCRIPTION_CHANGES = [
+const SUBSCRIPTION_CHANGES = [
   "renew",
   "renew-ahead",
   "cancel",
