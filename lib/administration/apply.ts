@@ -1,6 +1,7 @@
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
 import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { pause, tryAgain } from "../pause.ts";
 import { differenceOf, type ApplicationChange } from "./difference.ts";
 import type { Manifest } from "./manifest.ts";
 
@@ -114,9 +115,9 @@ export const applyManifest = async (
   applying: Applying = {},
 ): Promise<ApplyOutcome> => {
   if (manifest.identifier === null && storesOf(manifest).length === 0) return { outcome: "nothing_names_it" };
-  for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
+  const applied = await tryAgain(ATTEMPTS, pause, async () => {
     const outcome = await applyOnce(manifest, newIdentifier, applications, applying);
-    if (outcome.outcome !== "changed_meanwhile") return outcome;
-  }
-  return applyOnce(manifest, newIdentifier, applications, applying);
+    return outcome.outcome === "changed_meanwhile" ? "conflict" : outcome;
+  });
+  return applied === "conflict" ? { outcome: "changed_meanwhile" } : applied;
 };

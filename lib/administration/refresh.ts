@@ -12,6 +12,7 @@ import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import type { RefreshSource } from "../freshness/refresh.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
+import { again } from "../pause.ts";
 import {
   healthFor,
   healthsOf,
@@ -84,7 +85,13 @@ const queueOne = async (
   resume: Resume,
 ): Promise<QueuedPurchase | null> => {
   let before = found;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+  return again<QueuedPurchase | null>(ATTEMPTS, refreshing.pause, async (attempt) => {
+    if (attempt > 1) {
+      const known = await read(refreshing, application, [before.purchase]);
+      const now = known.get(referenceText(before.purchase));
+      if (now === undefined) return null;
+      before = now;
+    }
     const source = await sourceFor(refreshing, application, before);
     // The worker may have moved a refresh between two reads.
     const isSure = source !== "token-gone" || attempt > 1;
@@ -97,14 +104,8 @@ const queueOne = async (
       const written = await refreshing.queue.set(application.identifier, before, { dueAt, source });
       if (written === "written") return { before, outcome: "queued", isNew: true, dueAt };
     }
-    await refreshing.pause(attempt);
-    const again = (await read(refreshing, application, [before.purchase])).get(
-      referenceText(before.purchase),
-    );
-    if (again === undefined) return null;
-    before = again;
-  }
-  throw new Error("A purchase kept changing concurrently; try again.");
+    return "conflict";
+  });
 };
 
 /** Purchases of a customer: those that the index lists, and those of its holdings, which are the newest. */
