@@ -53,7 +53,11 @@ const wantsJson = (words: readonly string[]): boolean =>
  *
  * @param unfinished called by a command that is done, and of which something still waits
  */
-const createProgram = (world: World, isJson: boolean, unfinished: () => void): Command => {
+const createProgram = (
+  world: World,
+  { isJson }: { readonly isJson: boolean },
+  unfinished: () => void,
+): Command => {
   const program = new Command(PROGRAM)
     .description(
       "Configures applications, issues their API keys, and inspects and changes accounts and customers.",
@@ -125,7 +129,7 @@ export const runOperator = async (words: readonly string[], world: World): Promi
   }
   let code = 0;
   try {
-    await createProgram(world, isJson, () => (code = 1)).parseAsync([...words], { from: "user" });
+    await createProgram(world, { isJson }, () => (code = 1)).parseAsync([...words], { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {

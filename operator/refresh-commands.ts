@@ -131,7 +131,7 @@ const presentCustomer = (
   customer: StoredCustomer,
   report: RefreshProgress,
   moment: Instant,
-  waits: boolean,
+  { wait }: { readonly wait: boolean },
 ): Answer => {
   const rows = report.purchases.map((refreshed) => {
     const { before } = refreshed;
@@ -141,7 +141,7 @@ const presentCustomer = (
     return { refreshed, purchase: after.purchase, refreshAt: after.refreshAt, changes };
   });
   return {
-    unfinished: waits && report.purchases.some(isUnfinished),
+    unfinished: wait && report.purchases.some(isUnfinished),
     json: {
       applicationIdentifier: application.identifier,
       customerIdentifier: customer.identifier,
@@ -167,7 +167,7 @@ const presentCustomer = (
               `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
               ...indent([
                 `verified ${heardText(purchase) ?? "never"}`,
-                ...(waits || refreshed.outcome !== "waiting"
+                ...(wait || refreshed.outcome !== "waiting"
                   ? outcomeText(refreshed, changes, report, moment)
                   : ["queued to be asked about now"]),
               ]),
@@ -210,7 +210,7 @@ export const refreshCustomer = async (
   const report = options.wait
     ? await awaitRefreshes(refreshing, application, queued.purchases, WAIT_MILLISECONDS)
     : await readRefreshes(refreshing, application, queued.purchases);
-  return presentCustomer(application, queued.customer, report, session.now(), options.wait);
+  return presentCustomer(application, queued.customer, report, session.now(), options);
 };
 
 const readStore = (text: string | undefined): Store | null => {

@@ -68,7 +68,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
     signedPayload: string,
     failures: number,
     at: Instant,
-    isRetried: boolean,
+    { isRetried }: { readonly isRetried: boolean },
   ): Promise<void> => {
     const url = urlOf();
     if (!enabled || url === null) return;
@@ -101,7 +101,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
     sendNext: async () => {
       const first = unsent.shift();
       if (first !== undefined)
-        await send(first.signedPayload, 0, first.at, first.environment === "Production");
+        await send(first.signedPayload, 0, first.at, { isRetried: first.environment === "Production" });
     },
     // Whoever sends goes on with the queue; only that of an opened store waits for its moment.
     nextAt: () => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
@@ -109,7 +109,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
       const due = next();
       if (due === null) return;
       pending.splice(pending.indexOf(due), 1);
-      await send(due.signedPayload, due.failures, due.dueAt, true);
+      await send(due.signedPayload, due.failures, due.dueAt, { isRetried: true });
     },
     enable: (on) => {
       enabled = on;
