@@ -43,7 +43,7 @@ const decoded = (part: string): string => {
 };
 
 /** The page of an address; the list of applications where it names none. */
-export const routeOf = (hash: string): Route => {
+const routeOf = (hash: string): Route => {
   const [page, first = "", second = "", third = "1"] = hash.replace(/^#\//, "").split("/").map(decoded);
   switch (page) {
     case "application":

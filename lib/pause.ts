@@ -9,3 +9,29 @@ const LONGEST_PAUSE_MILLISECONDS = 500;
  */
 export const pause = (attempt: number): Promise<void> =>
   sleep(Math.random() * Math.min(LONGEST_PAUSE_MILLISECONDS, 10 * 2 ** attempt));
+
+type Pause = (attempt: number) => Promise<void>;
+
+/** Outcome of the first attempt without a conflict, with a pause before each further one; `conflict`: all of them had one. */
+export const tryAgain = async <Outcome>(
+  attempts: number,
+  wait: Pause,
+  act: (attempt: number) => Promise<Outcome | "conflict">,
+): Promise<Outcome | "conflict"> => {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    if (attempt > 1) await wait(attempt);
+    const outcome = await act(attempt);
+    if (outcome !== "conflict") return outcome;
+  }
+  return "conflict";
+};
+
+/** As {@link tryAgain}. Throws after the last attempt. */
+export const again = async <Outcome>(
+  ...trying: Parameters<typeof tryAgain<Outcome>>
+): Promise<Exclude<Outcome, "conflict">> => {
+  const outcome = await tryAgain<Outcome>(...trying);
+  if (outcome === "conflict")
+    throw new Error("What was to be changed kept changing concurrently; try again.");
+  return outcome as Exclude<Outcome, "conflict">;
+};

@@ -6,7 +6,7 @@ import {
   type Approve,
   type StoreRegistration,
 } from "../lib/administration/apply.ts";
-import { changeText, type Change } from "../lib/administration/difference.ts";
+import { changeText, type ApplicationChange } from "../lib/administration/difference.ts";
 import { appliedLines, auditEntry } from "../lib/administration/audit.ts";
 import { lostAccess } from "../lib/administration/lost-access.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
@@ -74,12 +74,12 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
 };
 
 /** Parts whose change may affect every account's entitlements without writing any account. */
-const IN_CATALOG: ReadonlySet<Change["subject"]> = new Set(["entitlement", "product"]);
+const IN_CATALOG: ReadonlySet<ApplicationChange["subject"]> = new Set(["entitlement", "product"]);
 
 const RETELL_TEXT = "Each account is told of this when something else changes it.";
 
 /** Names of webhooks that were not webhooks before. */
-const newWebhooks = (changes: readonly Change[]): readonly string[] =>
+const newWebhooks = (changes: readonly ApplicationChange[]): readonly string[] =>
   changes
     .filter(
       ({ subject, fields }) =>
@@ -93,7 +93,7 @@ const dropRemoved = async (
   { destinations }: Session,
   { progress }: Confirmation,
   application: ApplicationId,
-  changes: readonly Change[],
+  changes: readonly ApplicationChange[],
 ): Promise<readonly { readonly destination: string; readonly messages: number }[]> => {
   const removed = changes.filter(({ kind, subject }) => kind === "removed" && subject === "destination");
   const dropped = [];

@@ -10,7 +10,7 @@ import { readMasterSecret } from "./master-secret.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
 import { serviceClock } from "./service-clock.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** An open table and its location. */
 export interface Connection extends Place {
@@ -50,7 +50,7 @@ const isOfThisMachine: TrustsOrigin = (origin) => {
 };
 
 /** Table name from the option, or else from `TABLE_NAME`. */
-export const tableName = (option: string | undefined, environment: Environment): string => {
+export const tableName = (option: string | undefined, environment: EnvironmentVariables): string => {
   const name = option || environment["TABLE_NAME"];
   if (!name)
     throw new OperatorError(
@@ -65,7 +65,7 @@ export const tableName = (option: string | undefined, environment: Environment):
  *
  * @throws OperatorError if no region is configured or the endpoint is not a URL
  */
-export const connect = async (table: string, environment: Environment): Promise<Connection> => {
+export const connect = async (table: string, environment: EnvironmentVariables): Promise<Connection> => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
   const isLocal = Boolean(endpoint) && LOCAL_HOSTS.has(hostOf(endpoint ?? ""));
   const givesTokens = originOf(environment["ANDROID_PUBLISHER_URL"]);

@@ -6,7 +6,7 @@ import { addAccountCommands } from "./account-program.ts";
 import type { Answer } from "./answer.ts";
 import { addApplicationCommands } from "./application-program.ts";
 import type { Confirmation } from "./confirmation.ts";
-import { connect, tableName, type Connection, type Environment } from "./connection.ts";
+import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
 import { addConsoleCommand } from "./console-program.ts";
 import { addCredentialCommands } from "./credential-program.ts";
 import { addCustomerCommands } from "./customer-program.ts";
@@ -16,7 +16,7 @@ import { openSession, type ComposeAccountReport, type Session } from "./session.
 
 /** The program's dependencies. */
 export interface World {
-  readonly environment: Environment;
+  readonly environment: EnvironmentVariables;
   readonly now: () => Instant;
   /** Standard output: results, and requested help. */
   readonly out: (text: string) => void;
@@ -53,7 +53,11 @@ const wantsJson = (words: readonly string[]): boolean =>
  *
  * @param unfinished called by a command that has ended while part of its work still waits
  */
-const createProgram = (world: World, isJson: boolean, unfinished: () => void): Command => {
+const createProgram = (
+  world: World,
+  { isJson }: { readonly isJson: boolean },
+  unfinished: () => void,
+): Command => {
   const program = new Command(PROGRAM)
     .description(
       "Configures applications, issues their API keys, and inspects and changes accounts and customers.",
@@ -125,7 +129,7 @@ export const runOperator = async (words: readonly string[], world: World): Promi
   }
   let code = 0;
   try {
-    await createProgram(world, isJson, () => (code = 1)).parseAsync([...words], { from: "user" });
+    await createProgram(world, { isJson }, () => (code = 1)).parseAsync([...words], { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {

@@ -7,7 +7,7 @@ import {
   readRefreshes,
   type ApplicationRefresh,
   type RefreshedPurchase,
-  type RefreshReport,
+  type RefreshProgress,
 } from "../lib/administration/refresh.ts";
 import type { Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
@@ -40,7 +40,7 @@ interface State {
 }
 
 /** A change of what a purchase gives. */
-interface Change {
+interface StateChange {
   readonly name: string;
   readonly before: string | null;
   readonly after: string | null;
@@ -70,7 +70,7 @@ const statesOf = (
 };
 
 /** Differences between two states of a purchase. A product may have several lines. */
-const changesOf = (before: readonly State[], after: readonly State[]): readonly Change[] => {
+const changesOf = (before: readonly State[], after: readonly State[]): readonly StateChange[] => {
   const stateIn = (states: readonly State[], name: string): string | null =>
     states.flatMap((one) => (one.name === name ? one.state : [])).join(", ") || null;
   return [...new Set([...before, ...after].map(({ name }) => name))]
@@ -78,7 +78,7 @@ const changesOf = (before: readonly State[], after: readonly State[]): readonly 
     .filter((change) => change.before !== change.after);
 };
 
-const changeText = ({ name, before, after }: Change): string =>
+const stateChangeText = ({ name, before, after }: StateChange): string =>
   `${name}: ${before ?? "none"} → ${after ?? "none"}`;
 
 const productsOf = ({ lines }: Purchase): readonly string[] => [
@@ -96,8 +96,8 @@ const ERASED = "erased meanwhile";
 /** Outcome for a purchase, in a sentence. */
 const outcomeText = (
   refreshed: RefreshedPurchase,
-  changes: readonly Change[],
-  { healths }: RefreshReport,
+  changes: readonly StateChange[],
+  { healths }: RefreshProgress,
   moment: Instant,
 ): readonly string[] => {
   const { purchase } = refreshed.before;
@@ -110,7 +110,7 @@ const outcomeText = (
     case "dropped":
       return [DROPPED];
     case "answered":
-      return changes.length === 0 ? ["nothing new"] : changes.map(changeText);
+      return changes.length === 0 ? ["nothing new"] : changes.map(stateChangeText);
     case "unanswered": {
       const { refreshAt } = refreshed.after;
       const next = refreshAt === null ? "" : `; it is asked again at ${isoTime(refreshAt)}`;
@@ -129,9 +129,9 @@ const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
 const presentCustomer = (
   application: Application,
   customer: StoredCustomer,
-  report: RefreshReport,
+  report: RefreshProgress,
   moment: Instant,
-  waits: boolean,
+  { wait }: { readonly wait: boolean },
 ): Answer => {
   const rows = report.purchases.map((refreshed) => {
     const { before } = refreshed;
@@ -141,7 +141,7 @@ const presentCustomer = (
     return { refreshed, purchase: after.purchase, refreshAt: after.refreshAt, changes };
   });
   return {
-    unfinished: waits && report.purchases.some(isUnfinished),
+    unfinished: wait && report.purchases.some(isUnfinished),
     json: {
       applicationIdentifier: application.identifier,
       customerIdentifier: customer.identifier,
@@ -167,7 +167,7 @@ const presentCustomer = (
               `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
               ...indent([
                 `verified ${heardText(purchase) ?? "never"}`,
-                ...(waits || refreshed.outcome !== "waiting"
+                ...(wait || refreshed.outcome !== "waiting"
                   ? outcomeText(refreshed, changes, report, moment)
                   : ["queued to be asked about now"]),
               ]),
@@ -210,7 +210,7 @@ export const refreshCustomer = async (
   const report = options.wait
     ? await awaitRefreshes(refreshing, application, queued.purchases, WAIT_MILLISECONDS)
     : await readRefreshes(refreshing, application, queued.purchases);
-  return presentCustomer(application, queued.customer, report, session.now(), options.wait);
+  return presentCustomer(application, queued.customer, report, session.now(), options);
 };
 
 const readStore = (text: string | undefined): Store | null => {

@@ -13,7 +13,7 @@ import { refreshesSection } from "./refreshes.ts";
 import { storingSection } from "./storing.ts";
 import { tellingSection } from "./telling.ts";
 import { verificationSection } from "./verification.ts";
-import { FINDINGS } from "./findings.ts";
+import { READING_THE_FIGURES } from "./reading-the-figures.ts";
 
 const DOCS = new URL("../../docs/", import.meta.url);
 
@@ -41,7 +41,7 @@ export const writeReport = async (results: Results): Promise<void> => {
     loadSection(results.load),
     costSection(results),
   ];
-  const text = [introduction(results), goalsSection(results), ...sections, FINDINGS].join("\n\n");
+  const text = [introduction(results), goalsSection(results), ...sections, READING_THE_FIGURES].join("\n\n");
   await writeFormatted(fileURLToPath(new URL("performance.md", DOCS)), text);
 };
 

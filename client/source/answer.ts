@@ -12,7 +12,7 @@ const isErrorBody = (value: unknown): value is ErrorBody =>
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
-export const retryAfterOf = (header: string | null, now: number): number | null => {
+const retryAfterOf = (header: string | null, now: number): number | null => {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
   const moment = Date.parse(header);

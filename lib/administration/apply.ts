@@ -1,7 +1,8 @@
 import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
 import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { differenceOf, type Change } from "./difference.ts";
+import { pause, tryAgain } from "../pause.ts";
+import { differenceOf, type ApplicationChange } from "./difference.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** A bundle or package, with the one application it belongs to. */
@@ -41,7 +42,7 @@ export type ApplyOutcome =
       readonly application: ApplicationId;
       readonly created: boolean;
       /** Empty if the application matched already; nothing was written. */
-      readonly changes: readonly Change[];
+      readonly changes: readonly ApplicationChange[];
     }
   | { readonly outcome: "nothing_names_it" }
   | { readonly outcome: "registered_to_several"; readonly registrations: readonly StoreRegistration[] }
@@ -58,7 +59,7 @@ export interface Applying {
   readonly audit?: (
     before: Application | null,
     after: Application,
-    changes: readonly Change[],
+    changes: readonly ApplicationChange[],
   ) => Promise<Audited>;
 }
 
@@ -114,9 +115,9 @@ export const applyManifest = async (
   applying: Applying = {},
 ): Promise<ApplyOutcome> => {
   if (manifest.identifier === null && storesOf(manifest).length === 0) return { outcome: "nothing_names_it" };
-  for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
+  const applied = await tryAgain(ATTEMPTS, pause, async () => {
     const outcome = await applyOnce(manifest, newIdentifier, applications, applying);
-    if (outcome.outcome !== "changed_meanwhile") return outcome;
-  }
-  return applyOnce(manifest, newIdentifier, applications, applying);
+    return outcome.outcome === "changed_meanwhile" ? "conflict" : outcome;
+  });
+  return applied === "conflict" ? { outcome: "changed_meanwhile" } : applied;
 };

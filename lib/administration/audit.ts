@@ -2,7 +2,7 @@ import type { Application } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { AuditAction, Audited, AuditEntry } from "./audit-entry.ts";
-import { changeHead, changeText, type Change } from "./difference.ts";
+import { changeHead, changeText, type ApplicationChange } from "./difference.ts";
 import { lostAccess } from "./lost-access.ts";
 
 /** An audit entry as read; a later version may have written other actions. */
@@ -79,7 +79,7 @@ export const auditEntry = (
 });
 
 /** A change with its field values, or with the field names alone if the values may be secret or do not fit. */
-const changeLine = (change: Change): string => {
+const changeLine = (change: ApplicationChange): string => {
   const { subject, fields } = change;
   // The URL of a destination may hold a token; what configures a store is in the manifest.
   const isShown = subject !== "destination" && subject !== "store";
@@ -93,7 +93,7 @@ const changeLine = (change: Change): string => {
 export const appliedLines = (
   before: Application | null,
   after: Application,
-  changes: readonly Change[],
+  changes: readonly ApplicationChange[],
 ): readonly string[] => [
   ...(before === null ? [] : lostAccess(before, after)).map((loss) => `customers can lose access: ${loss}`),
   ...changes.map(changeLine),

@@ -2,7 +2,7 @@ import type { Application } from "../applications/application.ts";
 import { manifestOf } from "./manifest-document.ts";
 
 /** Change of one part of an application. */
-export interface Change {
+export interface ApplicationChange {
   readonly kind: "added" | "changed" | "removed";
   readonly subject: "application" | "destination" | "store" | "entitlement" | "product";
   /** Name of the part within its subject, such as `ios-store com.example.app`. */
@@ -12,7 +12,7 @@ export interface Change {
 }
 
 interface Part {
-  readonly subject: Change["subject"];
+  readonly subject: ApplicationChange["subject"];
   readonly names: readonly string[];
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -59,7 +59,7 @@ const partsOf = (application: Application): ReadonlyMap<string, Part> => {
   return new Map(parts.map((part) => [JSON.stringify([part.subject, part.names]), part]));
 };
 
-const differingFields = (before: Part["fields"], after: Part["fields"]): Change["fields"] =>
+const differingFields = (before: Part["fields"], after: Part["fields"]): ApplicationChange["fields"] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
     .filter((field) => JSON.stringify(field.before) !== JSON.stringify(field.after));
@@ -68,10 +68,13 @@ const differingFields = (before: Part["fields"], after: Part["fields"]): Change[
  * Changes that turn `before` (null: no application yet) into `after`; empty if they are the same. The order of parts does
  * not matter.
  */
-export const differenceOf = (before: Application | null, after: Application): readonly Change[] => {
+export const differenceOf = (
+  before: Application | null,
+  after: Application,
+): readonly ApplicationChange[] => {
   const old = before === null ? new Map<string, Part>() : partsOf(before);
   const wanted = partsOf(after);
-  const addedOrChanged = [...wanted].flatMap(([key, part]): Change[] => {
+  const addedOrChanged = [...wanted].flatMap(([key, part]): ApplicationChange[] => {
     const known = old.get(key);
     const fields = differingFields(known?.fields ?? {}, part.fields);
     if (known !== undefined && fields.length === 0) return [];
@@ -80,7 +83,7 @@ export const differenceOf = (before: Application | null, after: Application): re
   });
   const removed = [...old]
     .filter(([key]) => !wanted.has(key))
-    .map(([, { subject, names }]): Change => ({
+    .map(([, { subject, names }]): ApplicationChange => ({
       kind: "removed",
       subject,
       name: names.join(" "),
@@ -89,15 +92,16 @@ export const differenceOf = (before: Application | null, after: Application): re
   return [...addedOrChanged, ...removed];
 };
 
-const SIGNS: Readonly<Record<Change["kind"], string>> = { added: "+", changed: "~", removed: "-" };
+const SIGNS: Readonly<Record<ApplicationChange["kind"], string>> = { added: "+", changed: "~", removed: "-" };
 
 /** Kind and name of a change, without its fields. */
-export const changeHead = ({ kind, subject, name }: Change): string => `${SIGNS[kind]} ${subject} ${name}`;
+export const changeHead = ({ kind, subject, name }: ApplicationChange): string =>
+  `${SIGNS[kind]} ${subject} ${name}`;
 
 const valueText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** A change as one line, with the values of its fields. */
-export const changeText = (change: Change): string => {
+export const changeText = (change: ApplicationChange): string => {
   const details = change.fields.map(({ field, before, after }) =>
     change.kind === "added"
       ? `${field} ${valueText(after)}`

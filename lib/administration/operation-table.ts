@@ -21,9 +21,11 @@ export interface OperationTable {
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   /** Transfers of customers by links, oldest first. */
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
-  /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */
-  customersOf(application: ApplicationId): AsyncIterable<readonly CustomerId[]>;
-  /** Like `customersOf`, after a position; null: from the beginning. */
+  /**
+   * All customers of an application, without aliases, in pages. Scans the whole table: use it rarely.
+   *
+   * @param after null: from the beginning
+   */
   customerPages(application: ApplicationId, after: ScanPosition | null): AsyncIterable<CustomerPage>;
   /** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
   size(): Promise<number | null>;

@@ -6,6 +6,7 @@ import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { Audited } from "./audit-entry.ts";
+import { again } from "../pause.ts";
 import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "./audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
@@ -55,18 +56,14 @@ export const withCustomer = async <Outcome, Gone>(
   identifier: CustomerId,
   act: (customer: StoredCustomer) => Promise<Outcome | "conflict">,
   whereGone: (end: CustomerId) => Gone,
-): Promise<Outcome | Gone> => {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await pause(attempt);
+): Promise<Outcome | Gone> =>
+  again<Outcome | Gone>(ATTEMPTS, pause, async () => {
     const { living, gone } = await customers.findCustomers(application, [identifier]);
     const end = gone.get(identifier);
     if (end !== undefined) return whereGone(end);
     const customer = living.get(identifier);
-    const outcome = customer === undefined ? "conflict" : await act(customer);
-    if (outcome !== "conflict") return outcome;
-  }
-  throw new Error("The customer kept changing concurrently; try again.");
-};
+    return customer === undefined ? "conflict" : act(customer);
+  });
 
 const nobody = (): null => null;
 

@@ -12,6 +12,7 @@ import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import type { RefreshSource } from "../freshness/refresh.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
+import { again } from "../pause.ts";
 import {
   healthFor,
   healthsOf,
@@ -26,7 +27,7 @@ import type { FindOwnership, OperationTable } from "./operation-table.ts";
 export interface Refreshing {
   readonly customers: Pick<CustomerTable, "findCustomers" | "findFacts">;
   readonly findOwnership: FindOwnership;
-  readonly table: Pick<OperationTable, "customersOf">;
+  readonly table: Pick<OperationTable, "customerPages">;
   readonly queue: Pick<RefreshQueue, "sourceOf" | "set" | "resume" | "healthOf">;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
@@ -84,7 +85,13 @@ const queueOne = async (
   resume: Resume,
 ): Promise<QueuedPurchase | null> => {
   let before = found;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+  return again<QueuedPurchase | null>(ATTEMPTS, refreshing.pause, async (attempt) => {
+    if (attempt > 1) {
+      const known = await read(refreshing, application, [before.purchase]);
+      const now = known.get(referenceText(before.purchase));
+      if (now === undefined) return null;
+      before = now;
+    }
     const source = await sourceFor(refreshing, application, before);
     // The worker may have moved a refresh between two reads.
     const isSure = source !== "token-gone" || attempt > 1;
@@ -97,14 +104,8 @@ const queueOne = async (
       const written = await refreshing.queue.set(application.identifier, before, { dueAt, source });
       if (written === "written") return { before, outcome: "queued", isNew: true, dueAt };
     }
-    await refreshing.pause(attempt);
-    const again = (await read(refreshing, application, [before.purchase])).get(
-      referenceText(before.purchase),
-    );
-    if (again === undefined) return null;
-    before = again;
-  }
-  throw new Error("A purchase kept changing concurrently; try again.");
+    return "conflict";
+  });
 };
 
 /** A customer's purchases: those that the index lists, and newer ones that only the holdings have. */
@@ -194,7 +195,7 @@ const outcomeOf = (
 };
 
 /** Outcomes so far, and the health of the queues of purchases that wait. */
-export interface RefreshReport {
+export interface RefreshProgress {
   readonly purchases: readonly RefreshedPurchase[];
   readonly healths: QueueHealths;
 }
@@ -204,7 +205,7 @@ export const readRefreshes = async (
   refreshing: Refreshing,
   application: Application,
   queued: readonly QueuedPurchase[],
-): Promise<RefreshReport> => {
+): Promise<RefreshProgress> => {
   const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
   const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
   const moment = refreshing.now();
@@ -235,7 +236,7 @@ export const awaitRefreshes = async (
   application: Application,
   queued: readonly QueuedPurchase[],
   milliseconds: number,
-): Promise<RefreshReport> => {
+): Promise<RefreshProgress> => {
   let report = await readRefreshes(refreshing, application, queued);
   for (let left = milliseconds; left > 0; left -= BETWEEN_LOOKS) {
     const end = refreshing.now() + left;
@@ -328,7 +329,7 @@ export const queueApplication = async (
     until = Math.max(until ?? 0, one.dueAt);
   };
 
-  for await (const page of table.customersOf(identifier)) {
+  for await (const { customers: page } of table.customerPages(identifier, null)) {
     const { living } = await customers.findCustomers(identifier, page);
     for (const customer of page) {
       const stored = living.get(customer);

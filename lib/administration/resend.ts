@@ -1,5 +1,6 @@
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
+import { again } from "../pause.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
@@ -68,14 +69,8 @@ const deliverAgain = async (
   { table, now, pause }: Resending,
   destination: DestinationReference,
   version: ToldVersion,
-): Promise<"written" | "newer"> => {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await pause(attempt);
-    const outcome = await table.deliverAgain(destination, version, now());
-    if (outcome !== "conflict") return outcome;
-  }
-  throw new Error("An account kept changing concurrently; try again.");
-};
+): Promise<"written" | "newer"> =>
+  again(ATTEMPTS, pause, () => table.deliverAgain(destination, version, now()));
 
 /** The changes that tell their account's newest version; later changes replace the others. */
 const newestIn = async (

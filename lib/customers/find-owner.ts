@@ -1,6 +1,7 @@
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { tryAgain } from "../pause.ts";
 import type { FactStore } from "./fact-store.ts";
 import type { StoredCustomer } from "./records.ts";
 
@@ -23,8 +24,7 @@ export const findOwner = async (
   { purchases, identities }: VerifiedNames,
 ): Promise<StoredCustomer | null> => {
   if (purchases.length === 0 && identities.length === 0) return null;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await pause(attempt);
+  const owner = await tryAgain<StoredCustomer | null>(ATTEMPTS, pause, async () => {
     const known = await table.findFacts(application, identities, purchases, now());
     const [named] = [
       ...purchases.map((purchase) => known.purchases.get(referenceText(purchase))),
@@ -32,8 +32,7 @@ export const findOwner = async (
     ].flatMap((owned) => owned?.customer ?? []);
     if (named === undefined) return null;
     const { living } = await table.findCustomers(application, [named]);
-    const owner = living.get(named);
-    if (owner !== undefined) return owner;
-  }
-  return null;
+    return living.get(named) ?? "conflict";
+  });
+  return owner === "conflict" ? null : owner;
 };

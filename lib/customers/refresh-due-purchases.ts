@@ -172,7 +172,7 @@ const settle = async (
   run: RefreshRun,
   batch: readonly DueRefresh[],
   outcomes: readonly RefreshOutcome[],
-  isPaused: boolean,
+  { isPaused }: { readonly isPaused: boolean },
 ): Promise<void> => {
   const moves = batch.map(async (due, index) => {
     const outcome = outcomes[index]?.outcome ?? "failed";
@@ -224,7 +224,7 @@ const workOff = async (
       progress.refreshed += answered;
       progress.failed += outcomes.length - answered;
       const pause = pauseAfter(outcomes);
-      await settle(run, batch, outcomes, pause !== null);
+      await settle(run, batch, outcomes, { isPaused: pause !== null });
       if (pause !== null) {
         health = afterFailure(health, pause.because, now(), pause.retryAt);
         return "left";

@@ -121,10 +121,6 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
     transfersOf: async (application) =>
       knownItems(transferItem, await queryItems(table, { pk: transfersPartition(application) })),
 
-    customersOf: async function* (application) {
-      for await (const { customers } of customerPages(application, null)) yield customers;
-    },
-
     customerPages,
 
     size: () => tableSize(table),

@@ -16,7 +16,7 @@ export interface DestinationHealth {
 export const TAKING: DestinationHealth = { failures: 0, failingSince: null, because: null, pausedUntil: 0 };
 
 /** Reason for a destination that has answered 410. */
-export const GONE = "gone";
+const GONE = "gone";
 
 /** Suspended until an operator resumes it. */
 const FOR_EVER = Date.UTC(9999, 11, 31);

@@ -9,9 +9,6 @@ import { retryTime } from "./retry-after.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type SendOutcome } from "./send-outcome.ts";
 import { signedHeaders } from "./webhook-signature.ts";
 
-export { checkDestinationUrl } from "./destination-url.ts";
-export { signedHeaders } from "./webhook-signature.ts";
-
 /** Maximum connections to one host. Further messages wait for one, within their own time limit. */
 export const CONNECTIONS_PER_HOST = 64;
 

@@ -35,7 +35,7 @@ const text = z.string().max(4096);
 const application = { application: text };
 
 /** Calls of the page by name. Each is a POST of its input to `api/<name>` below the page's path. */
-export const CALLS = {
+const CALLS = {
   start: call(z.strictObject({}), async ({ session, sandbox }) => ({
     table: session.table.name,
     applications: await listApplications(session),

@@ -61,7 +61,7 @@ export const CHANGES = [
   "refund-review",
   "consume",
 ] as const;
-export type Change = (typeof CHANGES)[number];
+export type AndroidChange = (typeof CHANGES)[number];
 
 export const changeDetails = z.object({
   /** Length of the paid period, pause, grace period or deferral; default: the subscription's own period, for grace and pause one month. */

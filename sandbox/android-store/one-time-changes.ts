@@ -1,6 +1,6 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import type { Change, ChangeDetails } from "./changes.ts";
+import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
 import { outcome, type Outcome } from "./outcome.ts";
 import { ACKNOWLEDGED, orderId, type SoldOneTimePurchase } from "./purchases.ts";
@@ -79,7 +79,7 @@ const refundedPartly = (
 /** @throws ImpossibleChange */
 export const changedOneTimePurchase = (
   sold: SoldOneTimePurchase,
-  change: Change,
+  change: AndroidChange,
   { quantity = 1 }: ChangeDetails,
   now: Instant,
 ): Outcome<SoldOneTimePurchase> => {

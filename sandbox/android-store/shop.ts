@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { isInstant, type Instant } from "../../lib/entitlements/time.ts";
-import type { Change, ChangeDetails } from "./changes.ts";
+import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import { afterEvent, nextEventOf } from "./events.ts";
 import { developerNotification, type DeveloperNotification } from "./notifications.ts";
 import { changedOneTimePurchase } from "./one-time-changes.ts";
@@ -44,7 +44,7 @@ export interface Shop {
    * @returns the token of the changed purchase, or of the one that took its place
    * @throws ImpossibleChange
    */
-  change(purchaseToken: string, change: Change, details?: string | ChangeDetails): string;
+  change(purchaseToken: string, change: AndroidChange, details?: string | ChangeDetails): string;
   /** Drops the purchase: 410 from then on. */
   drop(purchaseToken: string): void;
 }

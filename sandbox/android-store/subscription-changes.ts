@@ -1,5 +1,5 @@
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import type { Change, ChangeDetails } from "./changes.ts";
+import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
 import type { Outcome } from "./outcome.ts";
 import { after, endOf, isPrepaid, type SoldSubscription, type SubscriptionLine } from "./purchases.ts";
@@ -24,7 +24,7 @@ import {
 import { acknowledgeBy, type SubscriptionTerms } from "./terms.ts";
 
 /** Changes of one subscription; the shop makes the others. */
-type OwnChange = Exclude<Change, "acknowledge" | "replace" | "upgrade" | "top-up">;
+type OwnChange = Exclude<AndroidChange, "acknowledge" | "replace" | "upgrade" | "top-up">;
 
 const MONTH = "P1M";
 

@@ -114,7 +114,7 @@ const withRenewal = (line: SubscriptionLine, autoRenewEnabled: boolean): Subscri
 /** Lines with another end, except those that are over or not owned yet. */
 const linesUntil = (
   sold: SoldSubscription,
-  autoRenewEnabled: boolean | null,
+  { autoRenews }: { readonly autoRenews: boolean },
   expiryOf: (expiry: Instant) => Instant,
 ): SubscriptionLine[] => {
   const end = endOf(sold.answer) ?? 0;
@@ -122,7 +122,7 @@ const linesUntil = (
     const expiry = timeOf(line);
     if (expiry === null || isOver(line, end)) return line;
     const moved = { ...line, expiryTime: isoTime(expiryOf(expiry)) };
-    return autoRenewEnabled === null || endsWithPeriod(line) ? moved : withRenewal(moved, autoRenewEnabled);
+    return endsWithPeriod(line) ? moved : withRenewal(moved, autoRenews);
   });
 };
 
@@ -180,7 +180,7 @@ export const inGracePeriod = (sold: SoldSubscription, until: Instant): SoldSubsc
   inState(
     sold,
     "IN_GRACE_PERIOD",
-    linesUntil(sold, true, () => until),
+    linesUntil(sold, { autoRenews: true }, () => until),
     { inGracePeriodStateContext: declined() },
     { paymentFails: true },
   );
@@ -189,7 +189,7 @@ export const onHold = (sold: SoldSubscription, now: Instant): SoldSubscription =
   inState(
     sold,
     "ON_HOLD",
-    linesUntil(sold, true, (expiry) => Math.min(expiry, now)),
+    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
     { onHoldStateContext: declined() },
     { paymentFails: true, stateUntil: after(now, sold.terms?.accountHold ?? DEFAULT_HOLD) },
   );
@@ -198,7 +198,7 @@ export const paused = (sold: SoldSubscription, until: Instant, now: Instant): So
   inState(
     sold,
     "PAUSED",
-    linesUntil(sold, true, (expiry) => Math.min(expiry, now)),
+    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
     { pausedStateContext: { autoResumeTime: isoTime(until) } },
     { pause: null },
   );
@@ -210,7 +210,7 @@ export const canceled = (
   inState(
     sold,
     "CANCELED",
-    linesUntil(sold, false, (expiry) => expiry),
+    linesUntil(sold, { autoRenews: false }, (expiry) => expiry),
     { canceledStateContext },
     { pause: null },
   );
@@ -224,7 +224,7 @@ export const expired = (
   inState(
     sold,
     "EXPIRED",
-    linesUntil(sold, false, (expiry) => Math.min(expiry, now)),
+    linesUntil(sold, { autoRenews: false }, (expiry) => Math.min(expiry, now)),
     canceledStateContext === undefined ? {} : { canceledStateContext },
     { pause: null, stateUntil: after(now, KEPT_AFTER_EXPIRY) },
   );

@@ -7,8 +7,8 @@ import { parseJson } from "../../lib/bounded-text.ts";
 import { googleError, type Answer } from "./answers.ts";
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases */
-export const VOIDED_BY = { user: 0, developer: 1, google: 2 } as const;
-export const VOIDED_FOR = { other: 0, chargeback: 7, unacknowledged: 8 } as const;
+const VOIDED_BY = { user: 0, developer: 1, google: 2 } as const;
+const VOIDED_FOR = { other: 0, chargeback: 7, unacknowledged: 8 } as const;
 
 /** An order that was refunded and revoked. */
 export interface VoidedOrder {

@@ -80,4 +80,4 @@ export const changeSchema = z.discriminatedUnion("change", [
 
 /** As a request names it. */
 export type RequestedChange = z.input<typeof changeSchema>;
-export type Change = z.output<typeof changeSchema>;
+export type IosChange = z.output<typeof changeSchema>;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { newIdentifier, transactionPayload } from "./app-store.ts";
-import type { Change } from "./change.ts";
+import type { IosChange } from "./change.ts";
 import type { Account } from "./lineage.ts";
 import type { Notice } from "./notices.ts";
 import {
@@ -29,7 +29,7 @@ export interface Counter {
   look<Result>(read: (at: Instant) => Result): Result;
   buy(purchase: Bought): Promise<PersonsPurchases>;
   /** Null: there is no such purchase. */
-  change(originalTransactionIdentifier: string, change: Change): Promise<PersonsPurchases | null>;
+  change(originalTransactionIdentifier: string, change: IosChange): Promise<PersonsPurchases | null>;
   /** Null: there is no such purchase. */
   read(originalTransactionIdentifier: string): Promise<PersonsPurchases | null>;
   readAll(): Promise<readonly PersonsPurchases[]>;

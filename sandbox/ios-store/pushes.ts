@@ -9,7 +9,7 @@ import { createPushHistory, sentPush, type SentPush } from "./push-history.ts";
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
  */
-export const RETRIES_AFTER = [1, 12, 24, 48, 72].map((hours) => hours * HOUR);
+const RETRIES_AFTER = [1, 12, 24, 48, 72].map((hours) => hours * HOUR);
 
 /** Milliseconds for which the store waits for an answer. */
 const TIMEOUT = 10_000;
@@ -68,7 +68,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
     signedPayload: string,
     failures: number,
     at: Instant,
-    isRetried: boolean,
+    { isRetried }: { readonly isRetried: boolean },
   ): Promise<void> => {
     const url = urlOf();
     if (!enabled || url === null) return;
@@ -101,7 +101,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
     sendNext: async () => {
       const first = unsent.shift();
       if (first !== undefined)
-        await send(first.signedPayload, 0, first.at, first.environment === "Production");
+        await send(first.signedPayload, 0, first.at, { isRetried: first.environment === "Production" });
     },
     // A running send continues with the queue; only the queue of a restored store waits for its moment.
     nextAt: () => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
@@ -109,7 +109,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
       const due = next();
       if (due === null) return;
       pending.splice(pending.indexOf(due), 1);
-      await send(due.signedPayload, due.failures, due.dueAt, true);
+      await send(due.signedPayload, due.failures, due.dueAt, { isRetried: true });
     },
     enable: (on) => {
       enabled = on;

@@ -1,5 +1,5 @@
 import { ImpossibleChange } from "../impossible-change.ts";
-import type { Change } from "./change.ts";
+import type { IosChange } from "./change.ts";
 import {
   after,
   endOf,
@@ -94,7 +94,7 @@ const refunded = (
 /** @throws ImpossibleChange */
 export const refundedWholly = (
   lineage: Lineage,
-  { transactionIdentifier, reason }: Extract<Change, { change: "refund" }>,
+  { transactionIdentifier, reason }: Extract<IosChange, { change: "refund" }>,
   circumstances: Circumstances,
 ): Outcome =>
   refunded(
@@ -112,7 +112,7 @@ export const refundedPartly = (
     reason,
     refundedQuantity,
     percentage,
-  }: Extract<Change, { change: "refund-partly" }>,
+  }: Extract<IosChange, { change: "refund-partly" }>,
   circumstances: Circumstances,
 ): Outcome => {
   if ((refundedQuantity === undefined) === (percentage === undefined))
@@ -132,7 +132,7 @@ export const refundedPartly = (
 /** @throws ImpossibleChange */
 export const refundReversed = (
   lineage: Lineage,
-  { transactionIdentifier: named }: Extract<Change, { change: "reverse-refund" }>,
+  { transactionIdentifier: named }: Extract<IosChange, { change: "reverse-refund" }>,
   { at }: Circumstances,
 ): Outcome => {
   const transaction = namedTransaction(

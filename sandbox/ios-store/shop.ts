@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { newIdentifier } from "./app-store.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
-import type { Change } from "./change.ts";
+import type { IosChange } from "./change.ts";
 import { sharedWith } from "./family.ts";
 import {
   accountSchema,
@@ -45,7 +45,7 @@ export interface Shop {
    *
    * @throws ImpossibleChange; then nothing has changed
    */
-  change(lineage: Lineage, change: Change, at: Instant): Outcome;
+  change(lineage: Lineage, change: IosChange, at: Instant): Outcome;
   nextEventAt(): Instant | null;
   /** Runs the next event, at its moment. */
   passNextEvent(): readonly Notice[];
@@ -59,7 +59,7 @@ export interface Shop {
 }
 
 /** Changes that a family member's own lineage allows. */
-const OF_MEMBERS: ReadonlySet<Change["change"]> = new Set(["unshare", "restore", "rescind-consent"]);
+const OF_MEMBERS: ReadonlySet<IosChange["change"]> = new Set(["unshare", "restore", "rescind-consent"]);
 
 export const createShop = (): Shop => {
   const accounts = new Map<string, Account>();
@@ -104,7 +104,7 @@ export const createShop = (): Shop => {
 
   const share = (
     lineage: Lineage,
-    { appTransactionIdentifier }: Extract<Change, { change: "share-with-family" }>,
+    { appTransactionIdentifier }: Extract<IosChange, { change: "share-with-family" }>,
     at: Instant,
   ): Outcome => {
     const { bundleIdentifier, appAppleIdentifier, environment } = account(lineage.account);
@@ -142,7 +142,7 @@ export const createShop = (): Shop => {
   };
 
   /** A change of one lineage alone. */
-  const changedAlone = (lineage: Lineage, change: Change, at: Instant): Outcome => {
+  const changedAlone = (lineage: Lineage, change: IosChange, at: Instant): Outcome => {
     const its = circumstances(lineage.account, at);
     if (isSubscriptionChange(change)) {
       if (lineage.subscription === null)
@@ -189,7 +189,7 @@ export const createShop = (): Shop => {
   /** Changes of a purchase for those with whom it is shared. */
   const changedForFamily = (
     { revocation }: SoldTransaction,
-    change: Change,
+    change: IosChange,
     members: readonly Lineage[],
     at: Instant,
   ): Outcome[] => {
@@ -198,7 +198,7 @@ export const createShop = (): Shop => {
     return isRefund && revocation !== null ? revokedFrom(members, revocation.reason, at) : [];
   };
 
-  const change = (lineage: Lineage, change: Change, at: Instant): Outcome => {
+  const change = (lineage: Lineage, change: IosChange, at: Instant): Outcome => {
     if (lineage.sharedFrom !== null && !OF_MEMBERS.has(change.change))
       throw new ImpossibleChange(
         `The purchase is shared: what changes it happens to the purchaser's, ${lineage.sharedFrom}.`,

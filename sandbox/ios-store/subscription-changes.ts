@@ -1,7 +1,7 @@
 import { DAY } from "../../lib/duration.ts";
 import { plusPeriod } from "../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
-import type { Change } from "./change.ts";
+import type { IosChange } from "./change.ts";
 import {
   after,
   endOf,
@@ -18,7 +18,7 @@ import { AHEAD, expired, LAPSE, recovered, renewed, withPaidPeriod } from "./ren
 const WEEK = { months: 0, milliseconds: 7 * DAY };
 
 /** Changes that only subscriptions have. They happen to the lineages of family members too. */
-export const SUBSCRIPTION_CHANGES = [
+const SUBSCRIPTION_CHANGES = [
   "renew",
   "renew-ahead",
   "cancel",
@@ -32,11 +32,11 @@ export const SUBSCRIPTION_CHANGES = [
   "redeem-offer",
   "price-increase",
   "extend",
-] as const satisfies readonly Change["change"][];
-export type SubscriptionChange = Extract<Change, { change: (typeof SUBSCRIPTION_CHANGES)[number] }>;
+] as const satisfies readonly IosChange["change"][];
+export type SubscriptionChange = Extract<IosChange, { change: (typeof SUBSCRIPTION_CHANGES)[number] }>;
 
 const subscriptionChanges: ReadonlySet<string> = new Set(SUBSCRIPTION_CHANGES);
-export const isSubscriptionChange = (change: Change): change is SubscriptionChange =>
+export const isSubscriptionChange = (change: IosChange): change is SubscriptionChange =>
   subscriptionChanges.has(change.change);
 
 const requireStanding = (
@@ -66,7 +66,7 @@ const cancelled = (lineage: Lineage, subscription: Subscription, { at }: Circums
 const resubscribed = (
   lineage: Lineage,
   subscription: Subscription,
-  change: Extract<Change, { change: "resubscribe" }>,
+  change: Extract<IosChange, { change: "resubscribe" }>,
   circumstances: Circumstances,
 ): Outcome => {
   requireStanding(subscription, "expired", "revoked");
@@ -95,7 +95,7 @@ const resubscribed = (
 const upgraded = (
   lineage: Lineage,
   subscription: Subscription,
-  change: Extract<Change, { change: "upgrade" }>,
+  change: Extract<IosChange, { change: "upgrade" }>,
   circumstances: Circumstances,
 ): Outcome => {
   requireStanding(subscription, "active", "grace");
@@ -121,7 +121,7 @@ const upgraded = (
 const downgraded = (
   lineage: Lineage,
   subscription: Subscription,
-  change: Extract<Change, { change: "downgrade" }>,
+  change: Extract<IosChange, { change: "downgrade" }>,
   { at }: Circumstances,
 ): Outcome => {
   requireStanding(subscription, "active", "grace");
@@ -138,7 +138,7 @@ const downgraded = (
 const ended = (
   lineage: Lineage,
   subscription: Subscription,
-  change: Extract<Change, { change: "expire" }>,
+  change: Extract<IosChange, { change: "expire" }>,
   { at }: Circumstances,
 ): Outcome => {
   requireStanding(subscription, "active", "grace", "retry");
@@ -159,7 +159,7 @@ const ended = (
 const extended = (
   lineage: Lineage,
   subscription: Subscription,
-  change: Extract<Change, { change: "extend" }>,
+  change: Extract<IosChange, { change: "extend" }>,
   { at }: Circumstances,
 ): Outcome => {
   requireStanding(subscription, "active");

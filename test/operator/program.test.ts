@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
-import type { Environment } from "../../operator/connection.ts";
+import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
 import type { ComposeAccountReport } from "../../operator/session.ts";
 import { authorize } from "../../lib/applications/authorize.ts";
@@ -60,7 +60,7 @@ const composeAccountReport: ComposeAccountReport =
 /** Runs a command in this process, by default with the test's table in the environment. */
 const run = async (
   words: readonly string[],
-  environment?: Environment,
+  environment?: EnvironmentVariables,
   ask: Parameters<typeof runOperator>[1]["ask"] = null,
 ): Promise<Run> => {
   let out = "";
@@ -79,7 +79,7 @@ const run = async (
 };
 
 /** Runs a command as an operator does: in a process of its own. */
-const runProgram = async (words: readonly string[], environment: Environment = {}): Promise<Run> =>
+const runProgram = async (words: readonly string[], environment: EnvironmentVariables = {}): Promise<Run> =>
   new Promise((resolve) => {
     execFile(
       process.execPath,
@@ -231,7 +231,7 @@ describe("application apply", () => {
       });
     const local = { AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] };
     const elsewhere = { AWS_ENDPOINT_URL_DYNAMODB: "https://dynamodb.invalid", AWS_REGION: "us-east-1" };
-    const apply = async (text: string, environment: Environment): Promise<Run> =>
+    const apply = async (text: string, environment: EnvironmentVariables): Promise<Run> =>
       run(["application", "apply", await aFile(text)], {
         ...process.env,
         ...environment,
@@ -597,7 +597,7 @@ describe("the command line", () => {
 
 describe("a command reports in one sentence", () => {
   const show = ["application", "show", UNKNOWN, "--json"];
-  const failure = async (environment: Environment): Promise<string> => {
+  const failure = async (environment: EnvironmentVariables): Promise<string> => {
     const failed = await run(show, environment);
     expect(failed).toMatchObject({ code: 1, out: "" });
     expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
@@ -628,7 +628,7 @@ describe("a command reports in one sentence", () => {
     AWS_SECRET_ACCESS_KEY: undefined,
     AWS_ENDPOINT_URL_DYNAMODB: undefined,
   };
-  const programFailure = async (environment: Environment): Promise<string> => {
+  const programFailure = async (environment: EnvironmentVariables): Promise<string> => {
     const failed = await runProgram(show, { ...unset, ...bare, ...environment });
     expect(failed).toMatchObject({ code: 1, out: "" });
     expect(failed.err.trimEnd().split("\n")).toHaveLength(1);

@@ -17,7 +17,7 @@ import { keyedHash } from "../../lib/telling/webhook-secret.ts";
 import { createSecretsManager } from "../../local/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import { composeAccountReport } from "../../operator/composition.ts";
-import type { Environment } from "../../operator/connection.ts";
+import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
 import { createWorld, type World } from "../customers/world.ts";
 import { NOW } from "../support/purchases.ts";
@@ -45,8 +45,12 @@ export interface Operator {
   /** Endpoint of the Secrets Manager. */
   readonly secretsManager: string;
   /** @param moment of the whole command, or the clock that it reads */
-  run(words: readonly string[], changes?: Environment, moment?: Instant | (() => Instant)): Promise<Run>;
-  apply(manifest: object, changes?: Environment, words?: readonly string[]): Promise<Run>;
+  run(
+    words: readonly string[],
+    changes?: EnvironmentVariables,
+    moment?: Instant | (() => Instant),
+  ): Promise<Run>;
+  apply(manifest: object, changes?: EnvironmentVariables, words?: readonly string[]): Promise<Run>;
   stop(): Promise<void>;
 }
 

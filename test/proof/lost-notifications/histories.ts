@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Change as AndroidChange, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
+import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
 import type { SandboxPurchase } from "../../../sandbox/android-store/purchases.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
 import type { RequestedPurchase } from "../../../sandbox/ios-store/purchase.ts";

@@ -1,4 +1,4 @@
-import type { Change, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
+import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { DAY, NOW, PACKAGE_NAME } from "../../support/android-store.ts";
@@ -23,7 +23,7 @@ const subscribe = async (purchase: Parameters<TimedAndroidStore["buy"]>[0] = {})
   return token;
 };
 
-const change = (token: string, change: Change, details?: ChangeDetails): string =>
+const change = (token: string, change: AndroidChange, details?: ChangeDetails): string =>
   timed.sandbox.change(token, change, details);
 
 const answerOf = (token: string) => {
