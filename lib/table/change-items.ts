@@ -41,6 +41,7 @@ export const toldCustomerItem = once(() => z.object({ account: account() }));
 /** Last version of an erased account. */
 export const erasedAccountItem = once(() => z.object({ version: shape.integer() }));
 
+/** Last place in an application's sequence of changes; its item is leased. Absent: nothing was told. */
 export const turnItem = once(() =>
   z.object({ sequence: z.optional(shape.integer()), toldAt: z.optional(shape.integer()) }),
 );
