@@ -17,7 +17,7 @@ import {
 import { createLeasedQueues } from "./lease.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
-import { knownItems, type Table } from "./table.ts";
+import { knownItems, type Attributes, type Table } from "./table.ts";
 import { unlessChanged } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
 
@@ -71,7 +71,8 @@ export const createDeliveryQueue = (
     },
 
     retry: async (reference, delivery, tries, nextTryAt) => {
-      const update = updateOf(name, keyOf(reference, delivery), { tries, nextTryAt }, unchanged(delivery));
+      const attempted = { tries, nextTryAt } satisfies Partial<Attributes<typeof deliveryItem>>;
+      const update = updateOf(name, keyOf(reference, delivery), attempted, unchanged(delivery));
       await unlessChanged(() => client.send(new UpdateCommand(update)));
     },
   };

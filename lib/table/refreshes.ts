@@ -11,7 +11,7 @@ import { refreshItem } from "./items.ts";
 import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
 import { createLeasedQueues } from "./lease.ts";
 import { queryPages } from "./query.ts";
-import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table, type TimeToLive } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { deletion, put, type TransactItem } from "./writes.ts";
 
@@ -30,7 +30,7 @@ const refreshPut = (
     dueAt: at,
     source,
     [TABLE.timeToLiveAttribute]: epochSeconds(at) + KEPT_AFTER_DUE_SECONDS,
-  } satisfies Attributes<typeof refreshItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
+  } satisfies Attributes<typeof refreshItem> & TimeToLive);
 
 /** Writes that move a purchase's refresh, in the transaction of its facts. */
 export const refreshWrites = (
