@@ -8,13 +8,12 @@ import {
   accountWrites,
   erasedAccountItem,
   fromToldItem,
-  toldCustomerItem,
   turnItem,
   UNPLACED,
   untold,
 } from "./change-items.ts";
 import { chunks } from "./chunks.ts";
-import { sequenceUnchanged, versionUnchanged } from "./conditions.ts";
+import { sequenceUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
 import {
   afterDueBy,
@@ -25,15 +24,15 @@ import {
   lookPartition,
   sequenceKey,
   TABLE,
-  toldCustomerKey,
   toldKey,
 } from "./keys.ts";
 import { releaseLease, takeLease, type leaseItem } from "./lease.ts";
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
+import { toldAccountsOf, toldErasure } from "./told.ts";
 import { isConflict, transact } from "./transactions.ts";
-import { deletion, put, setAttributes } from "./writes.ts";
+import { deletion, setAttributes } from "./writes.ts";
 
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
@@ -119,24 +118,11 @@ export const createChangeTable = (
         ...looks.map((look) => deletion(name, lookKey(application, look))),
         ...(told === null || told.digest.customers.length > 0
           ? []
-          : [
-              deletion(name, toldKey(application, account), versionUnchanged(told.version)),
-              put(name, erasedAccountKey(application, await keyedHash(application, account)), {
-                version: told.version,
-              } satisfies Attributes<typeof erasedAccountItem>),
-            ]),
+          : await toldErasure(name, application, told, keyedHash)),
       ]);
     },
 
-    accountsOf: async (application, customers) => {
-      const found = await getAll(customers.map((one) => toldCustomerKey(application, one)));
-      return new Map(
-        customers.flatMap((one) => {
-          const item = found.get(keyText(toldCustomerKey(application, one)));
-          return item === undefined ? [] : [[one, parseItem(toldCustomerItem, item).account] as const];
-        }),
-      );
-    },
+    accountsOf: async (application, customers) => toldAccountsOf(getAll, application, customers),
 
     itemsOf: (telling, destinations) =>
       accountWrites(name, "" as ApplicationId, telling, UNPLACED, destinations).length,
