@@ -47,6 +47,7 @@ module.exports = {
     only("lib/customers/", DOMAIN),
     only("lib/telling/", [
       "lib/customers/",
+      "lib/freshness/",
       "lib/applications/",
       "lib/entitlements/",
       "lib/contract/",

@@ -15,16 +15,17 @@ import type { ScanPosition } from "../lib/administration/operation-table.ts";
 import type { Refreshing } from "../lib/administration/refresh.ts";
 import { reprojectApplication, type Reprojection } from "../lib/administration/reproject.ts";
 import type { Resending } from "../lib/administration/resend.ts";
-import type { Application } from "../lib/applications/application.ts";
+import { tellsChanges, type Application } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
+import { createApplicationReader } from "../lib/table/application-reader.ts";
 import { createAuditTable } from "../lib/table/audit.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import type { KeyedHash } from "../lib/telling/change-table.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
-import { createOperationTable, tellsIn } from "../lib/table/operations.ts";
+import { createOperationTable } from "../lib/table/operations.ts";
 import { createFindOwnership } from "../lib/table/ownership.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
 import { createForgetTold } from "../lib/table/forget-told.ts";
@@ -33,6 +34,14 @@ import { createResendTable } from "../lib/table/resend.ts";
 import { createToldTable } from "../lib/table/told-report.ts";
 import type { Table } from "../lib/table/table.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
+
+/** Whether an application tells changes. One read. */
+export const tellsIn =
+  (table: Table) =>
+  async (identifier: ApplicationId): Promise<boolean> => {
+    const application = await createApplicationReader(table).load(identifier);
+    return application !== null && tellsChanges(application);
+  };
 
 const reportsOf = (table: Table): Reports => ({
   customers: createCustomerTable(table, pause),
@@ -54,7 +63,7 @@ export const refreshingOn = (table: Table, effects: Pick<Refreshing, "now" | "wa
   customers: createCustomerTable(table, pause),
   findOwnership: createFindOwnership(table, pause),
   queue: createRefreshQueue(table),
-  table: createOperationTable(table),
+  table: createOperationTable(table, tellsIn(table)),
 });
 
 /** Binds the redelivery of changes to a table. */

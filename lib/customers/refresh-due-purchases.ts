@@ -3,14 +3,20 @@ import type { Environment, Store } from "../contract/schemas.ts";
 import { SECOND } from "../duration.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { afterFailure, HEALTHY, type PauseReason, type QueueHealth } from "../freshness/queue-health.ts";
+import {
+  afterFailure,
+  HEALTHY,
+  type Lease,
+  type PauseReason,
+  type QueueHealth,
+} from "../freshness/queue-health.ts";
 import { isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
 import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { inTurns } from "../in-turns.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { RefreshOutcome } from "./refresh-outcome.ts";
-import type { Lease, QueueReference, RefreshQueue } from "./refresh-queue.ts";
+import type { QueueReference, RefreshQueue } from "./refresh-queue.ts";
 
 export interface RefreshRun {
   readonly store: Store;

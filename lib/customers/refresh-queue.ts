@@ -1,7 +1,7 @@
 import type { Environment, Store } from "../contract/schemas.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { QueueHealth } from "../freshness/queue-health.ts";
+import type { Lease, QueueHealth } from "../freshness/queue-health.ts";
 import type { DueRefresh, RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { StoredPurchase } from "./records.ts";
@@ -14,13 +14,6 @@ export interface QueueReference {
   readonly application: ApplicationId;
   readonly store: Store;
   readonly environment: Environment;
-}
-
-/** Exclusive right to process a queue, until it ends. */
-export interface Lease {
-  /** Distinguishes the worker from others. */
-  readonly worker: string;
-  readonly until: Instant;
 }
 
 /** Queues of refreshes. A refresh is written in the transaction that stores its purchase's facts. */
@@ -43,7 +36,7 @@ export interface RefreshQueue {
   /** Takes the lease, or extends the worker's own. Null: another worker has it, or the queue is paused. */
   take(queue: QueueReference, lease: Lease, moment: Instant): Promise<QueueHealth | null>;
   /** Ends the lease, if it is still the worker's, and stores the queue's health. */
-  release(queue: QueueReference, lease: Lease, health: QueueHealth): Promise<void>;
+  release(queue: QueueReference, lease: Pick<Lease, "worker">, health: QueueHealth): Promise<void>;
   /**
    * Moves a refresh and the purchase's record of it to another time; null: removes it. A refresh that was moved
    * meanwhile stays where it is.

@@ -1,22 +1,30 @@
 import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 
-/** Why a queue is paused. */
-export type PauseReason = "unavailable" | "credential-rejected";
+/** Exclusive right to process a queue, until it ends. */
+export interface Lease {
+  /** Distinguishes the worker from others. */
+  readonly worker: string;
+  readonly until: Instant;
+}
 
-/** State of a queue as a whole. While its store fails, it is asked less and less often. */
-export interface QueueHealth {
-  /** Failures in a row; 0: the store answers. */
+/** Why a queue of refreshes is paused. */
+export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+
+/** State of a queue as a whole: its store, or its destination, answers, or is called less and less. */
+export interface QueueHealth<Reason extends string = PauseReason> {
+  /** Failures in a row; 0: it answers. */
   readonly failures: number;
-  /** Null: the store answers. */
-  readonly because: PauseReason | null;
+  /** Reason of the last failure; null: it answers. */
+  readonly because: Reason | null;
   /** First of the failures in a row; null: none. */
   readonly failingSince: Instant | null;
-  /** No refresh is tried before this time; 0: at once. */
+  /** Nothing is tried before this time; 0: at once. */
   readonly pausedUntil: Instant;
 }
 
-export const HEALTHY: QueueHealth = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
+export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
 
 /**
  * Pauses after the first failure, the second, and so on; the last repeats. A store that is down is retried often enough

@@ -10,6 +10,7 @@ import { SCOPES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId, KeyId } from "../identifiers.ts";
 import { once } from "../once.ts";
+import { jsonIn } from "./json-text.ts";
 import { TABLE_FORMAT } from "./format.ts";
 import * as shape from "./shapes.ts";
 
@@ -49,17 +50,18 @@ export const iosStoreItem = once(() =>
   }),
 );
 
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** Stored as JSON text, so that nothing is lost or reordered. */
 const workloadIdentity = once(() =>
   z.pipe(
     shape.text(),
     z.transform((written, context): Record<string, unknown> => {
-      try {
-        return z.record(shape.text(), z.unknown()).parse(JSON.parse(written));
-      } catch {
-        context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: written });
-        return z.NEVER;
-      }
+      const value = jsonIn(written);
+      if (isObject(value)) return value;
+      context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: written });
+      return z.NEVER;
     }),
   ),
 );

@@ -21,7 +21,7 @@ import {
   iosStoreItem,
   storeRegistrationItem,
 } from "./application-items.ts";
-import { TABLE_FORMAT, TableFormatError } from "./format.ts";
+import { requireFormatOf } from "./format.ts";
 import { APPLICATIONS_PARTITION, keys, partitionOfApplication } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import { knownItems, parseItem, parseItems, readItem, type Table } from "./table.ts";
@@ -38,8 +38,7 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     const items = await queryItems(table, { pk: partitionOfApplication(identifier) });
     const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
     const [written] = byKind.get("application") ?? [];
-    if (written !== undefined && written["tableFormat"] !== TABLE_FORMAT)
-      throw new TableFormatError(table.name, written["tableFormat"]);
+    if (written !== undefined) requireFormatOf(table, written);
     const [application] = parseItems(applicationItem, byKind.get("application"));
     if (application === undefined) return null;
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));

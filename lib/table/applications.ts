@@ -4,6 +4,7 @@ import type { Destination } from "../applications/destination.ts";
 import type { Audited } from "../administration/audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import {
+  type applicationOfTableItem,
   toAndroidStoreItem,
   toApplicationItem,
   toCatalogItem,
@@ -14,9 +15,9 @@ import {
 import { createApplicationReader, type ApplicationReader } from "./application-reader.ts";
 import { auditWrite } from "./audit-write.ts";
 import { absent, absentOrOf, unmarkedOrOfFormat, versionUnchanged } from "./conditions.ts";
-import { TABLE_FORMAT } from "./format.ts";
+import { TABLE_FORMAT, type markedItem } from "./format.ts";
 import { keys, keyText } from "./keys.ts";
-import type { Table } from "./table.ts";
+import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { deletion, put, setAttributes, type TransactItem } from "./writes.ts";
 
@@ -73,8 +74,16 @@ export const createApplicationTable = (table: Table): ApplicationTable => {
 
   /** Marks the table's format, and lists the application. */
   const register = ({ identifier, name }: Application): TransactItem[] => [
-    setAttributes(TableName, keys.format(), { tableFormat: TABLE_FORMAT }, unmarkedOrOfFormat(TABLE_FORMAT)),
-    setAttributes(TableName, keys.applicationOfTable(identifier), { identifier, name }),
+    setAttributes(
+      TableName,
+      keys.format(),
+      { tableFormat: TABLE_FORMAT } satisfies Attributes<typeof markedItem>,
+      unmarkedOrOfFormat(TABLE_FORMAT),
+    ),
+    setAttributes(TableName, keys.applicationOfTable(identifier), {
+      identifier,
+      name,
+    } satisfies Attributes<typeof applicationOfTableItem>),
   ];
 
   const addStore = (

@@ -1,6 +1,7 @@
 import { BatchGetCommand } from "@aws-sdk/lib-dynamodb";
 import { chunks } from "./chunks.ts";
 import { keyText, type Key } from "./keys.ts";
+import { repeatUntilDone } from "./repeat.ts";
 import type { Item, Table } from "./table.ts";
 
 /** Items by {@link keyText}; missing ones are left out. */
@@ -23,15 +24,16 @@ export const createBatchReader = (
   const getBatch = async (batch: Key[]): Promise<Item[]> => {
     const items: Item[] = [];
     let wanted: Item[] = batch.map((key) => ({ ...key }));
-    for (let attempt = 1; wanted.length > 0; attempt += 1) {
-      if (attempt > BATCH_ATTEMPTS) throw new Error("DynamoDB repeatedly left keys of a batch unprocessed.");
-      if (attempt > 1) await pause(attempt);
+    const get = async (): Promise<boolean> => {
       const answer = await client.send(
         new BatchGetCommand({ RequestItems: { [name]: { Keys: wanted, ConsistentRead: true } } }),
       );
       items.push(...(answer.Responses?.[name] ?? []));
       wanted = answer.UnprocessedKeys?.[name]?.Keys ?? [];
-    }
+      return wanted.length === 0;
+    };
+    const failure = "DynamoDB repeatedly left keys of a batch unprocessed.";
+    await repeatUntilDone(get, { attempts: BATCH_ATTEMPTS, pause, failure });
     return items;
   };
 

@@ -1,6 +1,7 @@
 import { BatchWriteCommand, type BatchWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import { chunks } from "./chunks.ts";
 import type { Key } from "./keys.ts";
+import { repeatUntilDone } from "./repeat.ts";
 import type { Table } from "./table.ts";
 
 type Request = NonNullable<BatchWriteCommandInput["RequestItems"]>[string][number];
@@ -26,14 +27,15 @@ export const createBatchWriter = (
         ? { PutRequest: { Item: { ...item.put } } }
         : { DeleteRequest: { Key: { ...item.delete } } },
     );
-    for (let attempt = 1; wanted.length > 0; attempt += 1) {
-      if (attempt > BATCH_ATTEMPTS) throw new Error("DynamoDB repeatedly left items of a batch unprocessed.");
-      if (attempt > 1) await pause(attempt);
+    const write = async (): Promise<boolean> => {
       const { UnprocessedItems } = await client.send(
         new BatchWriteCommand({ RequestItems: { [name]: wanted } }),
       );
       wanted = UnprocessedItems?.[name] ?? [];
-    }
+      return wanted.length === 0;
+    };
+    const failure = "DynamoDB repeatedly left items of a batch unprocessed.";
+    await repeatUntilDone(write, { attempts: BATCH_ATTEMPTS, pause, failure });
   };
   return async (items) => {
     for (const some of chunks(items, ITEMS_PER_BATCH * BATCHES_AT_ONCE))

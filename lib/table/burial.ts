@@ -6,7 +6,7 @@ import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "./chunks.ts";
 import { absent, ownedBy, ownedUnchanged, type Condition } from "./conditions.ts";
 import { acknowledgementKey, keyOf, keys, refreshKey, TABLE, type Key } from "./keys.ts";
-import type { Attributes, Table } from "./table.ts";
+import type { Attributes, Table, TimeToLive } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, type TransactItem } from "./writes.ts";
 
@@ -29,7 +29,7 @@ export const bury = async (
       {
         erasedUntil,
         [TABLE.timeToLiveAttribute]: epochSeconds(erasedUntil),
-      } satisfies Attributes<typeof tombstoneItem> & Record<typeof TABLE.timeToLiveAttribute, number>,
+      } satisfies Attributes<typeof tombstoneItem> & TimeToLive,
       condition,
     );
   const graves = [

@@ -16,12 +16,15 @@ import { eachKeyOnce } from "./batch-reader.ts";
 import { absent, versionUnchanged } from "./conditions.ts";
 import { deliveryWrite } from "./deliveries.ts";
 import { changeKey, keyText, lookKey, TABLE, toldCustomerKey, toldKey } from "./keys.ts";
+import { jsonIn } from "./json-text.ts";
 import { lookWrite } from "./looks.ts";
+import { isInteger, isListOf, isText, type Guard } from "./positions.ts";
 import * as shape from "./shapes.ts";
-import { parseItem, type Attributes, type Item } from "./table.ts";
+import { MalformedItemError, parseItem, type Attributes, type Item, type TimeToLive } from "./table.ts";
 import { deletion, put, setAttributes, type TransactItem } from "./writes.ts";
 
 const place = once(() => z.object({ day: shape.text(), sequence: shape.integer() }));
+const areTexts = isListOf(isText);
 const account = () => shape.branded<AccountId>(shape.text());
 
 const toldItem = once(() =>
@@ -41,9 +44,24 @@ export const toldCustomerItem = once(() => z.object({ account: account() }));
 /** Last version of an erased account. */
 export const erasedAccountItem = once(() => z.object({ version: shape.integer() }));
 
+/** Last place in an application's sequence of changes; its item is leased. Absent: nothing was told. */
 export const turnItem = once(() =>
   z.object({ sequence: z.optional(shape.integer()), toldAt: z.optional(shape.integer()) }),
 );
+
+/** The envelope alone, for speed: its entitlements were written from the shape of an answer, and a page of the feed has many. */
+const isChangeData: Guard<ChangeData> = (value): value is ChangeData => {
+  const data: Partial<Record<keyof ChangeData, unknown>> =
+    typeof value === "object" && value !== null ? value : {};
+  return (
+    isText(data.applicationIdentifier) &&
+    isText(data.applicationAccountIdentifier) &&
+    isInteger(data.version) &&
+    areTexts(data.changed) &&
+    areTexts(data.customerIdentifiers) &&
+    Array.isArray(data.entitlements)
+  );
+};
 
 /** A version of an account. Its data is text, so that it stays as it was told; absent once the account was erased. */
 export const changeItem = once(() =>
@@ -53,6 +71,8 @@ export const changeItem = once(() =>
     first: shape.integer(),
     toldAt: shape.integer(),
     data: z.optional(shape.text()),
+    /** Whether its account was erased since, and its data with it. */
+    isEmptied: z.optional(z.boolean()),
     /** The account's change before; absent: none is known. */
     previous: z.optional(place()),
     /** Whether the data of customers erased since was removed; absent: it is as it was told. */
@@ -102,7 +122,14 @@ const changeWrite = (
     ...(previous !== null && { previous }),
     // A day longer than it is answered, so that answers have no gaps.
     [TABLE.timeToLiveAttribute]: epochSeconds(at.toldAt + CHANGES_KEPT_MILLISECONDS) + 24 * 3600,
-  } satisfies Attributes<typeof changeItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
+  } satisfies Attributes<typeof changeItem> & TimeToLive);
+
+/** @throws MalformedItemError */
+export const changeDataIn = (item: Item, written: string): ChangeData => {
+  const data = jsonIn(written);
+  if (!isChangeData(data)) throw new MalformedItemError(item, new Error("at data"));
+  return data;
+};
 
 export const fromChangeItem = (day: string, item: Item): FeedChange => {
   const { sequence, first, toldAt, data } = parseItem(changeItem, item);
@@ -110,8 +137,7 @@ export const fromChangeItem = (day: string, item: Item): FeedChange => {
     place: { day, sequence },
     first,
     toldAt,
-    // Written by this service alone, from the shape of an answer.
-    data: data === undefined ? null : (JSON.parse(data) as ChangeData),
+    data: data === undefined ? null : changeDataIn(item, data),
   };
 };
 

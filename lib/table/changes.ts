@@ -1,20 +1,19 @@
-import { TransactGetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { dayOf } from "../telling/change.ts";
-import type { ChangeTable, KeyedHash, TellingTurn } from "../telling/change-table.ts";
+import type { ChangeTable, KeyedHash } from "../telling/change-table.ts";
 import type { Look } from "../telling/look.ts";
 import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
 import {
   accountWrites,
   erasedAccountItem,
   fromToldItem,
-  toldCustomerItem,
   turnItem,
   UNPLACED,
   untold,
 } from "./change-items.ts";
 import { chunks } from "./chunks.ts";
-import { leaseIsFree, leaseIsOf, sequenceUnchanged, versionUnchanged } from "./conditions.ts";
+import { sequenceUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
 import {
   afterDueBy,
@@ -25,14 +24,15 @@ import {
   lookPartition,
   sequenceKey,
   TABLE,
-  toldCustomerKey,
   toldKey,
 } from "./keys.ts";
+import { releaseLease, takeLease, type leaseItem } from "./lease.ts";
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
-import { isConflict, transact, unlessChanged } from "./transactions.ts";
-import { deletion, put, setAttributes, updateOf } from "./writes.ts";
+import { toldAccountsOf, toldErasure } from "./told.ts";
+import { isConflict, transact } from "./transactions.ts";
+import { deletion, setAttributes } from "./writes.ts";
 
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
@@ -66,27 +66,14 @@ export const createChangeTable = (
       return due.slice(0, limit);
     },
 
-    take: async (application, worker, until, moment) => {
-      const update = updateOf(
-        name,
-        sequenceKey(application),
-        { leaseUntil: until, worker },
-        leaseIsFree(worker, moment),
-      );
-      // A conflicting transaction on this item belongs to the worker that has the turn.
-      const taken = await unlessChanged(() =>
-        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
-      );
-      if (taken === null) return null;
-      const { sequence = 0, toldAt = 0 } = parseItem(turnItem, taken.Attributes ?? {});
-      return { worker, sequence, toldAt } satisfies TellingTurn;
+    take: async (application, lease, moment) => {
+      const item = await takeLease(table, sequenceKey(application), lease, moment);
+      if (item === null) return null;
+      const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
+      return { worker: lease.worker, sequence, toldAt };
     },
 
-    release: async (application, worker) => {
-      const update = updateOf(name, sequenceKey(application), { leaseUntil: 0 }, leaseIsOf(worker));
-      // Another worker may have taken the turn after it ran out.
-      await unlessChanged(() => client.send(new UpdateCommand(update)));
-    },
+    release: async (application, lease) => releaseLease(table, sequenceKey(application), lease),
 
     areApplied: async (application, looks) => {
       const written = eachKeyOnce(
@@ -131,24 +118,11 @@ export const createChangeTable = (
         ...looks.map((look) => deletion(name, lookKey(application, look))),
         ...(told === null || told.digest.customers.length > 0
           ? []
-          : [
-              deletion(name, toldKey(application, account), versionUnchanged(told.version)),
-              put(name, erasedAccountKey(application, await keyedHash(application, account)), {
-                version: told.version,
-              } satisfies Attributes<typeof erasedAccountItem>),
-            ]),
+          : await toldErasure(name, application, told, keyedHash)),
       ]);
     },
 
-    accountsOf: async (application, customers) => {
-      const found = await getAll(customers.map((one) => toldCustomerKey(application, one)));
-      return new Map(
-        customers.flatMap((one) => {
-          const item = found.get(keyText(toldCustomerKey(application, one)));
-          return item === undefined ? [] : [[one, parseItem(toldCustomerItem, item).account] as const];
-        }),
-      );
-    },
+    accountsOf: async (application, customers) => toldAccountsOf(getAll, application, customers),
 
     itemsOf: (telling, destinations) =>
       accountWrites(name, "" as ApplicationId, telling, UNPLACED, destinations).length,
@@ -162,14 +136,12 @@ export const createChangeTable = (
           telling.data === null ? null : { place: { day, sequence: (sequence += 1) }, first, toldAt };
         return accountWrites(name, application, telling, change, destinations);
       });
-      const told = sequence === turn.sequence ? {} : { sequence, toldAt };
+      const told = {
+        worker: turn.worker,
+        ...(sequence > turn.sequence && { sequence, toldAt }),
+      } satisfies Attributes<typeof turnItem> & Partial<Attributes<typeof leaseItem>>;
       const { outcome } = await transact(table, [
-        setAttributes(
-          name,
-          sequenceKey(application),
-          { worker: turn.worker, ...told },
-          sequenceUnchanged(turn.worker, turn.sequence),
-        ),
+        setAttributes(name, sequenceKey(application), told, sequenceUnchanged(turn.worker, turn.sequence)),
         ...writes,
       ]);
       return outcome;

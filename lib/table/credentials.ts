@@ -3,6 +3,7 @@ import type { CredentialSummary } from "../applications/credential.ts";
 import { keyId, type ApplicationId } from "../identifiers.ts";
 import {
   credentialIndexItem,
+  type credentialItem,
   fromCredentialIndexItem,
   toCredentialIndexItem,
   toCredentialItem,
@@ -12,7 +13,7 @@ import { absent, present, unrevoked } from "./conditions.ts";
 import { createFindCredential } from "./find-credential.ts";
 import { keys, partitionOfApplication } from "./keys.ts";
 import { queryItems } from "./query.ts";
-import { parseItems, type Table } from "./table.ts";
+import { parseItems, type Attributes, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { check, put, setAttributes } from "./writes.ts";
 
@@ -50,9 +51,10 @@ export const createCredentialTable = (table: Table): CredentialTable => {
     if (credential === null) return { outcome: "not_found" };
     if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
     const { application } = credential;
+    const ended = { revokedAt: moment } satisfies Pick<Attributes<typeof credentialItem>, "revokedAt">;
     const revoked = await transact(table, [
       ...[keys.credential(keyIdentifier), keys.credentialOfApplication(application, keyIdentifier)].map(
-        (key) => setAttributes(TableName, key, { revokedAt: moment }, unrevoked),
+        (key) => setAttributes(TableName, key, ended, unrevoked),
       ),
       ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
     ]);

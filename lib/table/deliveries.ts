@@ -9,8 +9,8 @@ import type { Delivery, RequestDelivery } from "../telling/delivery-queue.ts";
 import { absent } from "./conditions.ts";
 import { deliveryKey, requestDeliveryKey, TABLE } from "./keys.ts";
 import * as shape from "./shapes.ts";
-import type { Attributes } from "./table.ts";
-import type { TransactItem } from "./writes.ts";
+import type { Attributes, TimeToLive } from "./table.ts";
+import { updateOf, type TransactItem } from "./writes.ts";
 
 const waiting = once(() => ({
   /** Time of the oldest message that the destination has not taken. */
@@ -67,28 +67,25 @@ export const deliveryWrite = (
   application: ApplicationId,
   destination: string,
   { account, version, place, since }: VersionToDeliver,
-): TransactItem => ({
-  Update: {
-    TableName,
-    Key: { ...deliveryKey(application, destination, account) },
-    UpdateExpression:
-      "SET account = :account, version = :version, #day = :day, #sequence = :sequence, since = if_not_exists(since, :since), tries = :none, nextTryAt = :none, #ttl = :ttl",
-    ExpressionAttributeNames: {
-      "#day": "day",
-      "#sequence": "sequence",
-      "#ttl": TABLE.timeToLiveAttribute,
+): TransactItem => {
+  const attributes = {
+    account,
+    version,
+    day: place.day,
+    sequence: place.sequence,
+    tries: 0,
+    nextTryAt: 0,
+    [TABLE.timeToLiveAttribute]: epochSeconds(since + CHANGES_KEPT_MILLISECONDS),
+  } satisfies Omit<Attributes<typeof accountDeliveryItem>, "since"> & TimeToLive;
+  const update = updateOf(TableName, deliveryKey(application, destination, account), attributes);
+  return {
+    Update: {
+      ...update,
+      UpdateExpression: `${update.UpdateExpression}, since = if_not_exists(since, :since)`,
+      ExpressionAttributeValues: { ...update.ExpressionAttributeValues, ":since": since },
     },
-    ExpressionAttributeValues: {
-      ":account": account,
-      ":version": version,
-      ":day": place.day,
-      ":sequence": place.sequence,
-      ":since": since,
-      ":none": 0,
-      ":ttl": epochSeconds(since + CHANGES_KEPT_MILLISECONDS),
-    },
-  },
-});
+  };
+};
 
 /** Makes a store's request due, unless it waits already. */
 export const requestDeliveryPut = (
@@ -110,7 +107,7 @@ export const requestDeliveryPut = (
       tries: 0,
       nextTryAt: 0,
       [TABLE.timeToLiveAttribute]: epochSeconds(until),
-    } satisfies Attributes<typeof requestDeliveryItem> & Record<typeof TABLE.timeToLiveAttribute, number>),
+    } satisfies Attributes<typeof requestDeliveryItem> & TimeToLive),
   },
   ...absent,
 });

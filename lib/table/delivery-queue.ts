@@ -1,18 +1,9 @@
 import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
-import * as z from "zod/mini";
-import { once } from "../once.ts";
+import { HEALTHY } from "../freshness/queue-health.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
-import { TAKING, type DestinationHealth } from "../telling/destination-health.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { fromChangeItem } from "./change-items.ts";
-import {
-  leaseIsFree,
-  leaseIsOf,
-  present,
-  queueIsPaused,
-  versionUnchanged,
-  type Condition,
-} from "./conditions.ts";
+import { present, versionUnchanged, type Condition } from "./conditions.ts";
 import { fromDeliveryItem, deliveryItem } from "./deliveries.ts";
 import {
   changeKey,
@@ -23,33 +14,12 @@ import {
   requestDeliveryKey,
   type Key,
 } from "./keys.ts";
+import { createLeasedQueues } from "./lease.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
-import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
+import { knownItems, type Attributes, type Table } from "./table.ts";
 import { unlessChanged } from "./transactions.ts";
-import { updateOf, type TransactItem } from "./writes.ts";
-
-/** Lease and health of a destination; absent values are those of a healthy one without a lease. */
-const healthItem = once(() =>
-  z.object({
-    failures: z.optional(shape.integer()),
-    failingSince: z.optional(shape.nullableInteger()),
-    because: z.optional(shape.nullableText()),
-    pausedUntil: z.optional(shape.integer()),
-    leaseUntil: z.optional(shape.integer()),
-    worker: z.optional(shape.text()),
-  }),
-);
-
-const healthIn = (item: Record<string, unknown>): DestinationHealth => {
-  const { failures, failingSince, because, pausedUntil } = parseItem(healthItem, item);
-  return {
-    failures: failures ?? TAKING.failures,
-    failingSince: failingSince ?? TAKING.failingSince,
-    because: because ?? TAKING.because,
-    pausedUntil: pausedUntil ?? TAKING.pausedUntil,
-  };
-};
+import { updateOf } from "./writes.ts";
 
 export const createDeliveryQueue = (
   table: Table,
@@ -58,12 +28,11 @@ export const createDeliveryQueue = (
   const { client, name } = table;
   const getAll = createBatchReader(table, pause);
 
-  const updateUnlessChanged = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
-    await unlessChanged(() => client.send(new UpdateCommand(update)));
-  };
-
-  const healthKeyOf = ({ application, destination }: DestinationReference): Key =>
-    destinationHealthKey(application, destination);
+  const queues = createLeasedQueues(
+    table,
+    ({ application, destination }: DestinationReference) => destinationHealthKey(application, destination),
+    shape.text,
+  );
 
   const keyOf = ({ application, destination }: DestinationReference, delivery: Delivery): Key =>
     delivery.kind === "account"
@@ -90,30 +59,8 @@ export const createDeliveryQueue = (
       });
     },
 
-    healthOf: async (reference) => {
-      const item = await readItem(table, healthKeyOf(reference));
-      return item === undefined ? TAKING : healthIn(item);
-    },
-
-    take: async (reference, worker, until, moment) => {
-      const leased = { leaseUntil: until, worker } satisfies Attributes<typeof healthItem>;
-      const update = updateOf(name, healthKeyOf(reference), leased, leaseIsFree(worker, moment));
-      const taken = await unlessChanged(() =>
-        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
-      );
-      return taken === null ? null : healthIn(taken.Attributes ?? {});
-    },
-
-    release: async (reference, worker, health) => {
-      const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof healthItem>;
-      // Another worker may have taken the destination after the lease ran out.
-      await updateUnlessChanged(updateOf(name, healthKeyOf(reference), released, leaseIsOf(worker)));
-    },
-
-    resume: async (reference) => {
-      const resumed = { ...TAKING } satisfies Attributes<typeof healthItem>;
-      await updateUnlessChanged(updateOf(name, healthKeyOf(reference), resumed, queueIsPaused));
-    },
+    ...queues,
+    resume: (reference) => queues.resume(reference, HEALTHY),
 
     remove: async (reference, delivery) => {
       const Key = { ...keyOf(reference, delivery) };
@@ -123,9 +70,10 @@ export const createDeliveryQueue = (
       );
     },
 
-    retry: async (reference, delivery, tries, nextTryAt) =>
-      updateUnlessChanged(
-        updateOf(name, keyOf(reference, delivery), { tries, nextTryAt }, unchanged(delivery)),
-      ),
+    retry: async (reference, delivery, tries, nextTryAt) => {
+      const attempted = { tries, nextTryAt } satisfies Partial<Attributes<typeof deliveryItem>>;
+      const update = updateOf(name, keyOf(reference, delivery), attempted, unchanged(delivery));
+      await unlessChanged(() => client.send(new UpdateCommand(update)));
+    },
   };
 };

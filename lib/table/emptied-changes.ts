@@ -1,10 +1,10 @@
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import type { ChangeData, ChangePlace } from "../telling/change.ts";
-import { changeItem, fromChangeItem } from "./change-items.ts";
+import { changeDataIn, changeItem } from "./change-items.ts";
 import { present } from "./conditions.ts";
 import { changeKey } from "./keys.ts";
-import { parseItem, readItem, type Table } from "./table.ts";
+import { parseItem, readItem, type Attributes, type Table } from "./table.ts";
 import { ifConditionHolds } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
 
@@ -45,8 +45,8 @@ export const emptyChanges = async (
   const read = async (at: ChangePlace) => {
     const item = await readItem(table, changeKey(application, at));
     if (item === undefined) return null;
-    const { previous = null, isRedacted = false } = parseItem(changeItem, item);
-    return { at, previous, isRedacted, data: fromChangeItem(at.day, item).data };
+    const { previous = null, isRedacted = false, data } = parseItem(changeItem, item);
+    return { at, previous, isRedacted, data: data === undefined ? null : changeDataIn(item, data) };
   };
   let one = last === null ? null : await read(last);
   for (let isFirst = true; one !== null; isFirst = false) {
@@ -55,7 +55,7 @@ export const emptyChanges = async (
     if (data !== null && !(isFirst && keepsFirst)) {
       const stays =
         erased !== null && (one.isRedacted || (before?.data != null && tellsLoss(erased, before.data, data)));
-      const attributes = stays
+      const attributes: Partial<Attributes<typeof changeItem>> = stays
         ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
         : { data: undefined, isEmptied: true };
       const update = updateOf(table.name, changeKey(application, one.at), attributes, present);

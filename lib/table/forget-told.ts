@@ -3,14 +3,16 @@ import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { KeyedHash } from "../telling/change-table.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { createBatchWriter } from "./batch-writer.ts";
-import { erasedAccountItem, fromToldItem, toldCustomerItem } from "./change-items.ts";
-import { absentOrOfAccount, versionUnchanged } from "./conditions.ts";
+import { fromToldItem } from "./change-items.ts";
+import { absentOrOfAccount } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
-import { erasedAccountKey, keyText, lookKey, toldCustomerKey, toldKey } from "./keys.ts";
+import { lookKey, toldCustomerKey, toldKey } from "./keys.ts";
 import { lookAttributes } from "./looks.ts";
-import { parseItem, readItem, type Attributes, type Table } from "./table.ts";
+import { readItem, type Table } from "./table.ts";
+import { repeatUntilDone } from "./repeat.ts";
+import { toldAccountsOf, toldErasure } from "./told.ts";
 import { transact } from "./transactions.ts";
-import { deletion, put } from "./writes.ts";
+import { deletion } from "./writes.ts";
 
 const ATTEMPTS = 20;
 
@@ -37,20 +39,6 @@ export const createForgetTold = (
     return item === undefined ? null : fromToldItem(item);
   };
 
-  /** Accounts by the customers that their last told version has. */
-  const accountsOf = async (
-    application: ApplicationId,
-    customers: readonly CustomerId[],
-  ): Promise<ReadonlyMap<CustomerId, AccountId>> => {
-    const found = await getAll(customers.map((customer) => toldCustomerKey(application, customer)));
-    return new Map(
-      customers.flatMap((customer) => {
-        const item = found.get(keyText(toldCustomerKey(application, customer)));
-        return item === undefined ? [] : [[customer, parseItem(toldCustomerItem, item).account] as const];
-      }),
-    );
-  };
-
   /**
    * One attempt. Items that lead from erased customers to the account go last, so that a repetition finds the account.
    */
@@ -70,14 +58,7 @@ export const createForgetTold = (
       ...last.map((customer) =>
         deletion(TableName, toldCustomerKey(application, customer), absentOrOfAccount(account)),
       ),
-      ...(told === null
-        ? []
-        : [
-            deletion(TableName, toldKey(application, account), versionUnchanged(told.version)),
-            put(TableName, erasedAccountKey(application, await keyedHash(application, account)), {
-              version: told.version,
-            } satisfies Attributes<typeof erasedAccountItem>),
-          ]),
+      ...(told === null ? [] : await toldErasure(TableName, application, told, keyedHash)),
       ...(told?.lookAt == null
         ? []
         : [deletion(TableName, lookKey(application, { account, dueAt: told.lookAt, cause: null }))]),
@@ -86,7 +67,7 @@ export const createForgetTold = (
   };
 
   return async (application, customers, account, moment, begin) => {
-    const accounts = await accountsOf(application, customers);
+    const accounts = await toldAccountsOf(getAll, application, customers);
     if (await tells(application)) {
       if (accounts.size > 0) await begin();
       await writeAll(
@@ -103,11 +84,11 @@ export const createForgetTold = (
     if (named.size > 0) await begin();
     for (const one of named) {
       const erased = customers.filter((customer) => accounts.get(customer) === one);
-      for (let attempt = 1; (await forget(application, one, erased)) === "conflict"; attempt += 1) {
-        if (attempt === ATTEMPTS)
-          throw new Error("What the account was told kept changing concurrently; erase the customer again.");
-        await pause(attempt);
-      }
+      await repeatUntilDone(async () => (await forget(application, one, erased)) === "written", {
+        attempts: ATTEMPTS,
+        pause,
+        failure: "What the account was told kept changing concurrently; erase the customer again.",
+      });
     }
     return named.size;
   };

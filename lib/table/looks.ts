@@ -6,7 +6,7 @@ import { CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
 import type { Look } from "../telling/look.ts";
 import { lookKey, TABLE } from "./keys.ts";
 import * as shape from "./shapes.ts";
-import type { Attributes } from "./table.ts";
+import type { Attributes, TimeToLive } from "./table.ts";
 import { put, type TransactItem } from "./writes.ts";
 
 const customer = () => shape.branded<CustomerId>(shape.text());
@@ -34,7 +34,7 @@ export const lookAttributes = ({ account, dueAt, cause }: Look) =>
     cause: cause === null ? null : { ...cause, customers: [...cause.customers] },
     // Expires if the application has stopped telling.
     [TABLE.timeToLiveAttribute]: epochSeconds(dueAt + CHANGES_KEPT_MILLISECONDS),
-  }) satisfies Attributes<typeof lookItem> & Record<typeof TABLE.timeToLiveAttribute, number>;
+  }) satisfies Attributes<typeof lookItem> & TimeToLive;
 
 /** Makes a look due, in the transaction of the change that it must see. */
 export const lookWrite = (table: string, application: ApplicationId, look: Look): TransactItem =>

@@ -11,9 +11,11 @@ import { absentOrAtMost } from "./conditions.ts";
 import { notificationKey, notificationPrefix, NOTIFICATIONS_PARTITION } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
-import { knownItems, type Attributes, type Item, type Table } from "./table.ts";
+import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
 import { ifConditionHolds } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
+
+const timeItem = once(() => z.object({ lastSignedAt: shape.integer() }));
 
 export const notificationItem = once(() =>
   z.object({
@@ -39,9 +41,10 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
       bundleOrPackage,
       lastSignedAt: signedAt,
     };
+    const key = notificationKey(notified);
     const update = updateOf(
       table.name,
-      notificationKey(notified),
+      key,
       attributes,
       absentOrAtMost("lastSignedAt", signedAt - STEP_MILLISECONDS),
     );
@@ -52,8 +55,9 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
         );
         return signedAt;
       },
-      // The later time, which no transaction writes.
-      ({ Item }) => Number(Item?.["lastSignedAt"]?.N ?? signedAt),
+      // The later time, as DynamoDB's JSON has it. No transaction writes it.
+      ({ Item }) =>
+        parseItem(timeItem, { ...key, lastSignedAt: Number(Item?.["lastSignedAt"]?.N) }).lastSignedAt,
     );
   },
   ofApplication: async (application) =>

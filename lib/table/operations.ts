@@ -1,12 +1,9 @@
-import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { OperationTable } from "../administration/operation-table.ts";
 import { operatorChange } from "../administration/operator-change.ts";
-import { tellsChanges } from "../applications/application.ts";
 import type { StoredCustomer } from "../customers/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
-import { createApplicationReader } from "./application-reader.ts";
 import { auditWrite } from "./audit-write.ts";
 import { chunks } from "./chunks.ts";
 import { claimsWrite, countsThatEnd } from "./claims.ts";
@@ -15,6 +12,7 @@ import { transferItem } from "./items.ts";
 import { customerPartition, keys, transfersPartition } from "./keys.ts";
 import { lookWrite } from "./looks.ts";
 import { queryItems } from "./query.ts";
+import { scanPages } from "./scan.ts";
 import * as shape from "./shapes.ts";
 import { tableSize } from "./table-size.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
@@ -24,16 +22,12 @@ import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
 
-/** Whether an application tells changes. One read. */
-export const tellsIn =
-  (table: Table) =>
-  async (identifier: ApplicationId): Promise<boolean> => {
-    const application = await createApplicationReader(table).load(identifier);
-    return application !== null && tellsChanges(application);
-  };
-
-export const createOperationTable = (table: Table, tells = tellsIn(table)): OperationTable => {
-  const { client, name: TableName } = table;
+/** @param tells whether an application is told of changes */
+export const createOperationTable = (
+  table: Table,
+  tells: (application: ApplicationId) => Promise<boolean>,
+): OperationTable => {
+  const { name: TableName } = table;
   /** Removes a deleted customer from its account: its item, and its place in the claims counter. */
   const leaveAccount = async (
     application: ApplicationId,
@@ -51,25 +45,19 @@ export const createOperationTable = (table: Table, tells = tellsIn(table)): Oper
   };
 
   const customerPages: OperationTable["customerPages"] = async function* (application, after) {
-    const pages = paginateScan(
-      { client, ...(after !== null && { startingToken: keys.customer(application, after.customer) }) },
-      {
-        TableName,
-        FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
-        ProjectionExpression: "pk, customer",
-        ExpressionAttributeValues: {
-          ":prefix": customerPartition(application, customerId("")),
-          ":sk": keys.customer(application, customerId("")).sk,
-          ":none": null,
-        },
-        ConsistentRead: true,
+    const pages = scanPages(table, {
+      FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
+      ProjectionExpression: "pk, customer",
+      ExpressionAttributeValues: {
+        ":prefix": customerPartition(application, customerId("")),
+        ":sk": keys.customer(application, customerId("")).sk,
+        ":none": null,
       },
-    );
-    let scanned = after?.scanned ?? 0;
-    for await (const page of pages) {
-      scanned += page.ScannedCount ?? 0;
-      yield { customers: parseItems(customerOfItem, page.Items).map(({ customer }) => customer), scanned };
-    }
+      after: after === null ? null : keys.customer(application, after.customer),
+      scannedBefore: after?.scanned ?? 0,
+    });
+    for await (const { items, scanned } of pages)
+      yield { customers: parseItems(customerOfItem, items).map(({ customer }) => customer), scanned };
   };
 
   return {

@@ -1,21 +1,19 @@
-import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { epochSeconds } from "../duration.ts";
-import { HEALTHY, type QueueHealth } from "../freshness/queue-health.ts";
+import { PAUSE_REASONS } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { DueRefresh, PlannedRefresh, RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { once } from "../once.ts";
-import { leaseIsFree, leaseIsOf, queueIsPaused, refreshUnchanged, revisionUnchanged } from "./conditions.ts";
+import { refreshUnchanged, revisionUnchanged } from "./conditions.ts";
 import { refreshItem } from "./items.ts";
 import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
+import { createLeasedQueues } from "./lease.ts";
 import { queryPages } from "./query.ts";
-import * as shape from "./shapes.ts";
-import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
-import { transact, unlessChanged } from "./transactions.ts";
-import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
+import { knownItems, parseItem, readItem, type Attributes, type Table, type TimeToLive } from "./table.ts";
+import { transact } from "./transactions.ts";
+import { deletion, put, type TransactItem } from "./writes.ts";
 
 /** Time after its due time at which a refresh expires, so that a token is not kept if nothing processes the queue. */
 const KEPT_AFTER_DUE_SECONDS = 120 * 24 * 3600;
@@ -32,7 +30,7 @@ const refreshPut = (
     dueAt: at,
     source,
     [TABLE.timeToLiveAttribute]: epochSeconds(at) + KEPT_AFTER_DUE_SECONDS,
-  } satisfies Attributes<typeof refreshItem> & Record<typeof TABLE.timeToLiveAttribute, number>);
+  } satisfies Attributes<typeof refreshItem> & TimeToLive);
 
 /** Writes that move a purchase's refresh, in the transaction of its facts. */
 export const refreshWrites = (
@@ -45,34 +43,10 @@ export const refreshWrites = (
   ...(to === null ? [] : [refreshPut(table, application, purchase, to)]),
 ];
 
-/** Lease and health of a queue; absent values are those of a healthy queue without a lease. */
-const stateItem = once(() =>
-  z.object({
-    failures: z.optional(shape.integer()),
-    because: z.optional(z.nullable(z.enum(["unavailable", "credential-rejected"]))),
-    failingSince: z.optional(shape.nullableInteger()),
-    pausedUntil: z.optional(shape.integer()),
-    leaseUntil: z.optional(shape.integer()),
-    worker: z.optional(shape.text()),
-  }),
-);
-
-const healthIn = (item: Record<string, unknown>): QueueHealth => {
-  const { failures, because, failingSince, pausedUntil } = parseItem(stateItem, item);
-  return {
-    failures: failures ?? HEALTHY.failures,
-    because: because ?? HEALTHY.because,
-    failingSince: failingSince ?? HEALTHY.failingSince,
-    pausedUntil: pausedUntil ?? HEALTHY.pausedUntil,
-  };
-};
-
 export const createRefreshQueue = (table: Table): RefreshQueue => {
-  const { client, name } = table;
+  const { name } = table;
 
-  const updateUnlessChanged = async (update: NonNullable<TransactItem["Update"]>): Promise<void> => {
-    await unlessChanged(() => client.send(new UpdateCommand(update)));
-  };
+  const queues = createLeasedQueues(table, refreshStateKey, () => z.enum(PAUSE_REASONS));
 
   const movedTo = (
     { application, purchase, dueAt, source }: DueRefresh,
@@ -98,35 +72,13 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       return due.slice(0, limit);
     },
 
-    healthOf: async (queue) => {
-      const item = await readItem(table, refreshStateKey(queue));
-      return item === undefined ? HEALTHY : healthIn(item);
-    },
-
     sourceOf: async (application, purchase, dueAt) => {
       const item = await readItem(table, refreshKey(application, purchase, dueAt));
       return item === undefined ? null : parseItem(refreshItem, item).source;
     },
 
-    resume: async (queue) => {
-      const resumed = { pausedUntil: 0 } satisfies Attributes<typeof stateItem>;
-      await updateUnlessChanged(updateOf(name, refreshStateKey(queue), resumed, queueIsPaused));
-    },
-
-    take: async (queue, { worker, until }, moment) => {
-      const leased = { leaseUntil: until, worker } satisfies Attributes<typeof stateItem>;
-      const update = updateOf(name, refreshStateKey(queue), leased, leaseIsFree(worker, moment));
-      const taken = await unlessChanged(() =>
-        client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
-      );
-      return taken === null ? null : healthIn(taken.Attributes ?? {});
-    },
-
-    release: async (queue, { worker }, health) => {
-      const released = { ...health, leaseUntil: 0 } satisfies Attributes<typeof stateItem>;
-      // Another worker may have taken the queue after the lease ran out.
-      await updateUnlessChanged(updateOf(name, refreshStateKey(queue), released, leaseIsOf(worker)));
-    },
+    ...queues,
+    resume: (queue) => queues.resume(queue, { pausedUntil: 0 }),
 
     move: async (due, to) => {
       const { application, purchase, dueAt } = due;

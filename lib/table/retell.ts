@@ -1,4 +1,3 @@
-import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { AccountPosition, RetellTable } from "../administration/retell.ts";
 import { accountId, customerId, type CustomerId } from "../identifiers.ts";
@@ -6,6 +5,7 @@ import { once } from "../once.ts";
 import { createBatchWriter } from "./batch-writer.ts";
 import { ACCOUNT_CUSTOMERS, accountOfKey, accountPartition, keys, lookKey } from "./keys.ts";
 import { lookAttributes } from "./looks.ts";
+import { scanPages } from "./scan.ts";
 import * as shape from "./shapes.ts";
 import { tableSize } from "./table-size.ts";
 import { parseItems, type Table } from "./table.ts";
@@ -15,33 +15,22 @@ const accountCustomerKey = once(() =>
 );
 
 export const createRetellTable = (table: Table, pause: (attempt: number) => Promise<void>): RetellTable => {
-  const { client, name: TableName } = table;
   const write = createBatchWriter(table, pause);
   return {
     accountPages: async function* (application, after) {
-      const pages = paginateScan(
-        {
-          client,
-          ...(after !== null && {
-            startingToken: keys.accountCustomer(application, after.account, after.customer),
-          }),
+      const pages = scanPages(table, {
+        FilterExpression: "begins_with(pk, :accounts) AND begins_with(sk, :customers)",
+        ProjectionExpression: "pk, sk, customer",
+        ExpressionAttributeValues: {
+          ":accounts": accountPartition(application, accountId("")),
+          ":customers": ACCOUNT_CUSTOMERS,
         },
-        {
-          TableName,
-          FilterExpression: "begins_with(pk, :accounts) AND begins_with(sk, :customers)",
-          ProjectionExpression: "pk, sk, customer",
-          ExpressionAttributeValues: {
-            ":accounts": accountPartition(application, accountId("")),
-            ":customers": ACCOUNT_CUSTOMERS,
-          },
-          ConsistentRead: true,
-        },
-      );
-      let scanned = after?.scanned ?? 0;
+        after: after === null ? null : keys.accountCustomer(application, after.account, after.customer),
+        scannedBefore: after?.scanned ?? 0,
+      });
       let last = after?.account ?? null;
-      for await (const page of pages) {
-        scanned += page.ScannedCount ?? 0;
-        const found = parseItems(accountCustomerKey, page.Items).flatMap(({ customer, ...key }) => {
+      for await (const { items, scanned } of pages) {
+        const found = parseItems(accountCustomerKey, items).flatMap(({ customer, ...key }) => {
           const account = accountOfKey(key);
           return account === null ? [] : [{ account, customer: customerId(customer) }];
         });

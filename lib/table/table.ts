@@ -1,6 +1,6 @@
 import { GetCommand, type DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
-import { loggedKey, type Key } from "./keys.ts";
+import { loggedKey, type Key, type TABLE } from "./keys.ts";
 
 export interface Table {
   readonly client: DynamoDBDocumentClient;
@@ -40,6 +40,9 @@ type Written<Value> = { readonly [Name in keyof Value]: ReadonlyList<Value[Name]
 
 /** Attributes of an item to write, in the shape of the schema that reads them. */
 export type Attributes<Schema extends () => z.ZodMiniType> = Written<z.input<ReturnType<Schema>>>;
+
+/** When DynamoDB may delete an item, in seconds since 1970. */
+export type TimeToLive = Readonly<Record<typeof TABLE.timeToLiveAttribute, number>>;
 
 /**
  * Items are parsed, never cast.

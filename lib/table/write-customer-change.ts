@@ -20,6 +20,7 @@ import {
 } from "./conditions.ts";
 import {
   accountCustomerItem,
+  acknowledgementItem,
   claimsCounter,
   customerItem,
   encodeHoldings,
@@ -32,7 +33,7 @@ import { encodeLines } from "./lines.ts";
 import { lookWrite } from "./looks.ts";
 import { refreshWrites } from "./refreshes.ts";
 import { encodeRenewal } from "./renewals.ts";
-import type { Attributes, Table } from "./table.ts";
+import type { Attributes, Table, TimeToLive } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, setAttributes, type TransactItem } from "./writes.ts";
 
@@ -310,12 +311,13 @@ const acknowledgementWrites = (
   ...due.map(({ purchase, ...acknowledgement }) =>
     put(table, acknowledgementKey(application, purchase, acknowledgement.dueSince), {
       ...acknowledgement,
-      store: purchase.store,
+      // No other store has its purchases acknowledged.
+      store: "android-store",
       environment: purchase.environment,
       key: purchase.key,
       // The token expires even if nobody ever runs the queue.
       [TABLE.timeToLiveAttribute]: epochSeconds(acknowledgement.deadline) + KEPT_AFTER_DEADLINE_SECONDS,
-    }),
+    } satisfies Attributes<typeof acknowledgementItem> & TimeToLive),
   ),
   ...done.map(({ purchase, dueSince }) =>
     deletion(table, acknowledgementKey(application, purchase, dueSince)),

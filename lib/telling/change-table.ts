@@ -1,5 +1,6 @@
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { Lease } from "../freshness/queue-health.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { StateDigest } from "./account-state.ts";
 import type { ChangeData, ChangePlace } from "./change.ts";
@@ -61,14 +62,9 @@ export type KeyedHash = (application: ApplicationId, account: AccountId) => Prom
 export interface ChangeTable {
   /** Looks due by the moment, oldest first. */
   due(application: ApplicationId, moment: Instant, limit: number): Promise<readonly Look[]>;
-  /** Takes the right to tell until the time; null: another worker has it. */
-  take(
-    application: ApplicationId,
-    worker: string,
-    until: Instant,
-    moment: Instant,
-  ): Promise<TellingTurn | null>;
-  release(application: ApplicationId, worker: string): Promise<void>;
+  /** Takes the right to tell, or extends the worker's own; null: another worker has it. */
+  take(application: ApplicationId, lease: Lease, moment: Instant): Promise<TellingTurn | null>;
+  release(application: ApplicationId, lease: Pick<Lease, "worker">): Promise<void>;
   /**
    * Whether every later read sees all writes of the looks' transactions. A read may see only part of one, even its
    * look.

@@ -107,8 +107,8 @@ const deliverTo = async (
       });
   };
   if (!(await isAnythingWaiting(run, reference))) return "done";
-  const worker = run.newWorker();
-  let health = await queue.take(reference, worker, now() + LEASE_MILLISECONDS, now());
+  const lease = { worker: run.newWorker(), until: now() + LEASE_MILLISECONDS };
+  let health = await queue.take(reference, lease, now());
   if (health === null) {
     const paused = await queue.healthOf(reference);
     report(paused, paused.failingSince);
@@ -142,7 +142,7 @@ const deliverTo = async (
       if (isLeft) break;
     }
   } finally {
-    await queue.release(reference, worker, health);
+    await queue.release(reference, lease, health);
   }
   const pause = Math.max(0, health.pausedUntil - now());
   const waits = isLeft || health.failures > 0;

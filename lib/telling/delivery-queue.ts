@@ -1,4 +1,5 @@
 import type { Instant } from "../entitlements/time.ts";
+import type { Lease } from "../freshness/queue-health.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import type { Change, ChangePlace } from "./change.ts";
 import type { DestinationHealth } from "./destination-health.ts";
@@ -42,15 +43,14 @@ export interface DeliveryQueue {
   changesAt(application: ApplicationId, places: readonly ChangePlace[]): Promise<readonly (Change | null)[]>;
   /** Health of a destination; one that was never tried takes messages. */
   healthOf(destination: DestinationReference): Promise<DestinationHealth>;
-  /** Takes the exclusive right to deliver until a time. Null: another worker has it, or the destination is paused. */
-  take(
-    destination: DestinationReference,
-    worker: string,
-    until: Instant,
-    moment: Instant,
-  ): Promise<DestinationHealth | null>;
+  /** Takes the right to deliver. Null: another worker has it, or the destination is paused. */
+  take(destination: DestinationReference, lease: Lease, moment: Instant): Promise<DestinationHealth | null>;
   /** Ends the right, if it is still the worker's, and stores the destination's health. */
-  release(destination: DestinationReference, worker: string, health: DestinationHealth): Promise<void>;
+  release(
+    destination: DestinationReference,
+    lease: Pick<Lease, "worker">,
+    health: DestinationHealth,
+  ): Promise<void>;
   /** Ends a pause or a suspension. */
   resume(destination: DestinationReference): Promise<void>;
   /** Removes a delivery, unless a newer version has taken its place. */

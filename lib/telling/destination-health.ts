@@ -1,19 +1,12 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { QueueHealth } from "../freshness/queue-health.ts";
 
-/** State of a destination as a whole. */
-export interface DestinationHealth {
-  /** Consecutive batches without any delivery; 0: it takes messages. */
-  readonly failures: number;
-  /** First of the failures in a row; null: none. */
-  readonly failingSince: Instant | null;
-  /** Reason of the last failure, a word that the runbook explains; null: none. */
-  readonly because: string | null;
-  /** Nothing is sent before this time; 0: at once. */
-  readonly pausedUntil: Instant;
-}
-
-export const TAKING: DestinationHealth = { failures: 0, failingSince: null, because: null, pausedUntil: 0 };
+/**
+ * State of a destination as a whole. A failure is a batch of which nothing was taken; its reason is a word that an operator
+ * looks up.
+ */
+export type DestinationHealth = QueueHealth<string>;
 
 /** Reason for a destination that has answered 410. */
 const GONE = "gone";
@@ -29,8 +22,6 @@ export const suspended = (health: DestinationHealth, moment: Instant): Destinati
   because: GONE,
   pausedUntil: FOR_EVER,
 });
-
-/** Longest time between two attempts. */
 
 /**
  * Times from a failed attempt to the next one; the last is repeated. They follow the specification's example.

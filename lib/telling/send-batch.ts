@@ -1,9 +1,10 @@
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
+import { HEALTHY } from "../freshness/queue-health.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "./change.ts";
 import type { AccountDelivery, Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
-import { afterRefusal, nextTry, suspended, TAKING, type DestinationHealth } from "./destination-health.ts";
+import { afterRefusal, nextTry, suspended, type DestinationHealth } from "./destination-health.ts";
 import type { Message } from "./message.ts";
 import type { SendOutcome } from "./send-outcome.ts";
 
@@ -117,7 +118,7 @@ export const sendBatch = async (
     }),
   );
   if (outcomes.some(({ outcome }) => outcome === "gone")) return suspended(health, after);
-  if (outcomes.some(({ outcome }) => outcome === "delivered")) return TAKING;
+  if (outcomes.some(({ outcome }) => outcome === "delivered")) return HEALTHY;
   const failures = outcomes.filter((one) => one.outcome === "failed");
   const [first] = failures;
   if (first === undefined) return health;

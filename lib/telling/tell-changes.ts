@@ -76,7 +76,7 @@ const tellFor = async (
   const [first] = await changes.due(identifier, now(), 1);
   if (first === undefined) return "done";
   const worker = run.newWorker();
-  const take = async () => changes.take(identifier, worker, now() + LEASE_MILLISECONDS, now());
+  const take = async () => changes.take(identifier, { worker, until: now() + LEASE_MILLISECONDS }, now());
   let turn = await take();
   if (turn === null) {
     progress.oldest = Math.max(progress.oldest, now() - first.dueAt);
@@ -115,7 +115,7 @@ const tellFor = async (
     if (left !== undefined) progress.oldest = Math.max(progress.oldest, now() - left.dueAt);
     return isAnyLeft && turn !== null && now() < until ? "more" : "done";
   } finally {
-    await changes.release(identifier, worker);
+    await changes.release(identifier, { worker });
   }
 };
 

@@ -5,6 +5,7 @@ import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
+import { tellsIn } from "../../operator/composition.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { DAY, NOW, proven } from "../support/purchases.ts";
@@ -36,7 +37,8 @@ const aWorld = (transfers: TransferPolicy = "refuse"): World => {
 };
 
 const customersOf = async (world: World, account: string) => (await world.read(account)).customerIdentifiers;
-const transfersOf = (world: World) => createOperationTable(table).transfersOf(world.application.identifier);
+const transfersOf = (world: World) =>
+  createOperationTable(table, tellsIn(table)).transfersOf(world.application.identifier);
 const auditOf = (world: World) => createAuditTable(table).of(world.application.identifier);
 
 const active = owned("1");

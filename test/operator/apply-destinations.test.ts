@@ -2,9 +2,10 @@ import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { parse } from "yaml";
 import { byCredential, owned } from "../customers/world.ts";
 import { applicationId } from "../../lib/identifiers.ts";
+import { HEALTHY } from "../../lib/freshness/queue-health.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
-import { suspended, TAKING } from "../../lib/telling/destination-health.ts";
+import { suspended } from "../../lib/telling/destination-health.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "./telling-world.ts";
 
@@ -78,8 +79,8 @@ describe("application apply", () => {
     );
     const queue = createDeliveryQueue(given.table, () => Promise.resolve());
     const reference = { application: applicationId(application.identifier), destination: "backend" };
-    await queue.take(reference, "worker", NOW + 1, NOW);
-    await queue.release(reference, "worker", suspended(TAKING, NOW));
+    await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
+    await queue.release(reference, { worker: "worker" }, suspended(HEALTHY, NOW));
 
     const removed = await application.configure([BUS]);
     expect(removed.out).toContain("- destination backend\n");

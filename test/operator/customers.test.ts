@@ -25,7 +25,12 @@ import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { createFindOwnership } from "../../lib/table/ownership.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
-import { composeAccountReport, composeOperations, operationsOn } from "../../operator/composition.ts";
+import {
+  composeAccountReport,
+  composeOperations,
+  operationsOn,
+  tellsIn,
+} from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 import { keyedHash } from "../support/keyed-hash.ts";
 import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
@@ -519,7 +524,7 @@ describe("application reproject", () => {
       const customer = await store({ purchases: [owned(`r${number}`)] });
       ended.add(customer?.identifier ?? "");
     }
-    const operations = createOperationTable(table);
+    const operations = createOperationTable(table, tellsIn(table));
     const all: CustomerId[] = [];
     for await (const { customers } of operations.customerPages(identifier, null)) all.push(...customers);
     expect(new Set<string>(all)).toEqual(ended);

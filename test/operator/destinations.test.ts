@@ -6,12 +6,8 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import {
-  afterRefusal,
-  suspended,
-  TAKING,
-  type DestinationHealth,
-} from "../../lib/telling/destination-health.ts";
+import { HEALTHY } from "../../lib/freshness/queue-health.ts";
+import { afterRefusal, suspended, type DestinationHealth } from "../../lib/telling/destination-health.ts";
 import { OVERLAP_MILLISECONDS, signingSecrets } from "../../lib/telling/signing-secrets.ts";
 import { secretText } from "../../lib/telling/webhook-secret.ts";
 import { createDestinationTable } from "../../lib/table/destinations.ts";
@@ -28,8 +24,8 @@ const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 const heal = async (application: string, name: string, health: DestinationHealth): Promise<void> => {
   const queue = createDeliveryQueue(given.table, () => Promise.resolve());
   const reference = { application: applicationId(application), destination: name };
-  await queue.take(reference, "worker", NOW + 1, NOW);
-  await queue.release(reference, "worker", health);
+  await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
+  await queue.release(reference, { worker: "worker" }, health);
 };
 const healthOf = (application: string, name: string): Promise<DestinationHealth> =>
   createDeliveryQueue(given.table, () => Promise.resolve()).healthOf({
@@ -92,7 +88,7 @@ describe("destination list", () => {
 
   test("tells since when one fails, why, and when it is tried next", async () => {
     const { identifier } = await anApplication(given);
-    await heal(identifier, "backend", afterRefusal(TAKING, "status 500", NOW, null));
+    await heal(identifier, "backend", afterRefusal(HEALTHY, "status 500", NOW, null));
     const [failingSince, nextTryAt] = [isoTime(NOW), isoTime(NOW + 5000)];
     expect(await list(identifier)).toMatchObject([
       { health: { state: "failing", failingSince, because: "status 500", nextTryAt } },
@@ -104,7 +100,7 @@ describe("destination list", () => {
 
   test("tells that one is suspended, and how to end it", async () => {
     const { identifier } = await anApplication(given);
-    await heal(identifier, "backend", suspended(TAKING, NOW));
+    await heal(identifier, "backend", suspended(HEALTHY, NOW));
     expect(await list(identifier)).toMatchObject([{ health: { state: "suspended", nextTryAt: null } }]);
     expect((await given.operator.run(["destination", "list", identifier])).out).toMatch(
       /suspended since .* 410.*; destination resume ends that/,
@@ -294,14 +290,14 @@ describe("destination resume", () => {
     given.operator.run(["destination", "resume", application, name]);
 
   test.each([
-    ["a pause", afterRefusal(TAKING, "status 500", NOW, NOW + DAY)],
-    ["a suspension", suspended(TAKING, NOW)],
+    ["a pause", afterRefusal(HEALTHY, "status 500", NOW, NOW + DAY)],
+    ["a suspension", suspended(HEALTHY, NOW)],
   ])("ends %s", async (_, health) => {
     const { identifier } = await anApplication(given);
     await heal(identifier, "backend", health);
     const { code, out } = await resume(identifier);
     expect([code, out]).toEqual([0, expect.stringContaining("backend is resumed")]);
-    expect(await healthOf(identifier, "backend")).toEqual(TAKING);
+    expect(await healthOf(identifier, "backend")).toEqual(HEALTHY);
     expect((await resume(identifier)).out).toContain("takes messages already");
   });
 
@@ -318,7 +314,7 @@ describe("destination resume", () => {
       return [];
     };
     for (const delivery of await waiting()) await queue.retry(reference, delivery, 7, NOW + DAY);
-    await heal(application.identifier, "backend", suspended(TAKING, NOW));
+    await heal(application.identifier, "backend", suspended(HEALTHY, NOW));
     expect((await resume(application.identifier)).err).toContain("made 2 messages due");
     expect(await waiting()).toMatchObject([
       { tries: 7, nextTryAt: 0 },

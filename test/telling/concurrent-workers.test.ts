@@ -62,7 +62,9 @@ describe("while the next version of an account is written", () => {
     whileTelling(async (table, { world: { application } }) => {
       const changes = createChangeTable(table, pause, keyedHash);
       const later = NOW + 3600_000;
-      expect(await changes.take(application.identifier, "another", later + 1, later)).toBe(null);
-      await changes.release(application.identifier, "another");
+      expect(await changes.take(application.identifier, { worker: "another", until: later + 1 }, later)).toBe(
+        null,
+      );
+      await changes.release(application.identifier, { worker: "another" });
     }));
 });

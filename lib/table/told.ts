@@ -1,0 +1,36 @@
+import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import type { KeyedHash, Told } from "../telling/change-table.ts";
+import type { BatchReader } from "./batch-reader.ts";
+import { erasedAccountItem, toldCustomerItem } from "./change-items.ts";
+import { versionUnchanged } from "./conditions.ts";
+import { erasedAccountKey, keyText, toldCustomerKey, toldKey } from "./keys.ts";
+import { parseItem, type Attributes } from "./table.ts";
+import { deletion, put, type TransactItem } from "./writes.ts";
+
+/** Accounts of the customers, as last told; customers without one are left out. */
+export const toldAccountsOf = async (
+  getAll: BatchReader,
+  application: ApplicationId,
+  customers: readonly CustomerId[],
+): Promise<ReadonlyMap<CustomerId, AccountId>> => {
+  const found = await getAll(customers.map((customer) => toldCustomerKey(application, customer)));
+  return new Map(
+    customers.flatMap((customer) => {
+      const item = found.get(keyText(toldCustomerKey(application, customer)));
+      return item === undefined ? [] : [[customer, parseItem(toldCustomerItem, item).account] as const];
+    }),
+  );
+};
+
+/** Deletes what an account was told, and keeps its version under a keyed hash of the account. */
+export const toldErasure = async (
+  table: string,
+  application: ApplicationId,
+  { account, version }: Told,
+  keyedHash: KeyedHash,
+): Promise<TransactItem[]> => [
+  deletion(table, toldKey(application, account), versionUnchanged(version)),
+  put(table, erasedAccountKey(application, await keyedHash(application, account)), {
+    version,
+  } satisfies Attributes<typeof erasedAccountItem>),
+];
