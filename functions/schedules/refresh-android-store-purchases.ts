@@ -1,6 +1,6 @@
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeAndroidStoreRefresh } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../configuration.ts";
 import type { Invocation } from "../invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
@@ -10,7 +10,7 @@ import { table } from "../table.ts";
 
 const run = composeAndroidStoreRefresh({
   table,
-  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  androidPublisherUrl: androidPublisherUrl(),
   readSecret,
   now,
   observe,

@@ -1,7 +1,7 @@
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeAndroidStoreSweep } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../configuration.ts";
 import { endOf, type Invocation } from "../invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
@@ -11,7 +11,7 @@ import { table } from "../table.ts";
 
 const sweep = composeAndroidStoreSweep({
   table,
-  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  androidPublisherUrl: androidPublisherUrl(),
   readSecret,
   now,
   observe,
