@@ -2,10 +2,10 @@ import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-stor
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeAndroidStoreSweep } from "../composition.ts";
 import { androidPublisherUrl, now } from "../configuration.ts";
-import { endOf, type Invocation } from "../invocation.ts";
+import { endOf, type Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { reportSweep } from "../refreshing.ts";
+import { reportSweep } from "../runs/report-sweep.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 
