@@ -170,6 +170,9 @@ export const lookPartition = (application: ApplicationId): string =>
 /** Sort key after those of all looks due by a moment. */
 export const afterLooksDueBy = afterRefreshesDueBy;
 
+/** Beginning of the sort keys of looks: the year of the time at which they are due. */
+export const LOOKS = "2";
+
 /** The look that a key names; null for any other key. */
 export const lookOfKey = ({ pk, sk }: Key): (Pick<Look, "dueAt"> & ApplicationOfKey) | null => {
   const [, application] = /^APPLICATION#([^#]+)#CHANGED$/.exec(pk) ?? [];
@@ -245,6 +248,9 @@ export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
   const [, application] = /^APPLICATION#([^#]+)#DESTINATION#[^#]+$/.exec(pk) ?? [];
   return application === undefined || !isDelivery({ sk }) ? null : applicationId(application);
 };
+
+/** Beginning of the partition keys of all that applications have. */
+export const APPLICATIONS_PREFIX = "APPLICATION";
 
 /** Prefix of the sort keys of accounts to deliver: one item for each account, of its newest version. */
 export const DELIVERIES = "ACCOUNT#";
