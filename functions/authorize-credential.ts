@@ -1,9 +1,7 @@
 import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Context } from "aws-lambda";
 import { composeAuthorize } from "./composition.ts";
 import { now } from "./configuration.ts";
-import { logger, safely } from "./observability/logger.ts";
-import { peakMegabytes, takeEnvironment } from "./observability/environment.ts";
-import { count } from "./observability/metrics.ts";
+import { beginInvocation } from "./observability/write-invocation.ts";
 import { table } from "./table.ts";
 import { policyFor } from "./policy.ts";
 
@@ -16,10 +14,6 @@ const unauthorized = (): Error => {
   return error;
 };
 
-const FOLDER = "authorize-credential";
-
-type Outcome = "ALLOWED" | "REFUSED" | "FAILED";
-
 /**
  * API key → policy and context. API Gateway answers 401 if the error's message is exactly `Unauthorized`, and 500 to
  * any other error.
@@ -30,31 +24,17 @@ export const handler = async (
   event: Pick<APIGatewayTokenAuthorizerEvent, "authorizationToken" | "methodArn">,
   context?: Pick<Context, "awsRequestId">,
 ): Promise<APIGatewayAuthorizerResult> => {
-  const startedAt = now();
-  const environment = takeEnvironment();
-  const record = (outcome: Outcome, decided: object = {}): void => {
-    count("requests", { endpoint: FOLDER, outcome });
-    const line = {
-      endpoint: FOLDER,
-      invocation: context?.awsRequestId,
-      ...decided,
-      outcome,
-      milliseconds: now() - startedAt,
-      ...environment,
-      peakMegabytes: peakMegabytes(),
-    };
-    if (outcome === "FAILED") logger.error("authorization", line);
-    else logger.info("authorization", line);
-  };
-
+  const write = beginInvocation("authorization", "authorize-credential");
+  const invocation = context?.awsRequestId;
   const decision = await authorize(event.authorizationToken).catch((error: unknown) => {
-    record("FAILED", { error: safely(error) });
+    write({ invocation, outcome: "FAILED" }, error);
     throw new Error("Internal error");
   });
   if (decision.outcome === "refused") {
-    record("REFUSED", { because: decision.because });
+    write({ invocation, because: decision.because, outcome: "REFUSED" });
     throw unauthorized();
   }
-  record("ALLOWED", { application: decision.applicationIdentifier, keyIdentifier: decision.keyIdentifier });
+  const { applicationIdentifier: application, keyIdentifier } = decision;
+  write({ invocation, application, keyIdentifier, outcome: "ALLOWED" });
   return policyFor(decision, event.methodArn);
 };

@@ -1,5 +1,8 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 
+/** Most clients kept; the oldest goes. A stack's buses are of a few regions. */
+const MOST_CLIENTS = 8;
+
 const clients = new Map<string, EventBridgeClient>();
 
 /** The client of a bus: EventBridge has one endpoint for each region. */
@@ -9,6 +12,8 @@ export const putEventsIn = (eventBus: string): EventBridgeClient => {
   if (known !== undefined) return known;
   // The next run retries failed events.
   const client = new EventBridgeClient({ region, maxAttempts: 2 });
+  const [oldest] = clients.keys();
+  if (clients.size >= MOST_CLIENTS && oldest !== undefined) clients.delete(oldest);
   clients.set(region, client);
   return client;
 };

@@ -4,7 +4,7 @@ import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import { entryOf } from "./bundling/entries.ts";
 import { DataStack } from "./stacks/data-stack.ts";
-import { ParameterError, readParameters, readStages, stageOf } from "./parameters.ts";
+import { ParameterError, readParameters, readStages, stageOf } from "./read-parameters.ts";
 import { ServiceStack } from "./stacks/service-stack.ts";
 
 const PROJECT = new URL("../", import.meta.url);

@@ -1,7 +1,7 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { composeAndroidStoreLinking } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";
 import { readSecret } from "../secrets.ts";
@@ -9,7 +9,7 @@ import { table } from "../table.ts";
 
 const linking = composeAndroidStoreLinking({
   table,
-  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  androidPublisherUrl: androidPublisherUrl(),
   readSecret,
   now,
   observe,

@@ -1,7 +1,7 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { composeAndroidStoreReception } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
+import { androidPublisherUrl, now, optionalVariable } from "../configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
@@ -10,7 +10,7 @@ import { table } from "../table.ts";
 
 const reception = composeAndroidStoreReception({
   table,
-  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  androidPublisherUrl: androidPublisherUrl(),
   googleCertificatesUrl: optionalVariable("GOOGLE_CERTIFICATES_URL"),
   readSecret,
   now,

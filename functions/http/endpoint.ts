@@ -1,7 +1,8 @@
-import middy, { type MiddyfiedHandler } from "@middy/core";
-import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import middy from "@middy/core";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
 import type * as z from "zod/mini";
 import type { Endpoint } from "../../lib/contract/endpoints.ts";
+import { keepingObservations } from "../observability/observe.ts";
 import { presentError } from "./present-error.ts";
 import { readRequest, type Call, type EventWithCall } from "./read-request.ts";
 import { json } from "./response.ts";
@@ -11,7 +12,9 @@ import { writeLine } from "./write-line.ts";
 export const endpoint = <E extends Endpoint>(
   definition: E,
   useCase: (call: Call<E>) => Promise<z.input<ReturnType<E["response"]>>>,
-): MiddyfiedHandler<APIGatewayProxyEvent, APIGatewayProxyResult> =>
-  middy<EventWithCall<E>, APIGatewayProxyResult>()
-    .use([writeLine(definition), presentError, readRequest(definition)])
-    .handler(async ({ call }) => json(200, await useCase(call)));
+): ((event: APIGatewayProxyEvent, context: Context) => Promise<APIGatewayProxyResult>) =>
+  keepingObservations(
+    middy<EventWithCall<E>, APIGatewayProxyResult>()
+      .use([writeLine(definition), presentError, readRequest(definition)])
+      .handler(async ({ call }) => json(200, await useCase(call))),
+  );

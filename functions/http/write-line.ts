@@ -2,11 +2,9 @@ import type { MiddlewareObj, Request } from "@middy/core";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
 import type { Endpoint } from "../../lib/contract/endpoints.ts";
 import type { ErrorCode, ServiceError } from "../../lib/contract/errors.ts";
-import { now } from "../configuration.ts";
-import { logger, safely } from "../observability/logger.ts";
-import { peakMegabytes, takeEnvironment, type Environment } from "../observability/environment.ts";
 import { count } from "../observability/metrics.ts";
-import { takeObservations } from "../observability/observe.ts";
+import { observations } from "../observability/observe.ts";
+import { beginInvocation, type WriteInvocation } from "../observability/write-invocation.ts";
 import { shownOf } from "./present-error.ts";
 
 const LINK_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
@@ -20,10 +18,9 @@ const credentialOf = ({ requestContext }: APIGatewayProxyEvent) => {
   return { application: applicationIdentifier, keyIdentifier };
 };
 
-/** Request state, kept until the line is written. */
+/** Middy's place for what a request keeps between its middlewares. */
 interface Begun extends Record<string, unknown> {
-  startedAt?: number;
-  environment?: Environment;
+  write?: WriteInvocation;
 }
 
 /**
@@ -44,30 +41,24 @@ export const writeLine = ({
     shown: ServiceError | null,
   ): void => {
     const outcome = shown?.code ?? "OK";
-    count("requests", { endpoint, outcome });
     if (LINK_REFUSALS.has(outcome)) count("linksRefused", { outcome });
-    const line = {
-      endpoint,
-      ...(store !== null && { store }),
-      requestId: event.requestContext.requestId,
-      invocation: context.awsRequestId,
-      ...credentialOf(event),
-      ...takeObservations(),
-      outcome,
-      status: shown?.status ?? 200,
-      ...(shown?.because !== undefined && { because: shown.because }),
-      milliseconds: now() - (internal.startedAt ?? now()),
-      ...internal.environment,
-      peakMegabytes: peakMegabytes(),
-    };
-    if (shown !== null && shown.status >= 500) logger.error("request", { ...line, error: safely(error) });
-    else logger.info("request", line);
+    internal.write?.(
+      {
+        ...(store !== null && { store }),
+        requestId: event.requestContext.requestId,
+        invocation: context.awsRequestId,
+        ...credentialOf(event),
+        ...observations(),
+        outcome,
+        status: shown?.status ?? 200,
+        ...(shown?.because !== undefined && { because: shown.because }),
+      },
+      shown !== null && shown.status >= 500 ? error : undefined,
+    );
   };
   return {
     before: ({ internal }) => {
-      internal.startedAt = now();
-      internal.environment = takeEnvironment();
-      takeObservations();
+      internal.write = beginInvocation("request", endpoint);
     },
     after: (handling) => write(handling, null),
     onError: (handling) => write(handling, shownOf(handling.error)),

@@ -1,9 +1,16 @@
 import { Metrics } from "@aws-lambda-powertools/metrics";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
-import { optionalVariable } from "../configuration.ts";
+
+/** Metrics that show what the framework keeps for itself. */
+class EnvironmentMetrics extends Metrics {
+  /** Whether this is the first invocation of an environment started on demand; true once. */
+  isFirst(): boolean {
+    return this.getColdStart();
+  }
+}
 
 /** The environment names the service. */
-const metrics = new Metrics({ namespace: METRICS.namespace });
+const metrics = new EnvironmentMetrics({ namespace: METRICS.namespace });
 
 type MetricName = Exclude<keyof typeof METRICS, "namespace">;
 type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;
@@ -26,13 +33,9 @@ export const count = (name: MetricName, dimensions: Dimensions = {}, times = 1):
 export const time = (name: MetricName, milliseconds: number, dimensions: Dimensions = {}): void =>
   write(name, "Milliseconds", milliseconds, dimensions);
 
-// Provisioned environments initialize before a request arrives.
-let isFirst = optionalVariable("AWS_LAMBDA_INITIALIZATION_TYPE") === "on-demand";
-
 /** Whether this is a cold start, the first invocation of an environment started on demand. Counts it. */
 export const takeColdStart = (): boolean => {
-  const isCold = isFirst;
-  isFirst = false;
+  const isCold = metrics.isFirst();
   if (isCold) count("coldStarts");
   return isCold;
 };

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { UngrantedProduct } from "../../lib/entitlements/ungranted.ts";
 import { count, time } from "./metrics.ts";
@@ -26,14 +27,23 @@ export interface Observations {
 
 const PRODUCTS_LOGGED = 10;
 
-// An execution environment serves one request at a time.
-let current: Observations = {};
+/** Observations of each request that is under way. Other invocations have none, and keep nothing. */
+const requests = new AsyncLocalStorage<{ observations: Observations }>();
 
-/** Returns the observations since the last call and clears them. */
-export const takeObservations = (): Observations => {
-  const taken = current;
-  current = {};
-  return taken;
+/** A handler whose requests keep their observations, each its own. */
+export const keepingObservations =
+  <Given extends readonly unknown[], Answer>(
+    handler: (...given: Given) => Promise<Answer>,
+  ): ((...given: Given) => Promise<Answer>) =>
+  async (...given) =>
+    requests.run({ observations: {} }, async () => handler(...given));
+
+/** What was observed in the request that is under way here. */
+export const observations = (): Observations => requests.getStore()?.observations ?? {};
+
+const keep = (more: Observations): void => {
+  const request = requests.getStore();
+  if (request !== undefined) request.observations = { ...request.observations, ...more };
 };
 
 /** The store's failure, as observations. */
@@ -46,34 +56,34 @@ const saidBy = ({ status, reason }: { readonly status: number | null; readonly r
 export const observe: Observe = (event) => {
   switch (event.kind) {
     case "verification-failed":
-      current = { ...current, refusedBecause: event.reason };
+      keep({ refusedBecause: event.reason });
       return count("verificationFailures", { reason: event.reason });
     case "transactions-verified":
-      current = { ...current, transactions: event.transactions };
+      keep({ transactions: event.transactions });
       return;
     case "facts-resolved":
-      current = { ...current, application: event.application, purchases: event.purchases };
+      keep({ application: event.application, purchases: event.purchases });
       return;
     case "store-asked":
-      current = { ...current, storeMilliseconds: event.milliseconds, ...saidBy(event) };
+      keep({ storeMilliseconds: event.milliseconds, ...saidBy(event) });
       if (event.outcome === "answered")
         return time("storeLatency", event.milliseconds, { store: event.store });
       return count("storeErrors", { store: event.store, reason: event.outcome });
     case "acknowledgement-due":
-      current = { ...current, acknowledgementDue: true, ...saidBy(event) };
+      keep({ acknowledgementDue: true, ...saidBy(event) });
       // The queue has its own metrics, but none for a credential that may read but not acknowledge.
       if (event.because === "credential-rejected")
         count("storeErrors", { store: "android-store", reason: event.because });
       return;
     case "notification":
-      if (event.type !== null) current = { ...current, notificationType: event.type };
+      if (event.type !== null) keep({ notificationType: event.type });
       return count("notifications", { store: event.store, outcome: event.outcome });
     case "grants-nothing":
-      current = { ...current, grantsNothing: event.products.slice(0, PRODUCTS_LOGGED) };
+      keep({ grantsNothing: event.products.slice(0, PRODUCTS_LOGGED) });
       for (const { store, because } of event.products) count("ungrantedProducts", { store, reason: because });
       return;
     case "conflict-retried":
-      current = { ...current, conflicts: (current.conflicts ?? 0) + 1 };
+      keep({ conflicts: (observations().conflicts ?? 0) + 1 });
       return count("conflictsRetried");
   }
 };

@@ -4,7 +4,7 @@ import {
   type AcknowledgementReport,
 } from "../../lib/customers/acknowledge-due-purchases.ts";
 import { composeAcknowledgementRun } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../configuration.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
 import { observe } from "../observability/observe.ts";
@@ -16,7 +16,7 @@ const LONGEST_TRY_MILLISECONDS = 25_000;
 
 const run = composeAcknowledgementRun({
   table,
-  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  androidPublisherUrl: androidPublisherUrl(),
   readSecret,
   now,
   observe,

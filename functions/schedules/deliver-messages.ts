@@ -6,11 +6,11 @@ import { deliveryOfKey } from "../../lib/table/keys.ts";
 import { composeDelivery } from "../composition.ts";
 import { now, optionalVariable } from "../configuration.ts";
 import { putEventsIn } from "../event-buses.ts";
-import { endOf, type Invocation } from "../invocation.ts";
+import { endOf, type Invocation } from "../runs/invocation.ts";
 import { masterSecret } from "../master-secret.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
-import { calledFor, type ScheduleOrStreamEvent } from "../stream-calls.ts";
+import { calledFor, type ScheduleOrStreamEvent } from "../runs/stream-calls.ts";
 import { table } from "../table.ts";
 
 const run = composeDelivery({

@@ -1,16 +1,16 @@
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeAndroidStoreRefresh } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
-import type { Invocation } from "../invocation.ts";
+import { androidPublisherUrl, now } from "../configuration.ts";
+import type { Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { refresh } from "../refreshing.ts";
+import { refresh } from "../runs/refresh.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 
 const run = composeAndroidStoreRefresh({
   table,
-  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  androidPublisherUrl: androidPublisherUrl(),
   readSecret,
   now,
   observe,

@@ -1,10 +1,10 @@
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeIosStoreRefresh } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
-import type { Invocation } from "../invocation.ts";
+import { appStoreServerUrl, now } from "../configuration.ts";
+import type { Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { refresh } from "../refreshing.ts";
+import { refresh } from "../runs/refresh.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 import { trustedRoots } from "../trusted-roots.ts";
@@ -12,7 +12,7 @@ import { trustedRoots } from "../trusted-roots.ts";
 const run = composeIosStoreRefresh({
   table,
   trustedRoots: trustedRoots(),
-  appStoreServerUrl: optionalVariable("APP_STORE_SERVER_URL"),
+  appStoreServerUrl: appStoreServerUrl(),
   readSecret,
   now,
   observe,

@@ -1,17 +1,17 @@
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeAndroidStoreSweep } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
-import { endOf, type Invocation } from "../invocation.ts";
+import { androidPublisherUrl, now } from "../configuration.ts";
+import { endOf, type Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { reportSweep } from "../refreshing.ts";
+import { reportSweep } from "../runs/report-sweep.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 
 const sweep = composeAndroidStoreSweep({
   table,
-  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  androidPublisherUrl: androidPublisherUrl(),
   readSecret,
   now,
   observe,

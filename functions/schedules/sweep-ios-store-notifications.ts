@@ -1,11 +1,11 @@
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeIosStoreSweep } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
-import { endOf, type Invocation } from "../invocation.ts";
+import { appStoreServerUrl, now } from "../configuration.ts";
+import { endOf, type Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { reportSweep } from "../refreshing.ts";
+import { reportSweep } from "../runs/report-sweep.ts";
 import { readSecret } from "../secrets.ts";
 import { table } from "../table.ts";
 import { trustedRoots } from "../trusted-roots.ts";
@@ -13,7 +13,7 @@ import { trustedRoots } from "../trusted-roots.ts";
 const sweep = composeIosStoreSweep({
   table,
   trustedRoots: trustedRoots(),
-  appStoreServerUrl: optionalVariable("APP_STORE_SERVER_URL"),
+  appStoreServerUrl: appStoreServerUrl(),
   readSecret,
   now,
   observe,

@@ -169,6 +169,9 @@ export const LOOKS_SUFFIX = "#CHANGED";
 export const lookPartition = (application: ApplicationId): string =>
   `${applicationPartition(application)}${LOOKS_SUFFIX}`;
 
+/** Beginning of the sort keys of looks: the year of the time at which they are due. */
+export const LOOKS = "2";
+
 /** The look that a key names; null for any other key. */
 export const lookOfKey = ({ pk, sk }: Key): (Pick<Look, "dueAt"> & ApplicationOfKey) | null => {
   const [, application] = /^APPLICATION#([^#]+)#CHANGED$/.exec(pk) ?? [];
@@ -244,6 +247,9 @@ export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
   const [, application] = /^APPLICATION#([^#]+)#DESTINATION#[^#]+$/.exec(pk) ?? [];
   return application === undefined || !isDelivery({ sk }) ? null : applicationId(application);
 };
+
+/** Beginning of the partition keys of all that applications have. */
+export const APPLICATIONS_PREFIX = "APPLICATION";
 
 /** Prefix of the sort keys of accounts to deliver: one item for each account, of its newest version. */
 export const DELIVERIES = "ACCOUNT#";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { simulateHottestKey } from "../../bench/scale/hottest-key.ts";
-import { readParameters } from "../../infra/parameters.ts";
+import { readParameters } from "../../infra/read-parameters.ts";
 import { ACKNOWLEDGEMENT_SHARDS } from "../../lib/table/keys.ts";
 
 const document = readFileSync("docs/scale.md", "utf8");

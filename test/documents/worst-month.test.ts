@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { EndpointName } from "../../lib/contract/endpoints.ts";
-import { readParameters } from "../../infra/parameters.ts";
+import { readParameters } from "../../infra/read-parameters.ts";
 
 const SECONDS = 30 * 24 * 3600;
 const MILLION = 1_000_000;

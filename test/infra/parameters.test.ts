@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { ParameterError, parameterNames, readParameters, readStages } from "../../infra/parameters.ts";
+import { ParameterError, parameterNames, readParameters, readStages } from "../../infra/read-parameters.ts";
 
 /** Context values that the CDK adds itself. */
 const OF_THE_CDK = {

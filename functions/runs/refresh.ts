@@ -2,13 +2,12 @@ import {
   refreshDuePurchases,
   type RefreshReport,
   type RefreshRun,
-} from "../lib/customers/refresh-due-purchases.ts";
-import type { SweepReport } from "../lib/customers/sweep.ts";
-import type { Store } from "../lib/contract/schemas.ts";
-import { isoTime } from "../lib/entitlements/time.ts";
+} from "../../lib/customers/refresh-due-purchases.ts";
+import type { Store } from "../../lib/contract/schemas.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
 import { endOf, type Invocation } from "./invocation.ts";
-import { logger } from "./observability/logger.ts";
-import { count, time } from "./observability/metrics.ts";
+import { logger } from "../observability/logger.ts";
+import { count, time } from "../observability/metrics.ts";
 
 const report = (store: Store, { refreshed, failed, oldest, paused }: RefreshReport): void => {
   if (refreshed + failed > 0 || paused.length > 0)
@@ -33,13 +32,5 @@ export const refresh = async (run: RefreshRun, context: Invocation): Promise<Ref
   const done = await refreshDuePurchases(run, endOf(context));
   report(run.store, done);
   count("refreshRuns", { store: run.store });
-  return done;
-};
-
-/** Logs and counts a sweep. */
-export const reportSweep = (store: Store, done: SweepReport): SweepReport => {
-  if (done.found + done.behind > 0) logger.info("store's list swept", { store, ...done });
-  if (done.behind > 0) count("sweepsBehind", { store }, done.behind);
-  if (done.found > 0) count("swept", { store }, done.found);
   return done;
 };

@@ -1,0 +1,62 @@
+import type { Context } from "aws-lambda";
+import { jest } from "@jest/globals";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { endpoint } from "../../functions/http/endpoint.ts";
+import { observe } from "../../functions/observability/observe.ts";
+import { apiGatewayEvent } from "../../testing/index.ts";
+
+const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
+
+/** The lines of requests among what was written. */
+const linesOf = (written: readonly string[]): readonly Record<string, unknown>[] =>
+  written.map((line) => JSON.parse(line)).filter(({ message }) => message === "request");
+
+test("requests that one environment serves at once have each its own observations in its line", async () => {
+  const written: string[] = [];
+  jest.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
+  const waiting: (() => void)[] = [];
+  const handler = endpoint(
+    endpoints.receiveAndroidStoreNotification,
+    async ({ request: { message = {} } }) => {
+      const purchases = (message.data ?? "").length;
+      observe({ kind: "facts-resolved", application: APPLICATION, purchases });
+      await new Promise<void>((resolve) => void waiting.push(resolve));
+      observe({ kind: "transactions-verified", transactions: purchases });
+      if (purchases === 4) observe({ kind: "conflict-retried" });
+      return {};
+    },
+  );
+  const sent = (data: string, awsRequestId: string) =>
+    handler(apiGatewayEvent("receiveAndroidStoreNotification", { body: { message: { data } } }), {
+      awsRequestId,
+    } as Context);
+  const answers = [sent("e30=", "first"), sent("e30=e30=", "second")];
+  while (waiting.length < 2) await new Promise(setImmediate);
+  // The one that began first ends last.
+  for (const go of waiting.toReversed()) {
+    go();
+    await new Promise(setImmediate);
+  }
+  await Promise.all(answers);
+  jest.restoreAllMocks();
+  const [second, first] = linesOf(written);
+  expect(first).toMatchObject({ invocation: "first", purchases: 4, transactions: 4, conflicts: 1 });
+  expect(second).toMatchObject({ invocation: "second", purchases: 8, transactions: 8 });
+  expect(second).not.toHaveProperty("conflicts");
+});
+
+test("an invocation that is no request keeps nothing for the next one", async () => {
+  const written: string[] = [];
+  jest.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
+  observe({ kind: "transactions-verified", transactions: 99 });
+  const handler = endpoint(endpoints.receiveIosStoreNotification, async () => ({}));
+  await handler(
+    apiGatewayEvent("receiveIosStoreNotification", { body: { signedPayload: "a" } }),
+    {} as Context,
+  );
+  jest.restoreAllMocks();
+  const [line] = linesOf(written);
+  expect(line).toMatchObject({ outcome: "OK" });
+  expect(line).not.toHaveProperty("transactions");
+});
