@@ -1,4 +1,4 @@
-import { openTable } from "../lib/table/open-table.ts";
+import { openTable } from "./open-table.ts";
 import { requiredVariable } from "./configuration.ts";
 
 /** The service's one table. */
