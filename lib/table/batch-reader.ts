@@ -2,7 +2,7 @@ import { BatchGetCommand } from "@aws-sdk/lib-dynamodb";
 import { chunks } from "./chunks.ts";
 import { keyText, type Key } from "./keys.ts";
 import { repeatUntilDone } from "./repeat.ts";
-import type { Item, Table } from "./table.ts";
+import { keyIn, type Item, type Table } from "./table.ts";
 
 /** Items by {@link keyText}; missing ones are left out. */
 export type BatchReader = (wanted: readonly Key[]) => Promise<Map<string, Item>>;
@@ -13,8 +13,6 @@ const BATCH_ATTEMPTS = 8;
 export const eachKeyOnce = (wanted: readonly Key[]): readonly Key[] => [
   ...new Map(wanted.map((key) => [keyText(key), key])).values(),
 ];
-
-const itemText = (item: Item): string => keyText({ pk: String(item["pk"]), sk: String(item["sk"]) });
 
 /** Strongly consistent reads in parallel batches of 100. Keys that DynamoDB leaves unprocessed are asked for again. */
 export const createBatchReader = (
@@ -39,6 +37,6 @@ export const createBatchReader = (
 
   return async (wanted) => {
     const items = await Promise.all(chunks(eachKeyOnce(wanted), KEYS_PER_BATCH).map(getBatch));
-    return new Map(items.flat().map((item) => [itemText(item), item]));
+    return new Map(items.flat().map((item) => [keyText(keyIn(item)), item]));
   };
 };

@@ -1,5 +1,5 @@
 import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
-import type { AccountId, ApplicationId } from "../identifiers.ts";
+import { applicationId, type AccountId, type ApplicationId } from "../identifiers.ts";
 import { dayOf } from "../telling/change.ts";
 import type { ChangeTable, KeyedHash } from "../telling/change-table.ts";
 import type { Look } from "../telling/look.ts";
@@ -23,10 +23,9 @@ import {
   lookKey,
   lookPartition,
   sequenceKey,
-  TABLE,
   toldKey,
 } from "./keys.ts";
-import { releaseLease, takeLease, type leaseItem } from "./lease.ts";
+import { releaseLease, takeLease, type LeaseAttributes } from "./lease.ts";
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table } from "./table.ts";
@@ -86,7 +85,7 @@ export const createChangeTable = (
           await client.send(
             new TransactGetCommand({
               TransactItems: some.map((Key) => ({
-                Get: { TableName: name, Key: { ...Key }, ProjectionExpression: TABLE.partitionKey },
+                Get: { TableName: name, Key: { ...Key }, ProjectionExpression: "pk" },
               })),
             }),
           );
@@ -125,7 +124,7 @@ export const createChangeTable = (
     accountsOf: async (application, customers) => toldAccountsOf(getAll, application, customers),
 
     itemsOf: (telling, destinations) =>
-      accountWrites(name, "" as ApplicationId, telling, UNPLACED, destinations).length,
+      accountWrites(name, applicationId(""), telling, UNPLACED, destinations).length,
 
     write: async (application, { turn, toldAt, accounts, destinations }) => {
       const first = turn.sequence + 1;
@@ -139,7 +138,7 @@ export const createChangeTable = (
       const told = {
         worker: turn.worker,
         ...(sequence > turn.sequence && { sequence, toldAt }),
-      } satisfies Attributes<typeof turnItem> & Partial<Attributes<typeof leaseItem>>;
+      } satisfies Attributes<typeof turnItem> & Partial<LeaseAttributes>;
       const { outcome } = await transact(table, [
         setAttributes(name, sequenceKey(application), told, sequenceUnchanged(turn.worker, turn.sequence)),
         ...writes,

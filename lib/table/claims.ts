@@ -32,16 +32,22 @@ export const countsThatEnd = async (
   return new Set((await Promise.all(ending)).flat());
 };
 
+export interface ClaimsBounds {
+  /** Most customers that clients' claims alone may link to the account. */
+  readonly limit: number;
+  /** Whether {@link countsThatEnd} has the account. */
+  readonly ends: boolean;
+}
+
 /**
- * Raises an account's claims counter up to its limit, lowers it, or deletes the item if it `ends`. A condition checks
- * `ends`; a concurrent write makes it a conflict.
+ * Raises an account's claims counter below its limit, lowers it, or deletes the item if it ends. A condition proves that it
+ * ends; a concurrent write makes it a conflict.
  */
 export const claimsWrite = (
   TableName: string,
   application: ApplicationId,
   { account, counter, by }: ClaimsDifference,
-  limit: number,
-  ends: boolean,
+  { limit, ends }: ClaimsBounds,
 ): TransactItem => {
   const key = keys.accountClaims(application, account);
   const other = OTHER[counter];

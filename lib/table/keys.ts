@@ -28,14 +28,17 @@ export interface Key {
   readonly sk: string;
 }
 
-/** Names of the table's attributes and of its index from a customer to the owned items. */
+/** Names of the table's attributes, as in {@link Key}, and of its index from a customer to the owned items. */
 export const TABLE = {
   partitionKey: "pk",
   sortKey: "sk",
   ownerIndex: "owner",
   ownerAttribute: "owner",
   timeToLiveAttribute: "expiresAt",
-} as const;
+} as const satisfies { readonly partitionKey: keyof Key; readonly sortKey: keyof Key } & Record<
+  string,
+  string
+>;
 
 const applicationPartition = (application: ApplicationId): string => `APPLICATION#${application}`;
 

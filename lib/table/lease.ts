@@ -10,8 +10,11 @@ import { parseItem, readItem, type Attributes, type Item, type Table } from "./t
 import { unlessChanged } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
 
-/** Attributes of a lease. */
-export const leaseItem = once(() => z.object({ leaseUntil: shape.integer(), worker: shape.text() }));
+/** Attributes of a lease. Only conditions read them. */
+export interface LeaseAttributes {
+  readonly leaseUntil: Instant;
+  readonly worker: string;
+}
 
 /** Health of a queue; absent values are those of a healthy one. */
 const healthItemOf = <Reason extends string>(reason: z.ZodMiniType<Reason, Reason>) =>
@@ -21,7 +24,7 @@ const healthItemOf = <Reason extends string>(reason: z.ZodMiniType<Reason, Reaso
     failingSince: z.optional(shape.nullableInteger()),
     pausedUntil: z.optional(shape.integer()),
   });
-const healthItem = once(() => healthItemOf(shape.text()));
+type HealthAttributes = Attributes<() => ReturnType<typeof healthItemOf<string>>>;
 
 /**
  * Takes the lease of an item, or extends the worker's own. Other attributes stay.
@@ -34,7 +37,7 @@ export const takeLease = async (
   { worker, until }: Lease,
   moment: Instant,
 ): Promise<Item | null> => {
-  const leased = { leaseUntil: until, worker } satisfies Attributes<typeof leaseItem>;
+  const leased = { leaseUntil: until, worker } satisfies LeaseAttributes;
   const update = updateOf(name, key, leased, leaseIsFree(worker, moment));
   // A transaction that writes the item is of the worker that has it.
   const taken = await unlessChanged(() =>
@@ -46,7 +49,7 @@ export const takeLease = async (
 const setHealth = async (
   { client, name }: Table,
   key: Key,
-  attributes: Attributes<typeof healthItem> & Partial<Attributes<typeof leaseItem>>,
+  attributes: HealthAttributes & Partial<LeaseAttributes>,
   condition: Condition,
 ): Promise<void> => {
   const update = updateOf(name, key, attributes, condition);

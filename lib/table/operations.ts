@@ -40,7 +40,9 @@ export const createOperationTable = (
     const ending = await countsThatEnd(table, application, given);
     return [
       deletion(TableName, keys.accountCustomer(application, link.account, identifier)),
-      ...given.map((one) => claimsWrite(TableName, application, one, 0, ending.has(one.account))),
+      ...given.map((one) =>
+        claimsWrite(TableName, application, one, { limit: 0, ends: ending.has(one.account) }),
+      ),
     ];
   };
 

@@ -3,8 +3,8 @@ import { queryItems } from "./query.ts";
 import type { FindOwnership, Ownership } from "../administration/operation-table.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
-import { customerPartition, identityOfKey, keyText, TABLE, type Key } from "./keys.ts";
-import type { Item, Table } from "./table.ts";
+import { customerPartition, identityOfKey, keyText, TABLE } from "./keys.ts";
+import { keyIn, type Item, type Table } from "./table.ts";
 
 /** Implements {@link FindOwnership}, with one read per hundred items. */
 export const createFindOwnership = (
@@ -17,7 +17,7 @@ export const createFindOwnership = (
       pk: owner,
       index: { name: TABLE.ownerIndex, partitionKey: TABLE.ownerAttribute },
     });
-    const owned = found.map(({ pk, sk }): Key => ({ pk: String(pk), sk: String(sk) }));
+    const owned = found.map(keyIn);
     // The index defines no order.
     owned.sort((a, b) => compare(a.pk, b.pk));
 
@@ -28,8 +28,8 @@ export const createFindOwnership = (
     const own: Ownership = {
       purchases: of("PURCHASE").map(storedPurchase),
       aliases: of("CUSTOMER").map(storedCustomer),
-      identities: of("IDENTITY").map(({ pk, sk }) => {
-        const key = { pk: String(pk), sk: String(sk) };
+      identities: of("IDENTITY").map((item) => {
+        const key = keyIn(item);
         return { item: keyText(key), customer, identity: identityOfKey(key) };
       }),
     };

@@ -1,5 +1,5 @@
 import { paginateQuery } from "@aws-sdk/lib-dynamodb";
-import { TABLE } from "./keys.ts";
+import type { Key } from "./keys.ts";
 import type { Item, Table } from "./table.ts";
 
 /** Items of a partition, of the table or of its index. */
@@ -32,7 +32,7 @@ export const queryPages = async function* (
         ...(sortKeyBefore === undefined ? [] : ["sk < :before"]),
         ...(sortKeyAfter === undefined ? [] : ["sk > :after"]),
       ].join(" AND "),
-      ExpressionAttributeNames: { "#pk": index?.partitionKey ?? TABLE.partitionKey },
+      ExpressionAttributeNames: { "#pk": index?.partitionKey ?? ("pk" satisfies keyof Key) },
       ExpressionAttributeValues: {
         ":pk": pk,
         ...(sortKeyPrefix !== undefined && { ":prefix": sortKeyPrefix }),

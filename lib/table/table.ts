@@ -9,6 +9,8 @@ export interface Table {
 
 export type Item = Record<string, unknown>;
 
+export const keyIn = ({ pk, sk }: Item): Key => ({ pk: String(pk), sk: String(sk) });
+
 /** Reads one item, strongly consistent; undefined: there is none. */
 export const readItem = async ({ client, name }: Table, key: Key): Promise<Item | undefined> => {
   const { Item } = await client.send(

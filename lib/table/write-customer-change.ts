@@ -80,17 +80,20 @@ type Owned = Readonly<Record<typeof TABLE.ownerAttribute, string>>;
 /** The customer's version after the first of the change's transactions, which writes identities and aliases. */
 const firstVersion = ({ before }: CustomerChange): number => (before?.version ?? 0) + 1;
 
-interface Versions {
+/** A customer as one of a change's transactions writes it. */
+interface WrittenCustomer {
+  readonly holdings: readonly Purchase[];
+  /** Version before the transaction; 0: the customer is new. */
   readonly from: number;
   readonly to: number;
+  /** Whether a later transaction links it to its new account. */
+  readonly unsettled: boolean;
 }
 
 const customerWrite = (
   table: string,
   change: CustomerChange,
-  holdings: readonly Purchase[],
-  { from, to }: Versions,
-  unsettled: boolean,
+  { holdings, from, to, unsettled }: WrittenCustomer,
 ): TransactItem => {
   const { application, after } = change;
   return setAttributes(
@@ -201,7 +204,10 @@ const claimsWrites = (
   ending: ReadonlySet<AccountId>,
 ): TransactItem[] =>
   claimsDifferences(change).map((difference) =>
-    claimsWrite(table, change.application, difference, claimsPerAccount, ending.has(difference.account)),
+    claimsWrite(table, change.application, difference, {
+      limit: change.claimsPerAccount,
+      ends: ending.has(difference.account),
+    }),
   );
 
 const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
@@ -406,8 +412,8 @@ export const transactionsOf = (
   let version = before?.version ?? 0;
   let written = 0;
   let held: readonly Purchase[] | null = null;
-  const customer = (holdings: readonly Purchase[], unsettled: boolean): TransactItem =>
-    customerWrite(table, change, holdings, { from: version, to: ++version }, unsettled);
+  const customer = (written: Pick<WrittenCustomer, "holdings" | "unsettled">): TransactItem =>
+    customerWrite(table, change, { ...written, from: version, to: ++version });
   const staying = (): TransactItem[] =>
     looksAt(
       table,
@@ -427,14 +433,17 @@ export const transactionsOf = (
     return [
       ...(isKnown
         ? [unmoved(table, change, version)]
-        : [customer(held, moves), ...(moves ? [] : [...accountWrite(table, change, held), ...staying()])]),
+        : [
+            customer({ holdings: held, unsettled: moves }),
+            ...(moves ? [] : [...accountWrite(table, change, held), ...staying()]),
+          ]),
       ...(known === null ? around : []),
       ...part.flatMap((purchase) => purchaseWrites(table, change, purchase)),
     ];
   });
   if (moves)
     steps.push([
-      customer(after.holdings, false),
+      customer({ holdings: after.holdings, unsettled: false }),
       ...accountWrite(table, change, after.holdings),
       ...staying(),
       ...absorbedItems(table, change),
