@@ -1,6 +1,8 @@
-import { countsEnd, countsRemain, hasRoom } from "./conditions.ts";
+import type { CustomerChange } from "../customers/customer-change.ts";
+import type { Link, StoredCustomer } from "../customers/records.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { accountClaimsItem, type ClaimsCounter } from "./items.ts";
+import { countsEnd, countsRemain, hasRoom } from "./conditions.ts";
+import { accountClaimsItem, claimsCounter, type ClaimsCounter } from "./items.ts";
 import { keys } from "./keys.ts";
 import { parseItem, readItem, type Table } from "./table.ts";
 import { add, deletion, type TransactItem } from "./writes.ts";
@@ -11,6 +13,31 @@ export interface ClaimsDifference {
   readonly counter: ClaimsCounter;
   readonly by: number;
 }
+
+/** The claims counter that a customer's link counts in; null without a link, or for a credential's. */
+export const claimOf = (
+  customer: { link: Link | null; environment: StoredCustomer["environment"] } | null,
+) =>
+  customer?.link?.assertedBy === "client"
+    ? { account: customer.link.account, counter: claimsCounter(customer.environment) }
+    : null;
+
+/** Places that a change takes and gives back. */
+export const claimsDifferences = ({
+  before,
+  absorbed,
+  after,
+}: CustomerChange): readonly ClaimsDifference[] => {
+  const differences = new Map<string, ClaimsDifference>();
+  const count = (claim: ReturnType<typeof claimOf>, by: number): void => {
+    if (claim === null) return;
+    const name = JSON.stringify([claim.account, claim.counter]);
+    differences.set(name, { ...claim, by: (differences.get(name)?.by ?? 0) + by });
+  };
+  for (const customer of [before, ...absorbed]) count(claimOf(customer), -1);
+  count(claimOf(after), 1);
+  return [...differences.values()].filter(({ by }) => by !== 0);
+};
 
 const OTHER: Readonly<Record<ClaimsCounter, ClaimsCounter>> = { production: "other", other: "production" };
 

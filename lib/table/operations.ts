@@ -6,7 +6,7 @@ import { customerId, type ApplicationId, type CustomerId } from "../identifiers.
 import { once } from "../once.ts";
 import { auditWrite } from "./audit-write.ts";
 import { chunks } from "./chunks.ts";
-import { claimsWrite, countsThatEnd } from "./claims.ts";
+import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
 import { versionUnchanged } from "./conditions.ts";
 import { transferItem } from "./items.ts";
 import { customerPartition, keys, transfersPartition } from "./keys.ts";
@@ -17,7 +17,7 @@ import * as shape from "./shapes.ts";
 import { tableSize } from "./table-size.ts";
 import { knownItems, parseItems, type Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { absorbedDeletions, claimOf, writeCustomerChange } from "./write-customer-change.ts";
+import { absorbedDeletions, writeCustomerChange } from "./write-customer-change.ts";
 import { deletion, type TransactItem } from "./writes.ts";
 
 const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
