@@ -6,8 +6,10 @@ import { NATURES, STANDINGS } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, type AccountId } from "../../lib/identifiers.ts";
 import { createBatchReader } from "../../lib/table/batch-reader.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { keys } from "../../lib/table/keys.ts";
+import { changeKey, keys, notificationKey } from "../../lib/table/keys.ts";
+import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
+import { createToldTable } from "../../lib/table/told-report.ts";
 import { aCatalog, aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
@@ -75,6 +77,31 @@ test("a malformed item is an error that names its key, and neither its content n
   expect(sentence).toContain(JSON.stringify(key.pk));
   expect(String(failure)).not.toContain("s3cret");
   expect((await table.client.send(new GetCommand({ TableName: table.name, Key: key }))).Item).toBeDefined();
+});
+
+test.each([
+  ["no JSON", "{"],
+  ["no object", "1"],
+  ["without its lists", JSON.stringify({ applicationIdentifier: APPLICATION, version: 1 })],
+])("a change whose data is %s is malformed, and the error names its key", async (_, data) => {
+  const place = { day: "2027-01-31", sequence: 1 };
+  const item = { ...changeKey(APPLICATION, place), sequence: 1, first: 1, toldAt: NOW, data };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
+  await expect(createToldTable(table).changeAt(APPLICATION, place)).rejects.toThrow(
+    /^The item .*#CHANGES#2027-01-31.* is not of its shape\.$/,
+  );
+});
+
+test("a last notification without its time is malformed", async () => {
+  const notified = {
+    application: APPLICATION,
+    store: "ios-store",
+    environment: "production",
+    bundleOrPackage: "com.example.app",
+  } as const;
+  const item = { ...notificationKey(notified), lastSignedAt: "2027-01-31" };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
+  await expect(createNotificationTimes(table).raise(notified, NOW)).rejects.toThrow(MalformedItemError);
 });
 
 /** Writes an account's item with one line, encoded with the given positions. */
