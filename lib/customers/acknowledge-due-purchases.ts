@@ -1,8 +1,10 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
+import { referenceText } from "../entitlements/purchase.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { customersOf, type CustomerTable } from "./customer-table.ts";
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
 import type { DueAcknowledgement } from "./records.ts";
@@ -33,7 +35,7 @@ export interface AcknowledgementReport {
   readonly credentialRejectedOf?: readonly ApplicationId[];
 }
 
-/** Consecutive unsuccessful tries after which an application's other purchases move to the shard's second round. */
+/** Consecutive unsuccessful tries after which a package's other purchases move to the shard's second round. */
 const SETBACKS_IN_A_ROW = 3;
 
 /** Purchases that a shard keeps for its second round; further ones wait for the next run. */
@@ -47,31 +49,44 @@ type Outcome = "done" | "due" | "waits" | "failed" | "unclaimed";
 
 const NEAR_MILLISECONDS = DAY;
 
-const isLinked = async (
+/**
+ * Whether somebody has got the purchase: it belongs to an account, and of a one-time purchase a product was selected. An
+ * operator may move a customer that only a notification made, which selects none.
+ */
+const isDelivered = async (
   { table, now }: AcknowledgementRun,
   { application, purchase }: DueAcknowledgement,
 ): Promise<boolean> => {
   const known = await table.findFacts(application, [], [purchase], now());
+  if (known.purchases.get(referenceText(purchase))?.purchase.selectedProducts?.length === 0) return false;
   const { living } = await table.findCustomers(application, customersOf(known));
   return [...living.values()].some(({ link }) => link !== null);
 };
 
+/** Whether the answer shows a purchase that was paid as pending: it is older than the acknowledgement that is due. */
+const isStale = ({ purchase, isClosed }: VerifiedPurchase): boolean =>
+  purchase.lines.length === 0 && !isClosed;
+
+/** The credential of an acknowledgement: each package has its own. */
+const credentialOf = ({ application, packageName }: DueAcknowledgement): string =>
+  `${application} ${packageName}`;
+
 /**
- * `unusable` collects applications whose credential the store rejects for reading: their other acknowledgements wait for
+ * `unusable` collects packages whose credential the store rejects for reading: their other acknowledgements wait for
  * an operator. `rejected` also collects those whose credential may read but not acknowledge.
  */
 const tryOne = async (
   run: AcknowledgementRun,
   due: DueAcknowledgement,
-  unusable: Set<ApplicationId>,
+  unusable: Set<string>,
   rejected: Set<ApplicationId>,
 ): Promise<Outcome> => {
   const { directory, androidStore } = run;
-  if (unusable.has(due.application)) return "due";
+  if (unusable.has(credentialOf(due))) return "due";
   const application = await directory.byIdentifier(due.application);
   const configuration = application?.androidStore.find(({ packageName }) => packageName === due.packageName);
   if (configuration === undefined) return "due";
-  if (!(await isLinked(run, due))) return "unclaimed";
+  if (!(await isDelivered(run, due))) return "unclaimed";
   const { purchaseToken, productKind } = due;
   const answer = await androidStore.lookUp(configuration, {
     purchaseToken,
@@ -82,7 +97,7 @@ const tryOne = async (
     case "gone":
       return "failed";
     case "credential-rejected":
-      unusable.add(due.application);
+      unusable.add(credentialOf(due));
       rejected.add(due.application);
       return "due";
     // The store vouched for it before, so this answer may be a mistake.
@@ -90,7 +105,7 @@ const tryOne = async (
     case "unavailable":
       return "due";
     case "verified": {
-      if (answer.acknowledgement === null) return "done";
+      if (answer.acknowledgement === null) return isStale(answer) ? "due" : "done";
       const acknowledged = await androidStore.acknowledge(configuration, answer.acknowledgement);
       if (acknowledged.outcome === "acknowledged") return "done";
       // The rejection may concern this purchase alone, so the others are still tried.
@@ -109,7 +124,7 @@ const begunAt = <T>(moment: Instant, list: readonly T[]): readonly T[] => {
 /**
  * Acknowledges due purchases that belong to an account, shards in parallel and each oldest first. A purchase past its
  * deadline gets a last try and is given up, unless the store still waits. A failure does not stop the others. After
- * {@link SETBACKS_IN_A_ROW} consecutive unsuccessful tries, an application's other purchases are tried in a second
+ * {@link SETBACKS_IN_A_ROW} consecutive unsuccessful tries, a package's other purchases are tried in a second
  * round, so that they cannot use up the time of other applications.
  *
  * @param until no try starts from this moment on
@@ -119,9 +134,9 @@ export const acknowledgeDuePurchases = async (
   until: Instant,
 ): Promise<AcknowledgementReport> => {
   const report = { done: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
-  const unusable = new Set<ApplicationId>();
+  const unusable = new Set<string>();
   const rejected = new Set<ApplicationId>();
-  const setbacks = new Map<ApplicationId, number>();
+  const setbacks = new Map<string, number>();
 
   const settle = async (due: DueAcknowledgement): Promise<void> => {
     const inProduction = due.purchase.environment === "production";
@@ -131,7 +146,8 @@ export const acknowledgeDuePurchases = async (
     };
     const tried = await tryOne(run, due, unusable, rejected).catch(stillDue);
     const isSetback = tried !== "done" && tried !== "failed";
-    setbacks.set(due.application, isSetback ? (setbacks.get(due.application) ?? 0) + 1 : 0);
+    const credential = credentialOf(due);
+    setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
     const isOver = due.deadline <= run.now();
     if (tried === "unclaimed" && !isOver) return;
     const isGivenUp = tried === "due" && isOver;
@@ -145,8 +161,10 @@ export const acknowledgeDuePurchases = async (
     }
     if (outcome !== "failed" || inProduction) report[outcome] += 1;
   };
-  const isPutOff = ({ application }: DueAcknowledgement): boolean =>
-    !unusable.has(application) && (setbacks.get(application) ?? 0) >= SETBACKS_IN_A_ROW;
+  const isPutOff = (due: DueAcknowledgement): boolean => {
+    const credential = credentialOf(due);
+    return !unusable.has(credential) && (setbacks.get(credential) ?? 0) >= SETBACKS_IN_A_ROW;
+  };
   const work = async (shard: number): Promise<void> => {
     const putOff: DueAcknowledgement[] = [];
     for await (const page of run.queue.waiting(shard))

@@ -24,7 +24,7 @@ const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => {
 };
 
 /** Drops facts that a tombstone reserves: a refused link lifts no erasure. */
-const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => {
+export const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => {
   const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
   return {
     ...facts,

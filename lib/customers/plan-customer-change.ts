@@ -8,6 +8,7 @@ import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import {
   byReference,
   referenceText,
+  sameLines,
   samePurchase,
   verifiedAs,
   type Purchase,
@@ -141,13 +142,14 @@ const join = ({ purchases, known }: Pick<PlanInput, "purchases" | "known">): rea
 /** Time since which the purchase's acknowledgement is due; only the store's latest answer can end one that is pending. */
 const acknowledgementSince = (
   { acknowledgementDue, moment }: PlanInput,
-  { reference, said, stored }: Joined,
+  { reference, said, stored, purchase }: Joined,
 ): Instant | null => {
   const before = stored?.acknowledgementDueSince ?? null;
   if (acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference)
     return before ?? moment;
   const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
-  return isLatest ? null : before;
+  // An answer without lines does not replace one with lines: it is older, whenever it came.
+  return isLatest && (said.lines.length > 0 || purchase.lines.length === 0) ? null : before;
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
@@ -161,7 +163,13 @@ const refreshMoveOf = (
   if (!hasChanged && origin.askedAt === null && (from ?? Infinity) <= again) return null;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  const at = Math.min(next?.at ?? Infinity, again);
+  // Facts that say the same put nothing off: the refresh may be one that a notification asked for.
+  const isSame =
+    purchase.store === "android-store" &&
+    stored !== undefined &&
+    sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0));
+  const kept = origin.canRefresh && isSame && (from ?? 0) > heard ? (from ?? Infinity) : Infinity;
+  const at = Math.min(next?.at ?? Infinity, again, kept);
   const to = at === Infinity ? null : { at, source: origin.source };
   return from === (to?.at ?? null) ? null : { from, to };
 };

@@ -31,7 +31,7 @@ export const refreshAndroidStorePurchase = async (
   if (source.store !== "android-store") return { outcome: "failed" };
   const { packageName, purchaseToken, productKind } = source;
   const configuration = application.androidStore.find((one) => one.packageName === packageName);
-  if (configuration === undefined) return { outcome: "failed" };
+  if (configuration === undefined) return { outcome: "unconfigured" };
 
   const question = { purchaseToken, productKind, productIdentifier: null };
   const answer = await purchases.androidStore.lookUp(configuration, question);

@@ -79,6 +79,12 @@ const UNREADABLE_STEP = 60 * 60 * SECOND;
 const UNANSWERED_STEP = 5 * 60 * SECOND;
 
 /**
+ * Delay of a refresh whose bundle's or package's credential is rejected, while others of the application have credentials of
+ * their own: it leaves the head of the queue to them.
+ */
+const REJECTED_STEP = 15 * 60 * SECOND;
+
+/**
  * Age from which a refresh is rescheduled even if its store stays unavailable, so that it does not hold up its queue.
  */
 const MOVES_ON_AFTER = 60 * 60 * SECOND;
@@ -112,7 +118,8 @@ const nextOf = async (
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
-  if (stored === undefined || (outcome === "unknown" && isLongOver(stored.purchase, moment))) return null;
+  const hasNothingToSay = outcome === "unknown" || outcome === "unconfigured";
+  if (stored === undefined || (hasNothingToSay && isLongOver(stored.purchase, moment))) return null;
   const next = nextRefresh(stored.purchase, moment)?.at ?? null;
   // A question that got no answer among others that did is asked again while the renewal leeway may still run.
   return outcome === "unavailable" && next !== null ? Math.min(next, moment + UNANSWERED_STEP) : next;
@@ -134,6 +141,8 @@ const moveOn = async (
 interface Progress {
   refreshed: number;
   failed: number;
+  /** Queues that go on although the credential of one of their bundles or packages is rejected. */
+  readonly rejected: Map<string, PausedQueue>;
 }
 
 /** Tries one refresh. One already tried in this turn that is still due counts as failed, and so moves on. */
@@ -152,23 +161,33 @@ const tryOne = async (
   }
 };
 
+const REJECTED: RefreshOutcome = { outcome: "credential-rejected" };
+
 /** Whether the store answered, even if only that it does not know the purchase. */
 const isAnswer = ({ outcome }: RefreshOutcome): boolean =>
   outcome === "stored" || outcome === "over" || outcome === "unknown";
 
+/** Bundles or packages of an application that the store can be asked about. */
+const askableIn = (application: Application, store: Store): readonly string[] =>
+  store === "ios-store"
+    ? application.iosStore.flatMap(({ bundleIdentifier, serverApi }) =>
+        serverApi === null ? [] : [bundleIdentifier],
+      )
+    : application.androidStore.map(({ packageName }) => packageName);
+
 /**
  * Why the queue pauses after a batch; null: it continues. One answer shows that the store is up, unless it named a
- * retry time.
+ * retry time. A rejected credential pauses it only where no bundle or package is left with another.
  */
 const pauseAfter = (
   outcomes: readonly RefreshOutcome[],
+  { areOthersLeft }: { readonly areOthersLeft: boolean },
 ): { readonly because: PauseReason; readonly retryAt: Instant | null } | null => {
   const failures = outcomes.filter((one) => one.outcome === "unavailable");
   const named = failures.flatMap(({ retryAt }) => retryAt ?? []);
   if (named.length > 0) return { because: "unavailable", retryAt: Math.max(...named) };
   if (outcomes.some(isAnswer)) return null;
-  // An application may have several credentials: one that is rejected does not pause what another can ask about.
-  if (outcomes.some(({ outcome }) => outcome === "credential-rejected"))
+  if (!areOthersLeft && outcomes.some(({ outcome }) => outcome === "credential-rejected"))
     return { because: "credential-rejected", retryAt: null };
   return failures.length > 0 ? { because: "unavailable", retryAt: null } : null;
 };
@@ -178,13 +197,17 @@ const settle = async (
   run: RefreshRun,
   batch: readonly DueRefresh[],
   outcomes: readonly RefreshOutcome[],
-  { isPaused }: { readonly isPaused: boolean },
+  { isPaused, areOthersLeft }: { readonly isPaused: boolean; readonly areOthersLeft: boolean },
 ): Promise<void> => {
   const moves = batch.map(async (due, index) => {
     const outcome = outcomes[index]?.outcome ?? "failed";
     if (outcome === "stored") return;
     const waits = isPaused && (outcome === "unavailable" || outcome === "credential-rejected");
     if (waits && run.now() - due.dueAt < MOVES_ON_AFTER) return;
+    if (!isPaused && areOthersLeft && outcome === "credential-rejected") {
+      await run.queue.move(due, run.now() + REJECTED_STEP).catch(run.onFailure);
+      return;
+    }
     await moveOn(run, due, isPaused && outcome === "unavailable" ? "failed" : outcome).catch(run.onFailure);
   });
   await Promise.all(moves);
@@ -213,6 +236,8 @@ const workOff = async (
 
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   const tried = new Set<string>();
+  const rejected = new Set<string>();
+  const askable = askableIn(application, reference.store);
   const isLive = reference.environment === "production";
   const read = async (): Promise<readonly DueRefresh[]> =>
     queue.due(reference, now(), isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND);
@@ -223,18 +248,32 @@ const workOff = async (
       const began = now();
       const batch = batchOf(due, health);
       const outcomes: readonly RefreshOutcome[] = await Promise.all(
-        batch.map((one) => tryOne(run, application, one, tried)),
+        batch.map((one) =>
+          rejected.has(bundleOrPackageOf(one)) ? REJECTED : tryOne(run, application, one, tried),
+        ),
       );
+      batch.forEach((one, index) => {
+        if (outcomes[index]?.outcome === "credential-rejected") rejected.add(bundleOrPackageOf(one));
+      });
       for (const one of batch) tried.add(textOf(one));
       const answered = outcomes.filter(isAnswer).length;
       progress.refreshed += answered;
       progress.failed += outcomes.length - answered;
-      const pause = pauseAfter(outcomes);
-      await settle(run, batch, outcomes, { isPaused: pause !== null });
+      const areOthersLeft = askable.some((name) => !rejected.has(name));
+      const pause = pauseAfter(outcomes, { areOthersLeft });
+      await settle(run, batch, outcomes, { isPaused: pause !== null, areOthersLeft });
       if (pause !== null) {
         health = afterFailure(health, pause.because, now(), pause.retryAt);
         return "left";
       }
+      if (rejected.size > 0 && areOthersLeft)
+        progress.rejected.set(`${reference.application} ${reference.environment}`, {
+          application: reference.application,
+          environment: reference.environment,
+          because: "credential-rejected",
+          failingSince: now(),
+          until: now() + REJECTED_STEP,
+        });
       health = answered > 0 ? HEALTHY : health;
       due = await read();
       if (due.length === 0) break;
@@ -273,7 +312,7 @@ const leftIn = async (
  * @param until no batch starts from this moment on
  */
 export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Promise<RefreshReport> => {
-  const progress: Progress = { refreshed: 0, failed: 0 };
+  const progress: Progress = { refreshed: 0, failed: 0, rejected: new Map() };
   const applications = await run.applications();
   const queues = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
     applications.map((application): QueueReference => ({ application, store: run.store, environment })),
@@ -291,9 +330,11 @@ export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Prom
     }
     return "done";
   });
+  const { refreshed, failed, rejected } = progress;
   return {
-    ...progress,
+    refreshed,
+    failed,
     oldest: Math.max(0, ...left.map(({ age }) => age)),
-    paused: left.flatMap(({ paused }) => paused ?? []),
+    paused: [...left.flatMap(({ paused }) => paused ?? []), ...rejected.values()],
   };
 };

@@ -20,7 +20,7 @@ export const refreshIosStorePurchase = async (
   if (source.store !== "ios-store" || environment === "xcode") return { outcome: "failed" };
   const { bundleIdentifier } = source;
   const configuration = application.iosStore.find((one) => one.bundleIdentifier === bundleIdentifier);
-  if (configuration == null || configuration.serverApi === null) return { outcome: "failed" };
+  if (configuration == null || configuration.serverApi === null) return { outcome: "unconfigured" };
   if (!configuration.environments.includes(environment)) return { outcome: "failed" };
 
   const askedAt = now();

@@ -7,13 +7,15 @@ import type { Instant } from "../entitlements/time.ts";
  * - `over`: the store has dropped the purchase, or it is not stored any more: no refresh is due again.
  * - `unknown`: the store no longer knows the purchase that it once vouched for. Stores have said so by mistake, and an
  *   Android purchase's token is stored only in its refresh, so the purchase is asked about again until it is long over.
+ * - `unconfigured`: the application has no configuration, or no key, for it. It may get one again, until the purchase is
+ *   long over.
  * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase.
  * - `unavailable`: the store did not answer, or refused. `retryAt`: the time that it named; null: none. `isOfThisPurchase`:
  *   the refusal may be specific to this purchase, and permanent.
  * - `credential-rejected`: the store refuses the application's credential.
  */
 export type RefreshOutcome =
-  | { readonly outcome: "stored" | "over" | "unknown" | "failed" | "credential-rejected" }
+  | { readonly outcome: "stored" | "over" | "unknown" | "unconfigured" | "failed" | "credential-rejected" }
   | {
       readonly outcome: "unavailable";
       readonly retryAt: Instant | null;

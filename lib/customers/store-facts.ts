@@ -15,7 +15,7 @@ import {
   type KnownFacts,
 } from "./customer-table.ts";
 import { ATTEMPTS, CLAIMS_PER_ACCOUNT, type FactStore } from "./fact-store.ts";
-import { keepRefusedFacts } from "./keep-refused-facts.ts";
+import { keepRefusedFacts, withoutErased } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
 import { holdingsAfter, inputOf, planCustomerChange } from "./plan-customer-change.ts";
@@ -175,6 +175,13 @@ const readState = async (
   return (await table.areUnchanged(application.identifier, [], unowned)) ? "nobody" : "again";
 };
 
+/** Whether the facts are of an erased identity or purchase, and do not just mention one. */
+const statesErased = (
+  { purchases }: VerifiedFacts,
+  { erasedIdentity, erasedPurchases }: KnownFacts,
+): boolean =>
+  erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
+
 /**
  * Resolves the owner of the facts and writes them: one transaction, or none if all is known. `again`: a concurrent
  * write came first. `round`: a step was written, and there is more to merge.
@@ -190,7 +197,15 @@ const decideAndWrite = async (
 ): Promise<StoringOutcome | "again" | "round"> => {
   const owners = eachOnce(living);
   const lifts = claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners);
-  if (isErased(known) && !lifts) throw new ServiceError("CUSTOMER_NOT_FOUND");
+  if (isErased(known) && !lifts) {
+    // A living owner's facts are kept, also where they mention an erased purchase.
+    if (owners.length === 0 || statesErased(facts, known)) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    return decideAndWrite(store, application, withoutErased(facts, known), claim, {
+      moment,
+      known: { ...known, erasedPurchases: new Set() },
+      living,
+    });
+  }
 
   const resolution = resolveCustomer(owners, claim, moment, () =>
     mayTransfer(application, facts, known, owners, moment),

@@ -1,11 +1,9 @@
 import { ServiceError } from "../contract/errors.ts";
 import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
+import { isTransient } from "../stores/android-store/failure.ts";
 
 /** HTTP status of an answer that arrived, whether or not it can be parsed. */
 const ANSWERED = 200;
-
-/** Statuses of a request that may succeed later. */
-const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
 /** Whether an answer arrived that cannot be parsed: a fault of this one purchase, which may be permanent. */
 export const isUnreadable = ({ status }: UnansweredLookUp): boolean => status === ANSWERED;
@@ -21,9 +19,8 @@ export const isOfThisPurchase = (answer: UnansweredLookUp): boolean => {
     outcome === "unavailable" &&
     status !== null &&
     status >= 400 &&
-    status < 500 &&
     reason !== null &&
-    !TRANSIENT.has(status)
+    !isTransient({ status, reason })
   );
 };
 

@@ -122,9 +122,19 @@ const joinTransactions = (
 
 const linesText = (lines: readonly Line[]): string => lines.map(lineText).join();
 
-/** The later answer; ties are broken deterministically. */
+/** Time of the answer that the lines are of; a later one without lines may have been joined since. */
+const answeredAt = ({ lines, verifiedAt }: Purchase): Instant => lines[0]?.verifiedAt ?? verifiedAt;
+
+/**
+ * The later answer; ties are broken deterministically. Nothing paid becomes unpaid, so an answer without lines is older
+ * than one with lines, whenever it came: the store's reads may lag.
+ */
 const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
-  if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
+  if (a.lines.length === 0 || b.lines.length === 0) {
+    if (a.lines.length !== b.lines.length) return a.lines.length > 0 ? a : b;
+  }
+  const order = compare(answeredAt(a), answeredAt(b));
+  if (order !== 0) return order > 0 ? a : b;
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };
 

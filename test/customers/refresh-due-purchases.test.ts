@@ -4,9 +4,10 @@ import { LEASE_MILLISECONDS, refreshDuePurchases } from "../../lib/customers/ref
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { assertInvariants } from "../support/invariants.ts";
+import { BUNDLE } from "../support/ios-store.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
-import { aName, createRefreshing, queuedOf, recordedOf, type Refreshing } from "./refreshing.ts";
+import { aName, createRefreshing, fromApple, queuedOf, recordedOf, type Refreshing } from "./refreshing.ts";
 import { owned } from "./world.ts";
 
 const SECOND = 1000;
@@ -274,6 +275,40 @@ describe("a rejected credential", () => {
     expect(report).toMatchObject({ refreshed: 90, failed: 10, oldest: 0 });
     expect(new Set(report.paused.map(({ application }) => application))).toEqual(rejected);
     expect(report.paused.every(({ because }) => because === "credential-rejected")).toBe(true);
+  });
+  test("of one bundle leaves the queue to the others, however many of its refreshes are due", async () => {
+    const refreshing = createRefreshing(table);
+    const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+    const iosStore = [BUNDLE, "com.example.other"].map((bundleIdentifier) => ({
+      bundleIdentifier,
+      appAppleIdentifier: 1,
+      environments: ["production" as const],
+      xcodeCertificates: [],
+      serverApi,
+    }));
+    const directory = {
+      byIdentifier: () => Promise.resolve({ ...refreshing.world.application, iosStore }),
+    };
+    for (const key of names(70)) await refreshing.hold(key, NOW - 2 * MINUTE);
+    await refreshing.world.at(NOW - 2 * MINUTE).store({
+      environment: "production",
+      purchases: [owned("other", { endsAt: NOW - MINUTE, verifiedAt: NOW - 2 * MINUTE })],
+      origin: fromApple({ source: { store: "ios-store", bundleIdentifier: "com.example.other" } }),
+    });
+    refreshing.answering(({ purchase, source }, moment) =>
+      source.store === "ios-store" && source.bundleIdentifier === "com.example.other"
+        ? owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment })
+        : REJECTED,
+    );
+    const report = await refreshing.run({ directory });
+    expect(refreshing.asked.map(({ key }) => key)).toContain("other");
+    // Once one is rejected, the others of its bundle are not asked about in that turn.
+    expect(refreshing.asked.length).toBeLessThanOrEqual(31);
+    expect(report.refreshed).toBe(1);
+    expect(report.paused).toMatchObject([{ because: "credential-rejected" }]);
+    const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY);
+    expect(waiting).toHaveLength(70);
+    expect(Math.min(...waiting)).toBeGreaterThanOrEqual(NOW + 15 * MINUTE);
   });
   test("is tried again at growing pauses, and heals", async () => {
     const refreshing = await ended(3);

@@ -230,8 +230,8 @@ test("of an answer about two persons, the lineage that was asked about is stored
 describe("nothing is asked", () => {
   const KEYLESS = [aBundle()];
   test.each<[what: string, options: Parameters<typeof refresh>[2], outcome: string]>([
-    ["about a bundle that is not configured any more", { bundle: "com.example.other" }, "failed"],
-    ["about a bundle without a key", { changes: { iosStore: KEYLESS } }, "failed"],
+    ["about a bundle that is not configured any more", { bundle: "com.example.other" }, "unconfigured"],
+    ["about a bundle without a key", { changes: { iosStore: KEYLESS } }, "unconfigured"],
     ["about a purchase that is not stored", { key: "7" }, "over"],
   ])("%s", async (_, options, outcome) => {
     expect(await refresh(await subscribed("1"), {}, options)).toEqual({ outcome });

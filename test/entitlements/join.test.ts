@@ -252,9 +252,21 @@ describe("Android purchases", () => {
       lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
     });
   test("a later answer replaces all lines of an earlier one", () => {
-    const later = { ...answered(2), lines: [] };
-    expect(joinPurchases(answered(1), later).lines).toEqual([]);
-    expect(joinPurchases(later, answered(1)).lines).toEqual([]);
+    const later = answered(2, { productIdentifier: "yearly" });
+    expect(joinPurchases(answered(1), later).lines).toEqual(later.lines);
+    expect(joinPurchases(later, answered(1)).lines).toEqual(later.lines);
+  });
+  test("an answer that shows nothing does not replace one that shows a purchase, whenever it came", () => {
+    const [paid, pending, earlier] = [answered(2), { ...answered(3), lines: [] }, answered(1)];
+    const orders = [
+      [paid, pending, earlier],
+      [pending, earlier, paid],
+      [earlier, pending, paid],
+    ];
+    for (const [first, ...others] of orders) {
+      if (first === undefined) throw new Error("There is one.");
+      expect(others.reduce(joinPurchases, first)).toEqual({ ...paid, verifiedAt: 3 });
+    }
   });
   test("a replaced purchase stays replaced, whatever a later answer says", () => {
     const replaced = mentionedPurchase(answered(1), purchaseKey("2"));

@@ -722,13 +722,11 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
       return {
         ...common,
         kind: "one-time",
-        // A paid purchase is never pending again. An unpaid one has no time of completion.
+        // An answer may be older than the one before it, and show a paid purchase as pending. An unpaid one has no time of
+        // completion.
         state: neverPaid
           ? at(["PENDING", "CANCELLED"] as const, state)
-          : at(
-              ["PURCHASED", "PURCHASED", "CANCELLED", place === 0 ? "PENDING" : "PURCHASED"] as const,
-              state,
-            ),
+          : at(["PURCHASED", "PURCHASED", "CANCELLED", place < 2 ? "PENDING" : "PURCHASED"] as const, state),
         completedAt: neverPaid ? null : start,
         products: at(ANDROID_ONE_TIME, product).map((name) => ({
           product: name,

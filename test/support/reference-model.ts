@@ -786,8 +786,15 @@ const STATES: Record<AndroidSubscriptionFact["state"], Status | null> = {
   PENDING_PURCHASE_CANCELED: null,
 };
 
+/** Whether an answer shows anything as owned, or as owned once. */
+const showsPurchase = (fact: AndroidFact): boolean =>
+  fact.kind === "subscription"
+    ? !isPending(fact) && fact.lines.some(isOwned)
+    : fact.state !== "PENDING" && fact.completedAt !== null;
+
+/** Nothing paid becomes unpaid, so an answer that shows nothing is older than one that does, whenever it came. */
 const latestAnswer = <T extends AndroidFact>(facts: readonly T[]): T | undefined =>
-  sorted(facts, [({ answeredAt }) => -answeredAt])[0];
+  sorted(facts, [(fact) => !showsPurchase(fact), ({ answeredAt }) => -answeredAt])[0];
 
 /** Whether something is owned, so that the purchase replaces its predecessor. */
 const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) && fact.lines.some(isOwned);

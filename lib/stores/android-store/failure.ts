@@ -175,7 +175,8 @@ const isGone = ({ status, reason, isNoLongerAvailable }: Answered): boolean =>
   GONE_REASONS.has(reason) ||
   (status === 400 && PRECONDITION_REASON.test(reason ?? "") && isNoLongerAvailable);
 
-const isTransient = ({ status, reason }: Answered): boolean =>
+/** Whether a request that failed like this may succeed later: timeouts, conflicts, quotas, faults of the server. */
+export const isTransient = ({ status, reason }: Pick<Answered, "status" | "reason">): boolean =>
   status === 408 ||
   status === 409 ||
   status === 429 ||
