@@ -39,7 +39,7 @@ interface WithoutApiKey {
   readonly floodLimits: FloodLimits;
 }
 
-/** What the contract says of an endpoint, under the endpoint's name. */
+/** An endpoint as the contract defines it, by its name. */
 type EndpointData = (WithApiKey | WithoutApiKey) & {
   readonly method: "GET" | "POST";
   readonly path: string;

@@ -6,7 +6,7 @@ import type { ApplicationId } from "../identifiers.ts";
 /** Environments whose purchases a store can be asked about, production first. */
 export const REFRESHED_ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
 
-/** What the Android store needs to look up a purchase. Holds the purchase token, so it is never logged. */
+/** Parameters of a look-up in the Android store. Holds the purchase token, so it is never logged. */
 export interface AndroidStoreSource {
   readonly store: "android-store";
   readonly packageName: string;

@@ -533,3 +533,50 @@ describe("the queue's shards", () => {
     expect(await world.at(NOW + 1000).run()).toMatchObject({ done: left.size });
   });
 });
+
+test("a purchase that the store shows as pending again stays due: that answer is older than the acknowledgement", async () => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  const answer = { ...local.sandbox.read(token)?.answer, subscriptionState: "SUBSCRIPTION_STATE_PENDING" };
+  local.sandbox.failNext("publisher", { status: 200, body: answer });
+  expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 0, due: 1 });
+  expect(await world.queued()).toBe(1);
+  local.sandbox.failNext("publisher", { status: 200, body: answer });
+  await world.at(NOW + DAY + 120_000).link(token);
+  expect(await world.queued()).toBe(1);
+  expect(await world.at(NOW + DAY + 240_000).run()).toMatchObject({ done: 1 });
+});
+
+test("a rejected credential of one package leaves the acknowledgements of the others to be tried", async () => {
+  const world = aWorld();
+  const [own] = [buy()];
+  await linkedButNotAcknowledged(world, own);
+  const queue = createAcknowledgementQueue(table);
+  const [due] = await waitingIn(queue);
+  if (due === undefined) throw new Error("It is due.");
+  const foreign = { ...due, packageName: "com.example.gone" };
+  const waiting: AcknowledgementRun["queue"] = {
+    ...queue,
+    shards: 1,
+    // The rejected package's entry comes first.
+    waiting: async function* () {
+      yield [foreign, due];
+    },
+    remove: (one) => (one === due ? queue.remove(one) : Promise.resolve()),
+  };
+  const [configuration] = world.configured.androidStore;
+  if (configuration === undefined) throw new Error("The application has a package.");
+  const two: Application = {
+    ...world.configured,
+    androidStore: [configuration, { ...configuration, packageName: "com.example.gone" }],
+  };
+  // The first look-up is that of the rejected package.
+  local.sandbox.failNext("publisher", {
+    status: 403,
+    body: { error: { code: 403, errors: [{ reason: "insufficientPermissions" }] } },
+  });
+  const report = await world.at(NOW + DAY).run(undefined, waiting, two);
+  expect(report).toMatchObject({ done: 1, due: 1, credentialRejectedOf: [world.application] });
+  expect(isAcknowledged(own)).toBe(true);
+});

@@ -344,6 +344,18 @@ describe("a known purchase", () => {
       await told(world, token, 4, NOW + 1_000);
       expect(await world.items()).toEqual(items);
     });
+    test("is asked about again in a minute also where its app links it in between", async () => {
+      const world = aWorld();
+      const token = buyOnce({ pending: true });
+      const data = {
+        eventTimeMillis: String(NOW),
+        oneTimeProductNotification: { version: "1.0", notificationType: 1, purchaseToken: token },
+      };
+      await world.at(NOW + 1_000).notify(data);
+      expect(await refreshesOf(world)).toEqual([MINUTE]);
+      await world.at(NOW + 3_000).link(token, { productKind: "one_time_product" });
+      expect(await refreshesOf(world)).toEqual([MINUTE]);
+    });
     test("of an event ahead of our clock counts from now", async () => {
       const world = aWorld();
       const token = await linked(world);

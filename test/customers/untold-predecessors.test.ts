@@ -9,6 +9,7 @@ import {
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import type { AndroidStore, AndroidStoreAnswer } from "../../lib/stores/android-store/android-store.ts";
+import { isOfThisPurchase } from "../../lib/customers/unanswered-look-up.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
 import { aSubscriptionAnswer, aSubscriptionLine, DAY, NOW, PACKAGE_NAME } from "../support/android-store.ts";
@@ -425,6 +426,31 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.link("z");
     expect(await chain.activeOf()).toEqual(["tiles"]);
   });
+  test("that only another account's newer purchase mentions, of an erased customer, keeps no fact from that account", async () => {
+    const chain = aWorld();
+    const { customerIdentifier } = await chain.link("x");
+    chain.answers.set("z", { ...Z, linkedPurchaseToken: null });
+    await chain.link("z", "user-2");
+    const identifier = customerId(customerIdentifier ?? "");
+    await chain.world.erase({ identifier, holdings: [], acknowledgementDueSince: null });
+    chain.answers.set("z", { ...Z, linkedPurchaseToken: "x" });
+    chain.pass(DAY);
+    await chain.tell("z");
+    expect(await chain.activeOf("user-2")).toEqual(["tiles"]);
+  });
+  test.each([403, 429])(
+    "about which Google answers %i for its quota is no fault of the purchase's",
+    (status) => {
+      expect(
+        isOfThisPurchase({
+          outcome: "unavailable",
+          status,
+          reason: "quotaExceeded",
+          retryAfterSeconds: 60,
+        }),
+      ).toBe(false);
+    },
+  );
   test("is refused to another account, and stays its customer's", async () => {
     const chain = await aChain();
     await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });

@@ -11,7 +11,7 @@ export interface AndroidStoreNotification {
   readonly type: string;
   /** Time of the event, by Google's clock; null where it cannot be read. */
   readonly sentAt: Instant | null;
-  /** What an answer that knows the event shows; null: the type does not tell. */
+  /** State that an answer shows once it includes the event; null: the type does not tell. */
   readonly expects: Expectation | null;
   /** Null: the purchase or its kind is not named. */
   readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
@@ -20,7 +20,7 @@ export interface AndroidStoreNotification {
 }
 
 /**
- * What a store's answer shows once it includes the notified event: `access` or `no-access` of its lines, `renewing` or
+ * State that the store's answer shows once it includes the notified event: `access` or `no-access` of its lines, `renewing` or
  * `not-renewing` of those that are entitled. Decides no fact; only detects an answer that is older than its notification.
  */
 export type Expectation = "access" | "no-access" | "renewing" | "not-renewing";
