@@ -38,7 +38,7 @@ export const keepingObservations =
   async (...given) =>
     requests.run({ observations: {} }, async () => handler(...given));
 
-/** What was observed in the request that is under way here. */
+/** Observations of the request that is under way here. */
 export const observations = (): Observations => requests.getStore()?.observations ?? {};
 
 const keep = (more: Observations): void => {

@@ -105,7 +105,7 @@ describe("the functions that stop and start the service", () => {
   });
   const idsOf = (functions: typeof all): string[] => functions.map(([name]) => logicalIdOf(name));
   const writers = idsOf(all.filter(([, { table }]) => table.changes.length > 0));
-  /** What is asked of Lambda by a loop of the guide, on a stack that reserves 30 for synchronizing. */
+  /** Calls to Lambda by a loop of the guide, on a stack that reserves 30 for synchronizing. */
   const asked = async (loop: string): Promise<readonly string[]> => {
     expect(guide).toContain(loop);
     await given(`case "$2" in

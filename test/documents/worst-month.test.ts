@@ -25,7 +25,7 @@ const apiGateway = (millions: number): number =>
   Math.min(Math.max(millions - 333, 0), 667) * 2.8 +
   Math.max(millions - 1000, 0) * 2.38;
 
-/** What a month costs in which every limit is reached day and night, in dollars, by the document's rows. */
+/** Cost of a month in which every limit is reached day and night, in dollars, by the document's rows. */
 const worstMonth = (accountConcurrency: number | null): Record<string, number> => {
   const { api, table, tracedPercent } = readParameters({ accountConcurrency });
   const rates = (Object.entries(BILLED) as [EndpointName, number][]).map(([name, billed]) => ({

@@ -59,7 +59,7 @@ const goods = fc.record(
 
 const STATUSES = { 1: "active", 2: "expired", 3: "retry", 4: "grace", 5: "revoked" };
 
-/** What holds of every notification, whatever happened before it. */
+/** Expectations of every notification, whatever happened before it. */
 const expectSound = ({ body, transaction, renewalInfo }: Pushed, latest: number): void => {
   expect([transaction?.signedDate, transaction?.originalTransactionId]).toEqual([
     body.signedDate,
