@@ -130,10 +130,8 @@ const answeredAt = ({ lines, verifiedAt }: Purchase): Instant => lines[0]?.verif
  * than one with lines, whenever it came: the store's reads may lag.
  */
 const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
-  if (a.lines.length === 0 || b.lines.length === 0) {
-    if (a.lines.length !== b.lines.length) return a.lines.length > 0 ? a : b;
-  }
-  const order = compare(answeredAt(a), answeredAt(b));
+  const showsPurchase = ({ lines }: Purchase): number => Number(lines.length > 0);
+  const order = compare(showsPurchase(a), showsPurchase(b)) || compare(answeredAt(a), answeredAt(b));
   if (order !== 0) return order > 0 ? a : b;
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };

@@ -298,11 +298,7 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ],
     ]),
     ...because(REASONS.equalBefore, [
-      [
-        "if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;",
-        "a.verifiedAt > b.verifiedAt",
-        "a.verifiedAt >= b.verifiedAt",
-      ],
+      ["if (order !== 0) return order > 0 ? a : b;", "order > 0", "order >= 0"],
     ]),
     ...because(REASONS.tie, [
       [
