@@ -10,18 +10,19 @@ import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
-/** Products of a one-time purchase are selected by a link that is made. A refused one selects none, as a notification does. */
-const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => {
-  const source = facts.origin?.source;
-  if (source?.store !== "android-store" || source.productKind !== "one_time_product") return facts;
-  return {
-    ...facts,
-    purchases: facts.purchases.map((proven) => ({
-      ...proven,
-      purchase: { ...proven.purchase, selectedProducts: [] },
-    })),
-  };
-};
+/**
+ * Products of a one-time purchase are selected by a link that is made; a refused one selects none, as a notification does.
+ * (A subscription selects all of its lines, also once it is paid.)
+ */
+const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => ({
+  ...facts,
+  purchases: facts.purchases.map((proven) => {
+    const { store, lines } = proven.purchase;
+    return store === "android-store" && lines.every(({ nature }) => nature !== "auto_renewable")
+      ? { ...proven, purchase: { ...proven.purchase, selectedProducts: [] } }
+      : proven;
+  }),
+});
 
 /** Drops facts that a tombstone reserves: a refused link lifts no erasure. */
 export const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => {
