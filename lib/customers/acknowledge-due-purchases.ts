@@ -43,7 +43,8 @@ const MOST_PUT_OFF = 5000;
 
 /**
  * `waits`: still due, and the store has just said that it waits, so the deadline has not passed. `unclaimed`: the
- * purchase belongs to no account, so nothing was delivered; the store refunds it unless that changes.
+ * purchase belongs to no account, or no product of it was selected, so nothing was delivered; the store refunds it unless
+ * that changes.
  */
 type Outcome = "done" | "due" | "waits" | "failed" | "unclaimed";
 

@@ -1,6 +1,6 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
-import { SECOND } from "../duration.ts";
+import { MINUTE, SECOND } from "../duration.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import {
@@ -82,7 +82,7 @@ const UNANSWERED_STEP = 5 * 60 * SECOND;
  * Delay of a refresh whose bundle's or package's credential is rejected, while others of the application have credentials of
  * their own: it leaves the head of the queue to them.
  */
-const REJECTED_STEP = 15 * 60 * SECOND;
+const REJECTED_STEP = 15 * MINUTE;
 
 /**
  * Age from which a refresh is rescheduled even if its store stays unavailable, so that it does not hold up its queue.
@@ -118,8 +118,8 @@ const nextOf = async (
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
-  const hasNothingToSay = outcome === "unknown" || outcome === "unconfigured";
-  if (stored === undefined || (hasNothingToSay && isLongOver(stored.purchase, moment))) return null;
+  const cannotBeAnswered = outcome === "unknown" || outcome === "unconfigured";
+  if (stored === undefined || (cannotBeAnswered && isLongOver(stored.purchase, moment))) return null;
   const next = nextRefresh(stored.purchase, moment)?.at ?? null;
   // A question that got no answer among others that did is asked again while the renewal leeway may still run.
   return outcome === "unavailable" && next !== null ? Math.min(next, moment + UNANSWERED_STEP) : next;

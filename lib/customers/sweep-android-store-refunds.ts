@@ -24,7 +24,7 @@ const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 /** Look-ups without an answer, with none answered before them, after which the store counts as silent. */
 const UNANSWERED_BEFORE_SILENT = 3;
 
-/** Whether the store did not answer at all. A refusal for a reason of the purchase's own, or an unreadable answer, is one. */
+/** Whether the store gave no answer. A refusal that may concern this purchase alone, and an unreadable answer, are answers. */
 const isSilence = (refreshed: RefreshOutcome): boolean =>
   refreshed.outcome === "unavailable" && refreshed.isOfThisPurchase !== true;
 

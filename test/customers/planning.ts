@@ -45,7 +45,7 @@ export const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer
   ...changes,
 });
 
-/** What is stored: these purchases, and nothing erased. */
+/** Stored facts: these purchases, and nothing erased. */
 export const knownFacts = (
   purchases: readonly StoredPurchase[],
   identities: KnownFacts["identities"] = [],
