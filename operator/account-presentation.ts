@@ -1,7 +1,7 @@
 import type { CustomerEntitlement } from "../lib/contract/schemas.ts";
 import type { AccountReport, ReportedCustomer } from "../lib/administration/account-report.ts";
 import type { QueueHealths } from "../lib/administration/asking.ts";
-import type { Terms } from "../lib/entitlements/entitlements.ts";
+import type { Terms } from "../lib/entitlements/grants.ts";
 import { referenceText, type Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { askingJson, askingText } from "./asking-text.ts";

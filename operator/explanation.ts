@@ -4,15 +4,14 @@ import type { Catalog } from "../lib/entitlements/catalog.ts";
 import {
   bestGrants,
   grantsAt,
-  isBeforeReplacement,
   lastAccess,
   mayReturn,
   type Grant,
-  type Holding,
   type Terms,
-} from "../lib/entitlements/entitlements.ts";
+} from "../lib/entitlements/grants.ts";
+import type { Holding } from "../lib/entitlements/holding.ts";
 import { eventName } from "../lib/entitlements/events.ts";
-import { lineName, type Line, type Purchase } from "../lib/entitlements/purchase.ts";
+import { isBeforeReplacement, lineName, type Line, type Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 
 /** A line's state at a moment, with what it grants or why it grants nothing. */

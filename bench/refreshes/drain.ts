@@ -6,7 +6,8 @@ import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-custome
 import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
 import { refreshIosStorePurchase } from "../../lib/customers/refresh-ios-store-purchase.ts";
 import { DAY, MINUTE, SECOND } from "../../lib/duration.ts";
-import { entitlementsAt, type Holding } from "../../lib/entitlements/entitlements.ts";
+import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";

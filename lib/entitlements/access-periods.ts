@@ -1,12 +1,8 @@
 import type { Status } from "../contract/schemas.ts";
-import {
-  isRetriedSilently,
-  placedAccesses,
-  statusAt,
-  type Access,
-  type Holding,
-  type Terms,
-} from "./entitlements.ts";
+import { placedAccesses, type Access } from "./access.ts";
+import type { Terms } from "./grants.ts";
+import type { Holding } from "./holding.ts";
+import { isRetriedSilently, statusAt } from "./status.ts";
 import { momentAt } from "./moment.ts";
 import { lineName, referenceText, type Line } from "./purchase.ts";
 import type { Instant } from "./time.ts";

@@ -1,10 +1,17 @@
 import type { Store } from "../contract/schemas.ts";
 import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
-import { grantingLines } from "./entitlements.ts";
 import { decidingCopies, eventsOf } from "./events.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
-import { isRevoked, referenceText, sameLines, type Line, type Nature, type Purchase } from "./purchase.ts";
+import {
+  grantingLines,
+  isRevoked,
+  referenceText,
+  sameLines,
+  type Line,
+  type Nature,
+  type Purchase,
+} from "./purchase.ts";
 import { sameRenewal } from "./renewal.ts";
 import type { Period } from "./time.ts";
 

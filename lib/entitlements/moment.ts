@@ -1,4 +1,8 @@
+import { MINUTE } from "../duration.ts";
 import { isInstant, type Instant } from "./time.ts";
+
+/** Tolerance between the stores' clocks and ours: a purchase that begins within it has begun. */
+export const CLOCK_TOLERANCE_MILLISECONDS = MINUTE;
 
 /**
  * A moment, for rules that depend on time. Rules cannot see the moment, only ask which instants have come. So

@@ -1,4 +1,6 @@
-import { entitlementsAsOf, type Holding, type Terms } from "./entitlements.ts";
+import { entitlementsAsOf } from "./entitlements.ts";
+import type { Terms } from "./grants.ts";
+import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
 import type { Instant } from "./time.ts";
 

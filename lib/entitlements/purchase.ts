@@ -121,6 +121,25 @@ export const renewedPurchase = (lineage: PurchaseReference, renewal: Renewal): P
   renewal,
 });
 
+/**
+ * Lines that may grant: none if the purchase was replaced as a whole; for a one-time purchase, those of the requested
+ * products. A replacement at a given time depends on the customer's other purchases too (`standing-lines.ts`).
+ */
+export const grantingLines = ({
+  lines,
+  selectedProducts,
+  replacedBy,
+  replacedAt,
+}: Purchase): readonly Line[] => {
+  if (replacedBy !== null && replacedAt === null) return [];
+  if (selectedProducts === null) return lines;
+  return lines.filter(({ productIdentifier }) => selectedProducts.includes(productIdentifier));
+};
+
+/** Whether a line started by the time at which another lineage replaced its purchase. */
+export const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
+  replacedAt !== null && (startsAt ?? 0) <= replacedAt;
+
 /** Key of a purchase within an application, for maps and comparisons; never stored. */
 export const referenceText = ({ store, environment, key }: PurchaseReference): string =>
   `${store} ${environment} ${key}`;

@@ -1,7 +1,7 @@
 import { MINUTE } from "../../lib/duration.ts";
 import type { AccessPeriod } from "../../lib/entitlements/access-periods.ts";
 import type { AccountReport } from "../../lib/administration/account-report.ts";
-import type { Terms } from "../../lib/entitlements/entitlements.ts";
+import type { Terms } from "../../lib/entitlements/grants.ts";
 import { isRevoked, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 

@@ -1,6 +1,6 @@
 import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/account-report.ts";
 import { accessPeriods } from "../../lib/entitlements/access-periods.ts";
-import type { Terms } from "../../lib/entitlements/entitlements.ts";
+import type { Terms } from "../../lib/entitlements/grants.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";

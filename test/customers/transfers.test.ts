@@ -2,7 +2,7 @@ import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
-import type { AssertedBy } from "../../lib/entitlements/entitlements.ts";
+import type { AssertedBy } from "../../lib/entitlements/holding.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";

@@ -1,5 +1,6 @@
 import { accessPeriods, type AccessSpan } from "../../lib/entitlements/access-periods.ts";
-import type { Holding, Terms } from "../../lib/entitlements/entitlements.ts";
+import type { Terms } from "../../lib/entitlements/grants.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
 import { referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";

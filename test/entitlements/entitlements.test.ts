@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { isBeforeReplacement, type Holding } from "../../lib/entitlements/entitlements.ts";
-import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
+import { isBeforeReplacement, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import type { Environment } from "../../lib/contract/schemas.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
-import type { Holding, Terms } from "../../lib/entitlements/entitlements.ts";
+import type { Terms } from "../../lib/entitlements/grants.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { nextChangeAt } from "../../lib/entitlements/next-change.ts";
 import { STANDINGS, type Line, type Nature } from "../../lib/entitlements/purchase.ts";

@@ -1,5 +1,7 @@
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import { entitlementsAt, type Holding, type Terms } from "../../lib/entitlements/entitlements.ts";
+import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
+import type { Terms } from "../../lib/entitlements/grants.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
 import { nextChangeAt } from "../../lib/entitlements/next-change.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";

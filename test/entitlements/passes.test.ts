@@ -1,4 +1,4 @@
-import type { Holding } from "../../lib/entitlements/entitlements.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";

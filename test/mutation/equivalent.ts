@@ -87,6 +87,15 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ["mayTransfer: () => boolean = () => false,", "() => false", "() => undefined"],
     ]),
   ],
+  "lib/entitlements/access.ts": [
+    ...because(REASONS.fastPath, [
+      [
+        "return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];",
+        "passes.length === 0",
+        "false",
+      ],
+    ]),
+  ],
   "lib/entitlements/catalog.ts": [
     ...because(REASONS.fastPath, [
       [
@@ -100,58 +109,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         '`${store} ${productIdentifier.length} ${productIdentifier} ${basePlanIdentifier ?? ""} ${purchaseOptionIdentifier === null ? "" : `option ${purchaseOptionIdentifier}`}`;',
         '""',
         '"Stryker was here!"',
-      ],
-    ]),
-  ],
-  "lib/entitlements/entitlements.ts": [
-    ...because(REASONS.fastPath, [
-      ["periods.length <= 1", "periods.length <= 1", "false"],
-      ["periods.length <= 1", "periods.length <= 1", "periods.length < 1"],
-      [
-        "return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];",
-        "passes.length === 0",
-        "false",
-      ],
-    ]),
-    ...because(REASONS.typeGuard, [
-      [
-        "if (replacedAt === null || !isBeforeReplacement(purchase, line)) return line;",
-        "replacedAt === null",
-        "false",
-      ],
-      ["const whole = counting[index]?.line;", "counting[index]?.line", "counting[index].line"],
-      ["const isWhole = whole !== undefined && line.endsAt === whole.endsAt;", "whole !== undefined", "true"],
-      [
-        "counting.get(ofPerson(holding))?.get(purchase.key) ??",
-        "counting.get(ofPerson(holding))?.get",
-        "counting.get(ofPerson(holding)).get",
-      ],
-      [
-        "return standingLines(moment, purchase, persons.get(ofPerson(holding)) ?? [], events);",
-        "[]",
-        '["Stryker was here"]',
-      ],
-    ]),
-    ...because(REASONS.nullIsZero, [
-      ["return willRenew === true && endsAt !== null && lastWord < endsAt;", "endsAt !== null", "true"],
-      [
-        "event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;",
-        "startsAt !== null",
-        "true",
-      ],
-    ]),
-    ...because(REASONS.noSuccessor, [
-      [
-        'if (line.nature !== "auto_renewable" || line.endsAt === null) return line;',
-        "line.endsAt === null",
-        "false",
-      ],
-    ]),
-    ...because(REASONS.tie, [
-      [
-        "if (shown === undefined || grantOrder(grant, shown) < 0) best.set(identifier, grant);",
-        "grantOrder(grant, shown) < 0",
-        "grantOrder(grant, shown) <= 0",
       ],
     ]),
   ],
@@ -211,6 +168,22 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
     ...because(REASONS.alwaysNamed, [
       ['const id = line.transactionIdentifier ?? "";', '""', '"Stryker was here!"'],
       ['compare(b.transactionIdentifier ?? "", a.transactionIdentifier ?? "");', '""', '"Stryker was here!"'],
+    ]),
+  ],
+  "lib/entitlements/grants.ts": [
+    ...because(REASONS.nullIsZero, [
+      [
+        "event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;",
+        "startsAt !== null",
+        "true",
+      ],
+    ]),
+    ...because(REASONS.tie, [
+      [
+        "if (shown === undefined || grantOrder(grant, shown) < 0) best.set(identifier, grant);",
+        "grantOrder(grant, shown) < 0",
+        "grantOrder(grant, shown) <= 0",
+      ],
     ]),
   ],
   "lib/entitlements/holdings.ts": [
@@ -380,6 +353,43 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
   "lib/entitlements/purchase.ts": [...because(REASONS.fastPath, [["a === b ||", "a === b", "false"]])],
   "lib/entitlements/renewal.ts": [
     ...because(REASONS.tie, [["return order > 0 ? a : b;", "order > 0", "order >= 0"]]),
+  ],
+  "lib/entitlements/standing-lines.ts": [
+    ...because(REASONS.fastPath, [
+      ["periods.length <= 1", "periods.length <= 1", "false"],
+      ["periods.length <= 1", "periods.length <= 1", "periods.length < 1"],
+    ]),
+    ...because(REASONS.typeGuard, [
+      [
+        "if (replacedAt === null || !isBeforeReplacement(purchase, line)) return line;",
+        "replacedAt === null",
+        "false",
+      ],
+      ["const whole = counting[index]?.line;", "counting[index]?.line", "counting[index].line"],
+      ["const isWhole = whole !== undefined && line.endsAt === whole.endsAt;", "whole !== undefined", "true"],
+      [
+        "counting.get(ofPerson(holding))?.get(purchase.key) ??",
+        "counting.get(ofPerson(holding))?.get",
+        "counting.get(ofPerson(holding)).get",
+      ],
+      [
+        "return standingLines(moment, purchase, persons.get(ofPerson(holding)) ?? [], events);",
+        "[]",
+        '["Stryker was here"]',
+      ],
+    ]),
+    ...because(REASONS.noSuccessor, [
+      [
+        'if (line.nature !== "auto_renewable" || line.endsAt === null) return line;',
+        "line.endsAt === null",
+        "false",
+      ],
+    ]),
+  ],
+  "lib/entitlements/status.ts": [
+    ...because(REASONS.nullIsZero, [
+      ["return willRenew === true && endsAt !== null && lastWord < endsAt;", "endsAt !== null", "true"],
+    ]),
   ],
   "lib/stores/ios-store/certificates.ts": [
     ...because(REASONS.message, [

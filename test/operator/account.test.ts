@@ -4,7 +4,7 @@ import { explain } from "../../operator/explanation.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import type { Terms } from "../../lib/entitlements/entitlements.ts";
+import type { Terms } from "../../lib/entitlements/grants.ts";
 import {
   aCatalog,
   aLine,

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { accessPeriods, type AccessSpan } from "../../lib/entitlements/access-periods.ts";
-import { grantsAt, type Grant, type Holding } from "../../lib/entitlements/entitlements.ts";
+import { grantsAt, type Grant } from "../../lib/entitlements/grants.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { lineName } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";

@@ -1,7 +1,8 @@
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { catalogOf, type Catalog, type CatalogProduct } from "../../lib/entitlements/catalog.ts";
-import { entitlementsAt as entitlementsByTerms, type Holding } from "../../lib/entitlements/entitlements.ts";
+import { entitlementsAt as entitlementsByTerms } from "../../lib/entitlements/entitlements.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
 import { parsePeriod, type Instant, type Period } from "../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";

@@ -1,0 +1,103 @@
+import { compare } from "../order.ts";
+import type { Catalog, CatalogProduct } from "./catalog.ts";
+import { holdingOrder, type Holding } from "./holding.ts";
+import type { Moment } from "./moment.ts";
+import { endOfUnits, takenUntil } from "./passes.ts";
+import { isRevoked, lineOrder, grantingLines, type Line } from "./purchase.ts";
+import { graceEndOf, type Renewal } from "./renewal.ts";
+import { standingAt } from "./standing-lines.ts";
+import type { Instant, Period } from "./time.ts";
+
+const withRenewal = (line: Line, { willRenew, signedAt }: Renewal): Line => ({
+  ...line,
+  willRenew,
+  verifiedAt: Math.max(line.verifiedAt, signedAt),
+});
+
+/** End of access, with the billing grace period after the line's own end. */
+const endWithGrace = ({ endsAt }: Line, renewal: Renewal): Instant | null =>
+  endsAt === null ? endsAt : Math.max(endsAt, graceEndOf(endsAt, renewal) ?? 0);
+
+/** A line that the catalog maps, and its period of access unless something ends it early. */
+export interface Access {
+  readonly holding: Holding;
+  readonly line: Line;
+  readonly product: CatalogProduct;
+  readonly renewal: Renewal | null;
+  readonly begins: Instant;
+  readonly ends: Instant | null;
+}
+
+const accesses = (moment: Moment, holdings: readonly Holding[], catalog: Catalog): Access[] => {
+  const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
+  const standing = standingAt(moment, granting);
+  return granting.flatMap((granted) => {
+    const { holding } = granted;
+    const { purchase } = holding;
+    return standing(granted).flatMap(({ line, renewal, begins }): Access[] => {
+      const product = catalog.productOf(purchase.store, line);
+      if (product === undefined || (line.rented && product.accessDuration === null)) return [];
+      const said = renewal === null ? line : withRenewal(line, renewal);
+      return [
+        {
+          holding,
+          line: said,
+          product,
+          renewal,
+          begins: begins ?? line.startsAt ?? line.verifiedAt,
+          ends: renewal === null ? line.endsAt : endWithGrace(line, renewal),
+        },
+      ];
+    });
+  });
+};
+
+/** A pass: no end date from the store, a duration from the catalog (day pass, non-renewing subscription, rental). */
+interface Pass extends Access {
+  /** Per unit. */
+  readonly duration: Period;
+}
+
+const asPass = (access: Access): Pass | null => {
+  const { line, product } = access;
+  if (line.nature === "auto_renewable" || line.endsAt !== null || product.accessDuration === null)
+    return null;
+  return { ...access, duration: product.accessDuration };
+};
+
+const accessOrder = (a: Access, b: Access): number =>
+  compare(a.begins, b.begins) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
+
+/**
+ * Passes of one product add up: each begins at its purchase or at the end of the previous one, whichever is later, and
+ * lasts its duration for each unit that is not refunded.
+ */
+const passesInTurn = (passes: readonly Pass[]): Access[] => {
+  const groups = Map.groupBy(passes, ({ holding: { purchase }, line }) =>
+    JSON.stringify([purchase.store, purchase.environment, line.productIdentifier]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    let taken = 0;
+    return group.toSorted(accessOrder).map((pass): Access => {
+      const { line, duration } = pass;
+      const begins = Math.max(pass.begins, taken);
+      taken = takenUntil(line, duration, begins);
+      const ends = isRevoked(line) ? endOfUnits(line.quantity, duration, begins) : taken;
+      return { ...pass, begins, ends };
+    });
+  });
+};
+
+/**
+ * Lines that the catalog maps, with their periods of access: passes of one product follow one another, and whatever was
+ * replaced by the moment is left out.
+ */
+export const placedAccesses = (
+  moment: Moment,
+  holdings: readonly Holding[],
+  catalog: Catalog,
+): readonly Access[] => {
+  const all = accesses(moment, holdings, catalog);
+  const passes = all.flatMap((one) => asPass(one) ?? []);
+  return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
+};

@@ -1,0 +1,192 @@
+import type { PurchaseKey } from "../identifiers.ts";
+import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
+import type { Holding } from "./holding.ts";
+import { countingEvents, type CountingEvent } from "./lineages.ts";
+import { CLOCK_TOLERANCE_MILLISECONDS, type Moment } from "./moment.ts";
+import { isPeriod, isSucceeded, neverBegan, periodOf } from "./periods.ts";
+import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
+import type { Renewal } from "./renewal.ts";
+import type { Instant } from "./time.ts";
+
+/**
+ * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends
+ * no later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the
+ * line, as an upgrade. But not if it starts with the line, as another part of a bundle, or between the line's refund
+ * and that refund's reversal, as a separate purchase. Nor if it starts within {@link CHARGED_AHEAD_MILLISECONDS} of the
+ * line's end: it was charged ahead of time. A period that was refunded before it began ends nothing, nor does one that
+ * was itself upgraded: its upgrade does. If the store marks `line` as upgraded, the next period of another product is
+ * the upgrade.
+ */
+const takesPlaceOf = (next: Line, line: Line): boolean => {
+  const { nature, standing, revokedAt, startsAt, endsAt } = next;
+  if (nature !== "auto_renewable" || (startsAt ?? 0) >= (endsAt ?? Infinity) || neverBegan(next))
+    return false;
+  if (next.productIdentifier === line.productIdentifier)
+    return standing !== "expired" && revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity);
+  if (startsAt === line.startsAt) return false;
+  if (line.standing === "expired") return true;
+  const began = startsAt ?? 0;
+  const isGivenBack = line.revokedAt === null && (line.refundedBy ?? Infinity) <= began;
+  if (isGivenBack && began < line.verifiedAt) return false;
+  return standing !== "expired" && (line.endsAt ?? 0) - began > CHARGED_AHEAD_MILLISECONDS;
+};
+
+/** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */
+const inSuccession = (periods: readonly Line[]): readonly Line[] =>
+  periods.length <= 1
+    ? periods
+    : periods.map((line, index) => {
+        if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
+        const next = periods.slice(index + 1).find((other) => takesPlaceOf(other, line));
+        return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
+      });
+
+/** A holding with its lines that may grant. */
+export interface Granting {
+  readonly holding: Holding;
+  readonly lines: readonly Line[];
+}
+
+/**
+ * Whether this purchase and another replace each other. A line that starts at that very moment then counts in both;
+ * otherwise neither would grant it.
+ */
+const areMutual = (purchase: Purchase, others: readonly Granting[]): boolean =>
+  others.some(
+    ({ holding: { purchase: other } }) =>
+      other.key === purchase.replacedBy && other.replacedBy === purchase.key,
+  );
+
+/** The line, ended at the replacement of its purchase; null from then on. */
+const untilReplaced = (
+  moment: Moment,
+  purchase: Purchase,
+  others: readonly Granting[],
+  line: Line,
+): Line | null => {
+  const { replacedAt } = purchase;
+  if (replacedAt === null || !isBeforeReplacement(purchase, line)) return line;
+  if (line.startsAt === replacedAt && areMutual(purchase, others)) return line;
+  if (moment.hasCome(replacedAt)) return null;
+  return line.endsAt === null ? line : { ...line, endsAt: Math.min(line.endsAt, replacedAt) };
+};
+
+/** A line as it counts, and the renewal info about it; null: none. */
+export interface StandingLine {
+  readonly line: Line;
+  readonly renewal: Renewal | null;
+  /** Start of access, where it is not the line's own. */
+  readonly begins?: Instant;
+}
+
+/**
+ * Whether a renewal was charged ahead of time, and the running period is not known: no known period reaches its start.
+ * Only a subscription that is running is renewed, so there is access from the charge on, unless another lineage
+ * replaced this one. A client may hold the latest transaction alone, and a notification tells one.
+ */
+const provesRunningPeriod = (
+  { key, environment, replacedAt }: Purchase,
+  line: Line,
+  known: readonly Line[],
+): boolean => {
+  const { nature, standing, revokedAt, startsAt, verifiedAt, transactionIdentifier } = line;
+  return (
+    nature === "auto_renewable" &&
+    environment !== "xcode" &&
+    standing === "entitled" &&
+    revokedAt === null &&
+    transactionIdentifier !== key &&
+    startsAt !== null &&
+    verifiedAt < startsAt &&
+    startsAt - verifiedAt <= CHARGED_AHEAD_MILLISECONDS &&
+    replacedAt === null &&
+    !known.some(
+      (other) =>
+        isPeriod(other) &&
+        (other.startsAt ?? 0) < startsAt &&
+        (other.endsAt ?? Infinity) >= startsAt - CLOCK_TOLERANCE_MILLISECONDS,
+    )
+  );
+};
+
+/**
+ * The running line; it will renew if the next period, of any product, is known: the App Store charges it up to a day
+ * ahead.
+ */
+const withPaidRenewal = (moment: Moment, line: Line, later: readonly Line[]): Line => {
+  const { nature, verifiedAt, endsAt } = line;
+  if (nature !== "auto_renewable" || endsAt === null || moment.hasCome(endsAt)) return line;
+  const renewals = later.filter(
+    (other) =>
+      other.standing === "entitled" &&
+      other.revokedAt === null &&
+      other.startsAt === endsAt &&
+      (other.endsAt ?? 0) > endsAt,
+  );
+  return renewals.length === 0
+    ? line
+    : {
+        ...line,
+        willRenew: true,
+        verifiedAt: Math.max(verifiedAt, ...renewals.map((renewal) => renewal.verifiedAt)),
+      };
+};
+
+/**
+ * Lines of an iOS purchase's events at the moment, cut at its replacement, unless the event was moved, and where the
+ * next period starts. The renewal info is about one of them, and no longer counts once that one ended early or was
+ * succeeded. A period with a known renewal will renew, even before that renewal begins.
+ */
+const standingLines = (
+  moment: Moment,
+  purchase: Purchase,
+  others: readonly Granting[],
+  events: readonly CountingEvent[],
+): readonly StandingLine[] => {
+  const counting = events.flatMap(({ line, isMoved }) => {
+    const until = isMoved ? line : untilReplaced(moment, purchase, others, line);
+    return until === null ? [] : [{ line, until }];
+  });
+  const periods = counting.map(({ until }) => until);
+  const lines = inSuccession(periods);
+  const { renewal } = purchase;
+  const all = events.map(({ line }) => line);
+  const spokenOf = renewal === null ? undefined : periodOf(renewal, all);
+  return lines.map((line, index) => {
+    const whole = counting[index]?.line;
+    const isWhole = whole !== undefined && line.endsAt === whole.endsAt;
+    const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
+    const begins = provesRunningPeriod(purchase, line, all) ? { begins: line.verifiedAt } : {};
+    if (speaks) return { line, renewal, ...begins };
+    const paid = isWhole ? withPaidRenewal(moment, line, periods.slice(index + 1)) : line;
+    return { line: paid, renewal: null, ...begins };
+  });
+};
+
+/** Returns a lookup of the lines a holding grants by: on iOS, those of the events that count in its lineage. */
+export const standingAt = (
+  moment: Moment,
+  holdings: readonly Granting[],
+): ((granting: Granting) => readonly StandingLine[]) => {
+  const ofPerson = ({ customerIdentifier, purchase }: Holding): string | null =>
+    purchase.store === "ios-store" && purchase.environment !== "xcode"
+      ? `${customerIdentifier} ${purchase.environment}`
+      : null;
+  const persons = Map.groupBy(holdings, ({ holding }) => ofPerson(holding));
+  const counting = new Map(
+    [...persons].map(([person, theirs]) => [
+      person,
+      person === null
+        ? new Map<PurchaseKey, readonly CountingEvent[]>()
+        : countingEvents(theirs.map(({ holding: { purchase }, lines }) => ({ key: purchase.key, lines }))),
+    ]),
+  );
+  return ({ holding, lines }) => {
+    const { purchase } = holding;
+    if (purchase.store !== "ios-store") return lines.map((line) => ({ line, renewal: null }));
+    const events =
+      counting.get(ofPerson(holding))?.get(purchase.key) ??
+      eventLines(lines).map((line) => ({ line, isMoved: false }));
+    return standingLines(moment, purchase, persons.get(ofPerson(holding)) ?? [], events);
+  };
+};
