@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Table } from "../lib/table/table.ts";
 import { allowedDestinations } from "../lib/telling/allowed-destinations.ts";
-import { composeAccountReport } from "../operator/composition.ts";
 import type { ConsoleSandbox } from "../operator/console/calls.ts";
 import { openGuard, type Guard } from "../operator/console/guard.ts";
 import type { LiveLines } from "../operator/console/live-lines.ts";
@@ -58,7 +57,6 @@ export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
     },
     // DynamoDB Local's index does not lag behind its table.
     effects: { now, wait: (milliseconds) => sleep(milliseconds), waitForIndex: () => Promise.resolve() },
-    composeAccountReport,
     guard: isAtHand(options.dynamoDbEndpoint) ? openGuard(() => port) : closedGuard(() => port),
     sandbox,
     requests,

@@ -21,14 +21,12 @@ import {
   operationsOf,
   readAccountIdentifier,
   readApplicationIdentifier,
-  type ComposeAccountReport,
   type Session,
 } from "./session.ts";
 
 /** Shows an account, even one that was never seen: its entitlements, and its purchases in pages. */
 export const showAccount = async (
   session: Session,
-  composeAccountReport: ComposeAccountReport,
   applicationText: string,
   accountText: string,
   options: PageOptions,
@@ -37,8 +35,7 @@ export const showAccount = async (
   const identifier = readApplicationIdentifier(applicationText);
   const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, identifier);
-  const loadAccountReport = composeAccountReport(session.table);
-  const report = await loadAccountReport(application, account, session.moment);
+  const report = await session.accountReport(application, account);
   return presentAccount(report, application, session.moment, {
     text: page,
     // Without a requested page, JSON contains everything.
@@ -59,7 +56,6 @@ const exportedEntry = ({ moment, action, customer, by, reason, what }: AuditReco
 /** Exports everything known about an account, always as JSON. The export is recorded in the audit. */
 export const exportAccount = async (
   session: Session,
-  composeAccountReport: ComposeAccountReport,
   applicationText: string,
   accountText: string,
   options: ActingOptions,
@@ -71,7 +67,7 @@ export const exportAccount = async (
     accounts: await session.hashAccounts(application.identifier, [account]),
     what: ["begun: everything known of the account"],
   });
-  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const report = await session.accountReport(application, account);
   const customers = await Promise.all(
     report.customers.map(({ customerIdentifier }) =>
       operations.showCustomer(application, customerIdentifier),
@@ -99,7 +95,6 @@ export interface AccountUnlinkOptions extends DestructiveOptions {
 export const unlinkAccount = async (
   session: Session,
   confirmation: Confirmation,
-  composeAccountReport: ComposeAccountReport,
   applicationText: string,
   accountText: string,
   options: AccountUnlinkOptions,
@@ -111,7 +106,7 @@ export const unlinkAccount = async (
     );
   const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const report = await composeAccountReport(session.table)(application, account, session.moment);
+  const report = await session.accountReport(application, account);
   const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
   if (claimed.length > 0)
     await confirm(
@@ -145,7 +140,6 @@ export const unlinkAccount = async (
 export const eraseAccount = async (
   session: Session,
   confirmation: Confirmation,
-  composeAccountReport: ComposeAccountReport,
   applicationText: string,
   accountText: string,
   options: DestructiveOptions,
@@ -153,7 +147,7 @@ export const eraseAccount = async (
   const authority = await authorityOf(session, options);
   const account = readAccountIdentifier(accountText);
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const { customers } = await composeAccountReport(session.table)(application, account, session.moment);
+  const { customers } = await session.accountReport(application, account);
   const purchases = customers.reduce((sum, customer) => sum + customer.purchases.length, 0);
   if (customers.length > 0)
     await confirm(

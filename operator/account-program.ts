@@ -11,10 +11,7 @@ import type { PageOptions } from "./page.ts";
 import { acting, destructive, type Frame } from "./program-frame.ts";
 
 /** Defines the commands of accounts. */
-export const addAccountCommands = (
-  program: Command,
-  { answer, confirmation, composeAccountReport }: Frame,
-): void => {
+export const addAccountCommands = (program: Command, { answer, confirmation }: Frame): void => {
   const account = program.command("account").description("accounts of an application");
   account
     .command("show")
@@ -24,7 +21,7 @@ export const addAccountCommands = (
     .option("--page <number>", "the page of its purchases; 1 by default")
     .option("--per-page <number>", "purchases on a page; 50 by default")
     .action((applicationText: string, accountText: string, options: PageOptions) =>
-      answer((session) => showAccount(session, composeAccountReport, applicationText, accountText, options)),
+      answer((session) => showAccount(session, applicationText, accountText, options)),
     );
 
   acting(account.command("export"))
@@ -32,9 +29,7 @@ export const addAccountCommands = (
     .argument("<application>", "the application's identifier")
     .argument("<account>", "the account's identifier")
     .action((applicationText: string, accountText: string, options: ActingOptions) =>
-      answer((session) =>
-        exportAccount(session, composeAccountReport, applicationText, accountText, options),
-      ),
+      answer((session) => exportAccount(session, applicationText, accountText, options)),
     );
   destructive(account.command("unlink"))
     .description("unlink the customers that only clients, without a credential, have claimed for an account")
@@ -42,17 +37,13 @@ export const addAccountCommands = (
     .argument("<account>", "the account's identifier")
     .requiredOption("--asserted-by <who>", "client")
     .action((applicationText: string, accountText: string, options: AccountUnlinkOptions) =>
-      answer((session) =>
-        unlinkAccount(session, confirmation, composeAccountReport, applicationText, accountText, options),
-      ),
+      answer((session) => unlinkAccount(session, confirmation, applicationText, accountText, options)),
     );
   destructive(account.command("erase"))
     .description("erase every customer of an account")
     .argument("<application>", "the application's identifier")
     .argument("<account>", "the account's identifier")
     .action((applicationText: string, accountText: string, options: DestructiveOptions) =>
-      answer((session) =>
-        eraseAccount(session, confirmation, composeAccountReport, applicationText, accountText, options),
-      ),
+      answer((session) => eraseAccount(session, confirmation, applicationText, accountText, options)),
     );
 };

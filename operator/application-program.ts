@@ -10,10 +10,7 @@ import { reproject, type ReprojectOptions } from "./reproject-command.ts";
 import { retell, type RetellOptions } from "./retell-command.ts";
 
 /** Defines the commands of applications. */
-export const addApplicationCommands = (
-  program: Command,
-  { answer, confirmation, composeAccountReport }: Frame,
-): void => {
+export const addApplicationCommands = (program: Command, { answer, confirmation }: Frame): void => {
   const application = program
     .command("application")
     .description("applications: their stores, entitlements and products");
@@ -73,6 +70,6 @@ export const addApplicationCommands = (
     .argument("<application>", "the application's identifier")
     .option("--account <account>", "only what can concern this account")
     .action((identifier: string, options: AuditOptions) =>
-      answer((session) => showAudit(session, composeAccountReport, identifier, options)),
+      answer((session) => showAudit(session, identifier, options)),
     );
 };

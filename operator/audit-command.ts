@@ -11,7 +11,6 @@ import {
   operationsOf,
   readAccountIdentifier,
   readApplicationIdentifier,
-  type ComposeAccountReport,
   type Session,
 } from "./session.ts";
 
@@ -81,7 +80,6 @@ export interface AuditOptions {
 /** Shows an application's audit, oldest first: what operators did, and transfers by links. */
 export const showAudit = async (
   session: Session,
-  composeAccountReport: ComposeAccountReport,
   applicationText: string,
   options: AuditOptions,
 ): Promise<Answer> => {
@@ -94,7 +92,7 @@ export const showAudit = async (
       json: { applicationIdentifier: identifier, audit: all.map(auditEntryJson) },
       text: all.length === 0 ? `No operator has changed anything of ${name}.` : entriesText(all).join("\n"),
     };
-  const { customers } = await composeAccountReport(session.table)(application, account, session.moment);
+  const { customers } = await session.accountReport(application, account);
   const sought = await soughtAccount(session, application, account, customers);
   const judged = all.map((entry) => ({ entry, about: concerns(sought, entry) }));
   const shown = judged.flatMap(({ entry, about }) =>

@@ -30,6 +30,7 @@ import { createFindOwnership } from "../lib/table/ownership.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
 import { createForgetTold } from "../lib/table/forget-told.ts";
 import { keyedHash } from "../lib/telling/webhook-secret.ts";
+import { createRetellTable } from "../lib/table/retell.ts";
 import { createResendTable } from "../lib/table/resend.ts";
 import { createToldTable } from "../lib/table/told-report.ts";
 import type { Table } from "../lib/table/table.ts";
@@ -49,7 +50,7 @@ const reportsOf = (table: Table): Reports => ({
   queue: createRefreshQueue(table),
 });
 
-/** Loads everything known about an account. */
+/** Binds the account report to a table. An unknown account has no customers. */
 export const composeAccountReport =
   (table: Table) =>
   (application: Application, account: AccountId, moment: Instant): Promise<AccountReport> =>
@@ -73,6 +74,9 @@ export const resendingOn = (table: Table, now: () => Instant): Resending => ({
   now,
   pause,
 });
+
+/** Accounts of an application, to be looked at again. */
+export const retellTableOn = (table: Table) => createRetellTable(table, pause);
 
 /** Wait for the owner index, which usually lags by a fraction of a second; DynamoDB guarantees no bound. */
 const INDEX_BEHIND_MILLISECONDS = 1_000;

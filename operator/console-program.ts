@@ -1,11 +1,10 @@
 import type { Command } from "commander";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
-import type { ComposeAccountReport, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 /** Dependencies of the command. */
 interface ConsoleWorld extends Pick<Session, "now" | "wait" | "waitForIndex"> {
-  readonly composeAccountReport: ComposeAccountReport;
   readonly out: (text: string) => void;
   readonly untilStopped?: () => Promise<void>;
 }
@@ -40,14 +39,7 @@ export const addConsoleCommand = (
       connected(async (connection) => {
         // Loaded only here: no other command serves or bundles anything.
         const { serveConsole } = await import("./console/serve.ts");
-        const { composeAccountReport } = world;
-        const served = await serveConsole(
-          connection,
-          world,
-          composeAccountReport,
-          readPort(options.port),
-          warn,
-        );
+        const served = await serveConsole(connection, world, readPort(options.port), warn);
         world.out(
           `${served.address}\n\nOpen this address: it works once, for one browser. Ctrl-C ends the console.\n`,
         );

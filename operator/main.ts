@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { composeAccountReport, waitForIndex } from "./composition.ts";
+import { waitForIndex } from "./composition.ts";
 import { runOperator } from "./program.ts";
 
 // A reader that closes the pipe early, such as `head`, is not an error.
@@ -24,7 +24,6 @@ process.exitCode = await runOperator(process.argv.slice(2), {
   now: Date.now,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  composeAccountReport,
   waitForIndex,
   wait: (milliseconds) => sleep(milliseconds),
   untilStopped: async () => {

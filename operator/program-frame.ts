@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import type { Answer } from "./answer.ts";
 import type { Confirmation } from "./confirmation.ts";
-import type { ComposeAccountReport, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 /** Shared parts of the program's commands. */
 export interface Frame {
   /** Runs a command on the table, and writes its answer. */
   readonly answer: (act: (session: Session) => Promise<Answer>) => Promise<void>;
   readonly confirmation: Confirmation;
-  readonly composeAccountReport: ComposeAccountReport;
 }
 
 export const YES = "--yes";

@@ -12,7 +12,8 @@ import { addCredentialCommands } from "./credential-program.ts";
 import { addCustomerCommands } from "./customer-program.ts";
 import { addDestinationCommands } from "./destination-program.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
-import { openSession, type ComposeAccountReport, type Session } from "./session.ts";
+import { openSession } from "./open-session.ts";
+import type { Session } from "./session.ts";
 
 /** The program's dependencies. */
 export interface World {
@@ -22,7 +23,6 @@ export interface World {
   readonly out: (text: string) => void;
   /** Standard error. */
   readonly err: (text: string) => void;
-  readonly composeAccountReport: ComposeAccountReport;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
   /** Waits this many milliseconds. */
@@ -101,7 +101,7 @@ const createProgram = (
     progress: (line) => errorLine("progress", line),
   };
 
-  const frame = { answer, confirmation, composeAccountReport: world.composeAccountReport };
+  const frame = { answer, confirmation };
   addApplicationCommands(program, frame);
   addCredentialCommands(program, frame);
   addDestinationCommands(program, frame);

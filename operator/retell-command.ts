@@ -3,10 +3,9 @@ import { retellApplication, type AccountPosition, type Retelling } from "../lib/
 import { tellsChanges } from "../lib/applications/application.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { accountId, customerId } from "../lib/identifiers.ts";
-import { pause } from "../lib/pause.ts";
-import { createRetellTable } from "../lib/table/retell.ts";
 import { recordAct, type ActingOptions } from "./acting.ts";
 import { type Answer, counted, timeOrNull } from "./answer.ts";
+import { retellTableOn } from "./composition.ts";
 import type { Confirmation } from "./confirmation.ts";
 import { OperatorError } from "./operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "./session.ts";
@@ -57,7 +56,7 @@ export const retell = async (
     what: [`begun: every account is looked at${after === null ? "" : ", after an interruption"}`],
   });
   const { accounts, until } = await retellApplication(
-    createRetellTable(session.table, pause),
+    retellTableOn(session.table),
     application.identifier,
     after,
     session.now,

@@ -17,31 +17,16 @@ import type { AuditTable, HashAccounts } from "../lib/administration/audit.ts";
 import type { CredentialTable } from "../lib/administration/credential-table.ts";
 import type { DestinationTable } from "../lib/administration/destinations.ts";
 import { composeOperations } from "./composition.ts";
-import { createAuditTable } from "../lib/table/audit.ts";
-import { createApplicationTable, type ApplicationTable } from "../lib/table/applications.ts";
+import type { ApplicationTable } from "../lib/table/applications.ts";
 import type { RefreshQueue } from "../lib/customers/refresh-queue.ts";
 import type { Watermarks } from "../lib/customers/sweep.ts";
-import { createRefreshQueue } from "../lib/table/refreshes.ts";
-import { createWatermarks } from "../lib/table/watermarks.ts";
 import type { NotificationTimes } from "../lib/customers/notification-log.ts";
-import { createCredentialTable } from "../lib/table/credentials.ts";
-import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
-import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
-import { createDestinationTable } from "../lib/table/destinations.ts";
-import { once } from "../lib/once.ts";
-import { pause } from "../lib/pause.ts";
 import type { Table } from "../lib/table/table.ts";
 import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
 import type { DeliveryQueue } from "../lib/telling/delivery-queue.ts";
-import { hashingAccounts } from "./acting.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
-
-/** Binds the account report to a table. An unknown account has no customers. */
-export type ComposeAccountReport = (
-  table: Table,
-) => (application: Application, account: AccountId, moment: Instant) => Promise<AccountReport>;
 
 /** Table access, the moment at which a command began, and its clock. */
 export interface Session {
@@ -63,44 +48,13 @@ export interface Session {
   readonly destinations: DestinationTable;
   readonly deliveries: Pick<DeliveryQueue, "waiting" | "healthOf" | "retry" | "resume">;
   readonly moment: Instant;
+  /** Everything known about an account at that moment. An unknown account has no customers. */
+  readonly accountReport: (application: Application, account: AccountId) => Promise<AccountReport>;
   readonly now: () => Instant;
   /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
   readonly waitForIndex: () => Promise<void>;
 }
-
-interface SessionEffects extends Pick<Session, "now" | "wait" | "waitForIndex"> {
-  /** Receives a warning for the operator that stops nothing. */
-  readonly warn: (line: string) => void;
-}
-
-export const openSession = (
-  { store: table, trustsOrigin, allowsDestination, masterSecret, caller }: Connection,
-  { now, wait, waitForIndex, warn }: SessionEffects,
-): Session => ({
-  table,
-  applications: createApplicationTable(table),
-  credentials: createCredentialTable(table),
-  notifications: createNotificationTimes(table),
-  trustsOrigin,
-  allowsDestination,
-  masterSecret,
-  audit: createAuditTable(table),
-  caller: once(async () => {
-    const { name, problem } = await caller();
-    if (problem !== null) warn(problem);
-    return name;
-  }),
-  hashAccounts: hashingAccounts(masterSecret, warn),
-  destinations: createDestinationTable(table, pause),
-  deliveries: createDeliveryQueue(table, pause),
-  queue: createRefreshQueue(table),
-  watermarks: createWatermarks(table),
-  moment: now(),
-  now,
-  wait,
-  waitForIndex,
-});
 
 /** @throws OperatorError */
 export const readApplicationIdentifier = (text: string): ApplicationId => {

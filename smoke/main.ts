@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { composeAccountReport, waitForIndex } from "../operator/composition.ts";
+import { waitForIndex } from "../operator/composition.ts";
 import { runOperator } from "../operator/program.ts";
 import { runSmoke, SmokeError, type SmokeWorld } from "./smoke.ts";
 
@@ -22,7 +22,6 @@ const operate: SmokeWorld["operate"] = async (words) => {
     now: Date.now,
     out: (text) => void out.push(text),
     err: (text) => void err.push(text),
-    composeAccountReport,
     waitForIndex,
     wait: (milliseconds) => sleep(milliseconds),
     ask: null,

@@ -10,7 +10,7 @@ import { resumeDestination, rotateDestination } from "../destination-commands.ts
 import { refreshApplication, refreshCustomer } from "../refresh-commands.ts";
 import { resend } from "../resend-command.ts";
 import { retell } from "../retell-command.ts";
-import type { ComposeAccountReport, Session } from "../session.ts";
+import type { Session } from "../session.ts";
 
 const text = z.string().max(4096);
 const acting = { by: text.optional() };
@@ -64,7 +64,6 @@ class Unanswered extends Error {
 const perform = async (
   session: Session,
   confirmation: Confirmation,
-  compose: ComposeAccountReport,
   asked: ActRequest["act"],
 ): Promise<Answer> => {
   const { application } = asked;
@@ -82,11 +81,11 @@ const perform = async (
       return refreshCustomer(session, confirmation, application, asked.customer, { ...actor, wait: false });
     case "account unlink": {
       const options = { ...authority(asked.reason), assertedBy: "client" };
-      return unlinkAccount(session, confirmation, compose, application, asked.account, options);
+      return unlinkAccount(session, confirmation, application, asked.account, options);
     }
     case "account erase": {
       const options = authority(asked.reason);
-      return eraseAccount(session, confirmation, compose, application, asked.account, options);
+      return eraseAccount(session, confirmation, application, asked.account, options);
     }
     case "application refresh":
       return refreshApplication(session, confirmation, application, {
@@ -122,7 +121,6 @@ const perform = async (
  */
 export const runAct = async (
   session: Session,
-  compose: ComposeAccountReport,
   { act: asked, confirmed }: ActRequest,
 ): Promise<ActOutcome> => {
   const progress: string[] = [];
@@ -136,7 +134,7 @@ export const runAct = async (
     progress: (line) => void progress.push(line),
   };
   try {
-    const { text } = await perform(session, confirmation, compose, asked);
+    const { text } = await perform(session, confirmation, asked);
     return { outcome: "done", text, progress };
   } catch (error) {
     if (error instanceof Unanswered) return { outcome: "asked", question: error.question };

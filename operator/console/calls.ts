@@ -1,12 +1,11 @@
 import * as z from "zod";
-import type { ComposeAccountReport, Session } from "../session.ts";
+import type { Session } from "../session.ts";
 import { actRequest, runAct } from "./acts.ts";
 import { listApplications, readAccount, readApplication, readCustomer, search } from "./reading.ts";
 
 /** Dependencies of a call. */
 export interface ConsoleSession {
   readonly session: Session;
-  readonly composeAccountReport: ComposeAccountReport;
   /** The local run's sandbox; null: the table is deployed. */
   readonly sandbox: ConsoleSandbox | null;
 }
@@ -46,17 +45,15 @@ const CALLS = {
   ),
   account: call(
     z.strictObject({ ...application, account: text, page: z.int().positive().default(1) }),
-    async ({ session, composeAccountReport }, asked) => readAccount(session, composeAccountReport, asked),
+    async ({ session }, asked) => readAccount(session, asked),
   ),
   customer: call(z.strictObject({ ...application, customer: text }), async ({ session }, asked) =>
     readCustomer(session, asked),
   ),
-  search: call(z.strictObject({ ...application, text }), async ({ session, composeAccountReport }, asked) =>
-    search(session, composeAccountReport, asked),
+  search: call(z.strictObject({ ...application, text }), async ({ session }, asked) =>
+    search(session, asked),
   ),
-  act: call(actRequest, async ({ session, composeAccountReport }, asked) =>
-    runAct(session, composeAccountReport, asked),
-  ),
+  act: call(actRequest, async ({ session }, asked) => runAct(session, asked)),
 };
 
 export type Calls = typeof CALLS;

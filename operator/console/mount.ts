@@ -3,7 +3,8 @@ import { boundedText, parseJson } from "../../lib/bounded-text.ts";
 import { requireTableFormat } from "../../lib/table/format.ts";
 import type { Connection } from "../connection.ts";
 import { sentenceOf } from "../operator-error.ts";
-import { openSession, type ComposeAccountReport, type Session } from "../session.ts";
+import { openSession } from "../open-session.ts";
+import type { Session } from "../session.ts";
 import { assetOf } from "./assets.ts";
 import { runCall, type ConsoleSandbox } from "./calls.ts";
 import { CONSOLE_PATH, type Guard } from "./guard.ts";
@@ -12,7 +13,6 @@ import type { LiveLines } from "./live-lines.ts";
 export interface ConsoleOptions {
   readonly connection: Connection;
   readonly effects: Pick<Session, "now" | "wait" | "waitForIndex">;
-  readonly composeAccountReport: ComposeAccountReport;
   readonly guard: Guard;
   readonly sandbox: ConsoleSandbox | null;
   /** Requests to a local run; null: the service is deployed. */
@@ -69,7 +69,7 @@ const readJson = async (request: IncomingMessage): Promise<unknown> =>
 
 /** Serves the console at `/console`; returns false, without side effects, for other paths. */
 export const createConsole = (options: ConsoleOptions) => {
-  const { connection, effects, composeAccountReport, guard, sandbox, requests, log } = options;
+  const { connection, effects, guard, sandbox, requests, log } = options;
 
   const answerCall = async (
     request: IncomingMessage,
@@ -84,7 +84,7 @@ export const createConsole = (options: ConsoleOptions) => {
       const now = await connection.clock(effects.now);
       const warn = (line: string): void => void warnings.push(line);
       const session = openSession(connection, { ...effects, now, warn });
-      const answered = await runCall({ session, composeAccountReport, sandbox }, name, body);
+      const answered = await runCall({ session, sandbox }, name, body);
       if (answered === null) return sendJson(response, 404, { message: "There is no such call." });
       if (answered.outcome === "refused") return sendJson(response, 400, { message: answered.message });
       return sendJson(response, 200, { answer: answered.answer, warnings });

@@ -22,7 +22,6 @@ import {
   readAccountIdentifier,
   readApplicationIdentifier,
   readCustomerIdentifier,
-  type ComposeAccountReport,
   type Session,
 } from "../session.ts";
 import { endingsOf, type Ending } from "./endings.ts";
@@ -122,13 +121,12 @@ const auditOfAccount = async (
 /** An account: its entitlements and why, its purchases over time in pages, what was told, and what was changed. */
 export const readAccount = async (
   session: Session,
-  composeAccountReport: ComposeAccountReport,
   asked: { readonly application: string; readonly account: string; readonly page: number },
 ) => {
   const { moment } = session;
   const account = readAccountIdentifier(asked.account);
   const application = await findApplication(session, readApplicationIdentifier(asked.application));
-  const report = await composeAccountReport(session.table)(application, account, moment);
+  const report = await session.accountReport(application, account);
   const explained = explain(moment, report.customers, application);
   const page: Page = { number: asked.page, size: PURCHASES_ON_A_PAGE };
   requirePage(
@@ -171,17 +169,12 @@ export const readCustomer = async (
 /** The account with this identifier, and the customers with a purchase of this name. */
 export const search = async (
   session: Session,
-  composeAccountReport: ComposeAccountReport,
   asked: { readonly application: string; readonly text: string },
 ) => {
   const application = await findApplication(session, readApplicationIdentifier(asked.application));
   const account = accountIdentifier().safeParse(asked.text);
   const report = account.success
-    ? await composeAccountReport(session.table)(
-        application,
-        readAccountIdentifier(account.data),
-        session.moment,
-      )
+    ? await session.accountReport(application, readAccountIdentifier(account.data))
     : null;
   const { customers, gone, erased } = await operationsOf(session).findCustomersKnownAs(
     application,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { ComposeAccountReport, Session } from "../session.ts";
+import type { Session } from "../session.ts";
 import { CONSOLE_PATH, createTokenGuard } from "./guard.ts";
 import { createConsole } from "./mount.ts";
 
@@ -21,7 +21,6 @@ export interface ServedConsole {
 export const serveConsole = async (
   connection: Connection,
   effects: Pick<Session, "wait" | "waitForIndex"> & { readonly now: () => Instant },
-  composeAccountReport: ComposeAccountReport,
   port: number,
   log: (line: string) => void,
 ): Promise<ServedConsole> => {
@@ -30,7 +29,6 @@ export const serveConsole = async (
   const handle = createConsole({
     connection,
     effects,
-    composeAccountReport,
     guard,
     sandbox: null,
     requests: null,

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { DEMO } from "../../local/demo.ts";
-import { composeAccountReport } from "../../operator/composition.ts";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole } from "../../operator/console/serve.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -391,7 +390,6 @@ test("the console of a deployed table lets its browser in, and no server on anot
   const served = await serveConsole(
     await connect(service.tableName, environment),
     { now: Date.now, wait: pause, waitForIndex: pause },
-    composeAccountReport,
     0,
     () => undefined,
   );

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import { composeAccountReport } from "../../operator/composition.ts";
 import { connect as connectTable } from "../../operator/connection.ts";
 import { openGuard } from "../../operator/console/guard.ts";
 import { createLiveLines, type LiveLines } from "../../operator/console/live-lines.ts";
@@ -37,7 +36,6 @@ beforeEach(async () => {
   const handle = createConsole({
     connection: await connectTable("none", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" }),
     effects: { now: Date.now, wait: pause, waitForIndex: pause },
-    composeAccountReport,
     guard: openGuard(port),
     sandbox: null,
     requests: lines,

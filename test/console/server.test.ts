@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { request as send } from "node:http";
 import { connect as connectTo } from "node:net";
-import { composeAccountReport } from "../../operator/composition.ts";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole, type ServedConsole } from "../../operator/console/serve.ts";
 import { runOperator } from "../../operator/program.ts";
@@ -76,7 +75,6 @@ const serve = async (): Promise<ServedConsole> => {
   return serveConsole(
     connection,
     { now: () => Date.now(), wait: pause, waitForIndex: pause },
-    composeAccountReport,
     0,
     () => undefined,
   );
@@ -205,7 +203,6 @@ describe("the address of the console", () => {
       now: () => Date.now(),
       out: (text) => void (out += text),
       err: (text) => void (out += text),
-      composeAccountReport,
       waitForIndex: () => Promise.resolve(),
       wait: () => Promise.resolve(),
       untilStopped: async () => {

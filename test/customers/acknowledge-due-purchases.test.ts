@@ -10,11 +10,9 @@ import {
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
 import { sourceOf, storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
-import { applicationId, customerId } from "../../lib/identifiers.ts";
+import { applicationId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { bury } from "../../lib/table/burial.ts";
 import { ACKNOWLEDGEMENT_SHARDS, acknowledgementPartition } from "../../lib/table/keys.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import {
   aGoogleError,
@@ -25,6 +23,7 @@ import {
   type LocalAndroidStore,
 } from "../support/android-store.ts";
 import { aCatalog, aProduct } from "../support/purchases.ts";
+import { factStoreOn } from "../support/fact-store.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
 
 const FAILURE = { status: 500 };
@@ -65,12 +64,7 @@ const aWorld = () => {
     const now = () => moment;
     const pause = () => Promise.resolve();
     const linking: AndroidStoreLinking = {
-      table: createCustomerTable(table, pause),
-      write: (change) => writeCustomerChange(table, change),
-      bury: (...remains) => bury(table, ...remains),
-      newCustomerIdentifier: () => customerId(uuid()),
-      pause,
-      now,
+      ...factStoreOn(table, now),
       directory,
       androidStore,
       acknowledgements: queue,

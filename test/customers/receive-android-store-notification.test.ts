@@ -11,10 +11,8 @@ import {
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { bury } from "../../lib/table/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import {
   aOneTimeAnswer,
   aOneTimeLine,
@@ -35,6 +33,7 @@ import {
   type KeyServer,
   type PushKey,
 } from "../support/push-tokens.ts";
+import { factStoreOn } from "../support/fact-store.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
 import { createWorld, refusal, requests } from "./world.ts";
 
@@ -99,15 +98,9 @@ const aWorld = (
   const noted: unknown[] = [];
   const queue = createAcknowledgementQueue(table);
   const at = (moment: number, changed: Partial<AndroidStoreReception> = {}) => {
-    const pause = () => Promise.resolve();
     const now = () => moment;
     const reception: AndroidStoreReception = {
-      table: createCustomerTable(table, pause),
-      write: (change) => writeCustomerChange(table, change),
-      bury: (...remains) => bury(table, ...remains),
-      newCustomerIdentifier: () => customerId(uuid()),
-      pause,
-      now,
+      ...factStoreOn(table, now),
       directory: {
         byIdentifier: (identifier) =>
           Promise.resolve(others.find((other) => other.identifier === identifier) ?? null),

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../../infra/other-functions.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { composeAccountReport } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 
 const guide = await readFile("docs/operations.md", "utf8");
@@ -61,7 +60,6 @@ test("every command of the operator that the guide names exists", async () => {
       now: () => 0,
       out: (text) => void (out += text),
       err: () => undefined,
-      composeAccountReport,
       waitForIndex: async () => undefined,
       wait: async () => undefined,
       ask: null,

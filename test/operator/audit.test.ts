@@ -24,7 +24,7 @@ import { keyedHash } from "../../lib/telling/webhook-secret.ts";
 import { close, listen } from "../../local/server.ts";
 import { createTokenService } from "../../local/token-service.ts";
 import { audited, recordAct } from "../../operator/acting.ts";
-import { composeAccountReport, tellsIn } from "../../operator/composition.ts";
+import { tellsIn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 import { byClient, byCredential, owned, requests } from "../customers/world.ts";
 import { NOW } from "../support/purchases.ts";
@@ -780,7 +780,6 @@ test("every command that changes something takes --by, and no other does", async
       now: () => NOW,
       out: (part) => void (text += part),
       err: () => undefined,
-      composeAccountReport,
       waitForIndex: () => Promise.resolve(),
       wait: () => Promise.resolve(),
       ask: null,

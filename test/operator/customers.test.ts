@@ -20,20 +20,13 @@ import {
 } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
-import { bury } from "../../lib/table/burial.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { createFindOwnership } from "../../lib/table/ownership.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
-import {
-  composeAccountReport,
-  composeOperations,
-  operationsOn,
-  tellsIn,
-} from "../../operator/composition.ts";
+import { composeOperations, operationsOn, tellsIn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 import { keyedHash } from "../support/keyed-hash.ts";
 import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
+import { factStoreOn } from "../support/fact-store.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
@@ -80,14 +73,7 @@ const anApplication = async (
     const application = await applications.load(identifier);
     if (application === null) throw new Error("no application");
     const stored = await storeFacts(
-      {
-        table: createCustomerTable(table, pause),
-        write: (change) => writeCustomerChange(table, change),
-        bury: (...remains) => bury(table, ...remains),
-        newCustomerIdentifier: () => customerId(uuid()),
-        pause,
-        now: () => moment,
-      },
+      factStoreOn(table, () => moment),
       application,
       {
         environment: purchases[0]?.environment ?? "production",
@@ -112,7 +98,6 @@ const run = async (words: readonly string[], ask: ((question: string) => Promise
     now: () => NOW,
     out: (text) => void (out += text),
     err: (text) => void (err += text),
-    composeAccountReport,
     waitForIndex: () => Promise.resolve(),
     wait: () => Promise.resolve(),
     ask,

@@ -7,16 +7,17 @@ import { parse } from "yaml";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
-import type { ComposeAccountReport } from "../../operator/session.ts";
 import { authorize } from "../../lib/applications/authorize.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
-import { aPurchase, NOW } from "../support/purchases.ts";
+import { storeFacts } from "../../lib/customers/store-facts.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import { factStoreOn } from "../support/fact-store.ts";
+import { aPurchase, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
-import { applicationId, customerId } from "../../lib/identifiers.ts";
+import { accountId, applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
-const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");
 
 let table: TestTable;
 let folder: string;
@@ -33,30 +34,6 @@ interface Run {
   readonly err: string;
 }
 
-const composeAccountReport: ComposeAccountReport =
-  () =>
-  async ({ identifier, name }, account) => ({
-    application: { identifier, name },
-    account,
-    customers:
-      account === "nobody"
-        ? []
-        : [
-            {
-              customerIdentifier: CUSTOMER,
-              assertedBy: "credential",
-              linkedAt: NOW,
-              createdAt: NOW,
-              aliases: [],
-              purchases: [aPurchase()],
-              asking: new Map(),
-            },
-          ],
-    healths: new Map(),
-    told: null,
-    entitlements: [],
-  });
-
 /** Runs a command in this process, by default with the test's table in the environment. */
 const run = async (
   words: readonly string[],
@@ -70,7 +47,6 @@ const run = async (
     now: () => NOW,
     out: (text) => void (out += text),
     err: (text) => void (err += text),
-    composeAccountReport,
     waitForIndex: () => Promise.resolve(),
     wait: () => Promise.resolve(),
     ask,
@@ -535,16 +511,37 @@ test("a credential is not revoked when another application is named", async () =
   expect((await revoke(one)).code).toBe(0);
 });
 
+/** Links a customer with a current purchase to the account. */
+const linked = async (identifier: string, account: string): Promise<string | undefined> => {
+  const application = await createApplicationTable(table).load(applicationId(identifier));
+  if (application === null) throw new Error("no application");
+  const stored = await storeFacts(
+    factStoreOn(table, () => NOW),
+    application,
+    {
+      environment: "production",
+      identities: [],
+      purchases: [proven(aPurchase())],
+      renewals: [],
+      acknowledgementDue: null,
+      origin: null,
+    },
+    { account: accountId(account), assertedBy: "credential" },
+  );
+  return stored.outcome === "refused" ? undefined : stored.customer?.identifier;
+};
+
 describe("account show", () => {
   test("shows an application's account and explains its entitlements", async () => {
     const application = await applied();
+    const customer = await linked(application, "user-1");
     const shown = await run(["account", "show", application, "user-1"]);
     expect(shown).toMatchObject({ code: 0, err: "" });
     expect(shown.out).toContain("grants premium until");
     expect(json(await run(["account", "show", application, "user-1", "--json"]))).toMatchObject({
       applicationIdentifier: application,
       applicationAccountIdentifier: "user-1",
-      customers: [{ customerIdentifier: CUSTOMER, linkedAt: "2026-06-15T12:00:00.000Z" }],
+      customers: [{ customerIdentifier: customer, linkedAt: "2026-06-15T12:00:00.000Z" }],
     });
   });
 

@@ -10,17 +10,16 @@ import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { afterFailure, HEALTHY, type PauseReason } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh, RefreshSource } from "../../lib/freshness/refresh.ts";
-import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { accountId, applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
-import { bury } from "../../lib/table/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
-import { composeAccountReport, refreshingOn } from "../../operator/composition.ts";
+import { refreshingOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
+import { factStoreOn } from "../support/fact-store.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 let table: TestTable;
@@ -87,14 +86,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     },
   ) => {
     const stored = await storeFacts(
-      {
-        table: createCustomerTable(table, pause),
-        write: (change) => writeCustomerChange(table, change),
-        bury: (...remains) => bury(table, ...remains),
-        newCustomerIdentifier: () => customerId(uuid()),
-        pause,
-        now: () => NOW,
-      },
+      factStoreOn(table, () => NOW),
       application,
       {
         environment: purchases[0]?.environment ?? "sandbox",
@@ -156,7 +148,6 @@ const run = async (words: readonly string[], wait: () => Promise<void> = pause) 
     now: () => NOW,
     out: (text) => void (out += text),
     err: (text) => void (err += text),
-    composeAccountReport,
     waitForIndex: () => Promise.resolve(),
     wait: async () => {
       waits += 1;

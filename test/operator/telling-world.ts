@@ -16,7 +16,6 @@ import { tellChanges } from "../../lib/telling/tell-changes.ts";
 import { keyedHash } from "../../lib/telling/webhook-secret.ts";
 import { createSecretsManager } from "../../local/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
-import { composeAccountReport } from "../../operator/composition.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
 import { createWorld, type World } from "../customers/world.ts";
@@ -78,7 +77,6 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
       now: typeof moment === "number" ? () => moment : moment,
       out: (text) => void (out += text),
       err: (text) => void (err += text),
-      composeAccountReport,
       waitForIndex: pause,
       wait: pause,
       ask: null,

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { composeAccountReport } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 import type { WholeService } from "./local-gateway.ts";
 
@@ -24,7 +23,6 @@ export const operatorOf =
       now: () => Date.now(),
       out: (text) => void out.push(text),
       err: (text) => void out.push(text),
-      composeAccountReport,
       waitForIndex: () => Promise.resolve(),
       wait: async (milliseconds) => sleep(milliseconds),
       ask: null,

@@ -8,7 +8,6 @@ import { requireTableFormat, TABLE_FORMAT, TableFormatError } from "../../lib/ta
 import { auditPartition, keys, type Key } from "../../lib/table/keys.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
 import { runOperator } from "../../operator/program.ts";
-import { composeAccountReport } from "../../operator/composition.ts";
 import { aRenewal, aCatalog, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
@@ -53,7 +52,6 @@ const operator = async (): Promise<{ code: number; errors: string }> => {
     err: (text) => {
       errors += text;
     },
-    composeAccountReport,
     waitForIndex: () => Promise.resolve(),
     wait: () => Promise.resolve(),
     ask: null,

@@ -1,0 +1,52 @@
+import { once } from "../lib/once.ts";
+import { pause } from "../lib/pause.ts";
+import { createApplicationTable } from "../lib/table/applications.ts";
+import { createAuditTable } from "../lib/table/audit.ts";
+import { createCredentialTable } from "../lib/table/credentials.ts";
+import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
+import { createDestinationTable } from "../lib/table/destinations.ts";
+import { createNotificationTimes } from "../lib/table/notification-times.ts";
+import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createWatermarks } from "../lib/table/watermarks.ts";
+import { hashingAccounts } from "./acting.ts";
+import { composeAccountReport } from "./composition.ts";
+import type { Connection } from "./connection.ts";
+import type { Session } from "./session.ts";
+
+interface SessionEffects extends Pick<Session, "now" | "wait" | "waitForIndex"> {
+  /** Receives a warning for the operator that stops nothing. */
+  readonly warn: (line: string) => void;
+}
+
+export const openSession = (
+  { store: table, trustsOrigin, allowsDestination, masterSecret, caller }: Connection,
+  { now, wait, waitForIndex, warn }: SessionEffects,
+): Session => {
+  const moment = now();
+  const report = composeAccountReport(table);
+  return {
+    table,
+    applications: createApplicationTable(table),
+    credentials: createCredentialTable(table),
+    notifications: createNotificationTimes(table),
+    trustsOrigin,
+    allowsDestination,
+    masterSecret,
+    audit: createAuditTable(table),
+    caller: once(async () => {
+      const { name, problem } = await caller();
+      if (problem !== null) warn(problem);
+      return name;
+    }),
+    hashAccounts: hashingAccounts(masterSecret, warn),
+    destinations: createDestinationTable(table, pause),
+    deliveries: createDeliveryQueue(table, pause),
+    queue: createRefreshQueue(table),
+    watermarks: createWatermarks(table),
+    moment,
+    accountReport: (application, account) => report(application, account, moment),
+    now,
+    wait,
+    waitForIndex,
+  };
+};
