@@ -12,7 +12,7 @@ import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import { DEMO } from "../local/demo.ts";
 import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import { watchChecks } from "../test/support/signature-checks.ts";
-import { openTable } from "../functions/open-table.ts";
+import { openTable } from "../functions/environment/open-table.ts";
 import { createTestTable } from "../test/support/table.ts";
 import { Stopwatch, sum } from "./measure.ts";
 import { meter, type Meter } from "./meter.ts";

@@ -1,9 +1,9 @@
 import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Context } from "aws-lambda";
 import { composeAuthorize } from "./composition.ts";
-import { now } from "./configuration.ts";
+import { now } from "./environment/configuration.ts";
 import { beginInvocation } from "./observability/write-invocation.ts";
-import { table } from "./table.ts";
-import { policyFor } from "./policy.ts";
+import { table } from "./environment/table.ts";
+import { policyFor } from "./http/policy.ts";
 
 const authorize = composeAuthorize({ table, now });
 

@@ -1,11 +1,11 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { composeAndroidStoreLinking } from "../composition.ts";
-import { androidPublisherUrl, now } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";
-import { readSecret } from "../secrets.ts";
-import { table } from "../table.ts";
+import { readSecret } from "../environment/secrets.ts";
+import { table } from "../environment/table.ts";
 
 const linking = composeAndroidStoreLinking({
   table,

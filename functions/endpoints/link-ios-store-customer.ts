@@ -1,11 +1,11 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { composeIosStoreCustomers } from "../composition.ts";
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";
-import { table } from "../table.ts";
-import { trustedRoots } from "../trusted-roots.ts";
+import { table } from "../environment/table.ts";
+import { trustedRoots } from "../environment/trusted-roots.ts";
 
 const customers = composeIosStoreCustomers({ table, trustedRoots: trustedRoots(), now, observe });
 

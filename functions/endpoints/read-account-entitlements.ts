@@ -2,9 +2,9 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { composeAccountReading } from "../composition.ts";
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
-import { table } from "../table.ts";
+import { table } from "../environment/table.ts";
 
 const reading = composeAccountReading({ table, now });
 

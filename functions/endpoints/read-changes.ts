@@ -1,9 +1,9 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { composeFeedReading } from "../composition.ts";
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
-import { table } from "../table.ts";
+import { table } from "../environment/table.ts";
 
 const reading = composeFeedReading({ table, now });
 

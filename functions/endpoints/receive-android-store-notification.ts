@@ -1,12 +1,12 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { composeAndroidStoreReception } from "../composition.ts";
-import { androidPublisherUrl, now, optionalVariable } from "../configuration.ts";
+import { androidPublisherUrl, now, optionalVariable } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { readSecret } from "../secrets.ts";
-import { table } from "../table.ts";
+import { readSecret } from "../environment/secrets.ts";
+import { table } from "../environment/table.ts";
 
 const reception = composeAndroidStoreReception({
   table,

@@ -1,12 +1,12 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
 import { composeIosStoreReception } from "../composition.ts";
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
-import { table } from "../table.ts";
-import { trustedRoots } from "../trusted-roots.ts";
+import { table } from "../environment/table.ts";
+import { trustedRoots } from "../environment/trusted-roots.ts";
 
 const reception = composeIosStoreReception({
   table,

@@ -1,4 +1,4 @@
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 import { peakMegabytes, takeEnvironment } from "./environment.ts";
 import { logger, safely } from "./logger.ts";
 import { count } from "./metrics.ts";

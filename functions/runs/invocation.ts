@@ -1,5 +1,5 @@
 import type { Context } from "aws-lambda";
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 
 /** Context of an invocation that must end in time. */
 export type Invocation = Pick<Context, "getRemainingTimeInMillis">;

@@ -4,12 +4,12 @@ import {
   type AcknowledgementReport,
 } from "../../lib/customers/acknowledge-due-purchases.ts";
 import { composeAcknowledgementRun } from "../composition.ts";
-import { androidPublisherUrl, now } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
 import { observe } from "../observability/observe.ts";
-import { readSecret } from "../secrets.ts";
-import { table } from "../table.ts";
+import { readSecret } from "../environment/secrets.ts";
+import { table } from "../environment/table.ts";
 
 /** Longest try: a lookup and an acknowledgement. No try starts that the function's timeout could cut off. */
 const LONGEST_TRY_MILLISECONDS = 25_000;

@@ -4,14 +4,14 @@ import { allowedDestinations } from "../../lib/telling/allowed-destinations.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
 import { deliveryOfKey } from "../../lib/table/keys.ts";
 import { composeDelivery } from "../composition.ts";
-import { now, optionalVariable } from "../configuration.ts";
-import { putEventsIn } from "../event-buses.ts";
+import { now, optionalVariable } from "../environment/configuration.ts";
+import { putEventsIn } from "../environment/event-buses.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";
-import { masterSecret } from "../master-secret.ts";
+import { masterSecret } from "../environment/master-secret.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
 import { calledFor, type ScheduleOrStreamEvent } from "../runs/stream-calls.ts";
-import { table } from "../table.ts";
+import { table } from "../environment/table.ts";
 
 const run = composeDelivery({
   table,

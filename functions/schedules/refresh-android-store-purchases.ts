@@ -1,12 +1,12 @@
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeAndroidStoreRefresh } from "../composition.ts";
-import { androidPublisherUrl, now } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import type { Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
 import { refresh } from "../runs/refresh.ts";
-import { readSecret } from "../secrets.ts";
-import { table } from "../table.ts";
+import { readSecret } from "../environment/secrets.ts";
+import { table } from "../environment/table.ts";
 
 const run = composeAndroidStoreRefresh({
   table,

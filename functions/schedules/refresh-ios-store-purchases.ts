@@ -1,13 +1,13 @@
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { composeIosStoreRefresh } from "../composition.ts";
-import { appStoreServerUrl, now } from "../configuration.ts";
+import { appStoreServerUrl, now } from "../environment/configuration.ts";
 import type { Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
 import { refresh } from "../runs/refresh.ts";
-import { readSecret } from "../secrets.ts";
-import { table } from "../table.ts";
-import { trustedRoots } from "../trusted-roots.ts";
+import { readSecret } from "../environment/secrets.ts";
+import { table } from "../environment/table.ts";
+import { trustedRoots } from "../environment/trusted-roots.ts";
 
 const run = composeIosStoreRefresh({
   table,

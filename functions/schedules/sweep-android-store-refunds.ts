@@ -1,13 +1,13 @@
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeAndroidStoreSweep } from "../composition.ts";
-import { androidPublisherUrl, now } from "../configuration.ts";
+import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
 import { reportSweep } from "../runs/report-sweep.ts";
-import { readSecret } from "../secrets.ts";
-import { table } from "../table.ts";
+import { readSecret } from "../environment/secrets.ts";
+import { table } from "../environment/table.ts";
 
 const sweep = composeAndroidStoreSweep({
   table,

@@ -1,14 +1,14 @@
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
 import { composeIosStoreSweep } from "../composition.ts";
-import { appStoreServerUrl, now } from "../configuration.ts";
+import { appStoreServerUrl, now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { observe } from "../observability/observe.ts";
 import { reportSweep } from "../runs/report-sweep.ts";
-import { readSecret } from "../secrets.ts";
-import { table } from "../table.ts";
-import { trustedRoots } from "../trusted-roots.ts";
+import { readSecret } from "../environment/secrets.ts";
+import { table } from "../environment/table.ts";
+import { trustedRoots } from "../environment/trusted-roots.ts";
 
 const sweep = composeIosStoreSweep({
   table,

@@ -1,13 +1,13 @@
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
 import { lookOfKey } from "../../lib/table/keys.ts";
 import { composeTelling } from "../composition.ts";
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";
-import { masterSecret } from "../master-secret.ts";
+import { masterSecret } from "../environment/master-secret.ts";
 import { logger, safely } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
 import { calledFor, type ScheduleOrStreamEvent } from "../runs/stream-calls.ts";
-import { table } from "../table.ts";
+import { table } from "../environment/table.ts";
 
 const run = composeTelling({
   table,

@@ -1,10 +1,10 @@
 import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { composeNotificationWatch } from "../composition.ts";
-import { now } from "../configuration.ts";
+import { now } from "../environment/configuration.ts";
 import { logger } from "../observability/logger.ts";
 import { count } from "../observability/metrics.ts";
-import { table } from "../table.ts";
+import { table } from "../environment/table.ts";
 
 const watch = composeNotificationWatch({ table, now });
 

@@ -1,4 +1,4 @@
-import { openTable } from "../../functions/open-table.ts";
+import { openTable } from "../../functions/environment/open-table.ts";
 
 test("the client copies no request and no answer for a logger", () => {
   const { client } = openTable("table");

@@ -1,4 +1,4 @@
-import { policyFor } from "../../functions/policy.ts";
+import { policyFor } from "../../functions/http/policy.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { SCOPES, type Scope } from "../../lib/contract/schemas.ts";
 import { applicationId, keyId } from "../../lib/identifiers.ts";

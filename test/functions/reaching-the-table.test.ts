@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { jest } from "@jest/globals";
 import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import { openTable } from "../../functions/open-table.ts";
+import { openTable } from "../../functions/environment/open-table.ts";
 
 /**
  * A function's first requests open connections. On a busy machine this takes long: the function gets no processor time

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readSecret } from "../../functions/secrets.ts";
+import { readSecret } from "../../functions/environment/secrets.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
 /** A stand-in for Secrets Manager: its answer for each name, and how often each was requested. */
@@ -71,7 +71,7 @@ test.each([
 
 test("a master secret that is gone is an error of its own name, which the log has, and is asked for again", async () => {
   process.env["MASTER_SECRET"] = "a-master";
-  const { masterSecret } = await import("../../functions/master-secret.ts");
+  const { masterSecret } = await import("../../functions/environment/master-secret.ts");
   await expect(masterSecret()).rejects.toMatchObject({ name: "MasterSecretError" });
   answers.set("a-master", { status: 200, body: { Name: "a-master", SecretString: "the text" } });
   expect(await masterSecret()).toEqual(new TextEncoder().encode("the text"));

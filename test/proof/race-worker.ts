@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import { unlinkCustomer } from "../../lib/administration/operations.ts";
 import { applicationId, customerId } from "../../lib/identifiers.ts";
-import { openTable } from "../../functions/open-table.ts";
+import { openTable } from "../../functions/environment/open-table.ts";
 import type { Job, Outcome, RaceOrder } from "./race.ts";
 import { anApplication, aWorld } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import type { APIGatewayAuthorizerResult } from "aws-lambda";
-import type { Decision } from "../lib/applications/authorize.ts";
-import { endpoints, type Endpoint } from "../lib/contract/endpoints.ts";
-import { SCOPES } from "../lib/contract/schemas.ts";
+import type { Decision } from "../../lib/applications/authorize.ts";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
+import { SCOPES } from "../../lib/contract/schemas.ts";
 
 type Authorized = Extract<Decision, { outcome: "authorized" }>;
 
