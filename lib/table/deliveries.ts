@@ -7,6 +7,7 @@ import { once } from "../once.ts";
 import { CHANGES_KEPT_MILLISECONDS, type ChangePlace } from "../telling/change.ts";
 import type { Delivery, RequestDelivery } from "../telling/delivery-queue.ts";
 import { absent } from "./conditions.ts";
+import { jsonIn } from "./json-text.ts";
 import { deliveryKey, requestDeliveryKey, TABLE } from "./keys.ts";
 import * as shape from "./shapes.ts";
 import type { Attributes, TimeToLive } from "./table.ts";
@@ -29,12 +30,25 @@ const accountDeliveryItem = once(() =>
   }),
 );
 
+/** Stored as JSON text, so that nothing is lost or reordered. */
+const storedJson = once(() =>
+  z.pipe(
+    shape.text(),
+    z.transform((written, context): unknown => {
+      const value = jsonIn(written);
+      if (value === undefined)
+        context.issues.push({ code: "custom", message: "must be JSON text", input: written });
+      return value;
+    }),
+  ),
+);
+
 const requestDeliveryItem = once(() =>
   z.object({
     request: shape.text(),
     type: shape.text(),
     timestamp: shape.integer(),
-    data: shape.text(),
+    data: storedJson(),
     until: shape.integer(),
     ...waiting(),
   }),
@@ -49,7 +63,7 @@ export const fromDeliveryItem = (item: z.output<ReturnType<typeof deliveryItem>>
     return { kind: "account", account, version, place: { day, sequence }, since, tries, nextTryAt };
   }
   const { request: identifier, type, timestamp, data, until } = item;
-  const message = { identifier, type, timestamp, data: JSON.parse(data) as unknown };
+  const message = { identifier, type, timestamp, data };
   return { kind: "request", message, until, since, tries, nextTryAt };
 };
 

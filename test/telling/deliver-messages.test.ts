@@ -1,3 +1,4 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
 import type { WaitingRequest } from "../../lib/customers/store-request.ts";
@@ -386,5 +387,17 @@ describe("what a store asks of the application", () => {
     expect(await deliver(NOW + time)).toMatchObject({ delivered: 0, failed: 0 });
     expect(receiver.got).toHaveLength(1);
     expect(await waitingIn(told)).toEqual([]);
+  });
+
+  test("whose data is no JSON is not delivered, and holds up no account", async () => {
+    const { told, deliver, receiver } = await aSetting();
+    await ask(told, aRequest(told, null));
+    const [item] = await waitingIn(told);
+    await table.client.send(new PutCommand({ TableName: table.name, Item: { ...item, data: "{" } }));
+    await store(told, 1);
+    await told.tell();
+    expect(await deliver()).toMatchObject({ delivered: 1, failed: 0 });
+    expect(receiver.got).toMatchObject([{ account: "account-0" }]);
+    await table.client.send(new PutCommand({ TableName: table.name, Item: { ...item } }));
   });
 });
